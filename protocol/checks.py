@@ -71,7 +71,7 @@ def _escape(character: str) -> str:
 
 
 class ProtocolError(ValueError):
-    """Input that can't be used; its message is one line a user can act on, without control characters."""
+    """An error in the input. Its message is one line on which a user can act, without control characters."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
@@ -98,16 +98,17 @@ def need(module: str, extra: str) -> Any:
         top = module.partition(".")[0]
         if error.name is None or error.name.partition(".")[0] != top:
             raise
-        raise _not_installed(top, extra) from error
+        raise not_installed(top, extra) from error
 
 
 def missing_extra(error: ModuleNotFoundError) -> ProtocolError | None:
     """Return the error that `need` raises for a failed import; None if no extra of this package installs the module."""
     top = (error.name or "").partition(".")[0]
-    return _not_installed(top, _EXTRAS[top]) if top in _EXTRAS else None
+    return not_installed(top, _EXTRAS[top]) if top in _EXTRAS else None
 
 
-def _not_installed(package: str, extra: str) -> ProtocolError:
+def not_installed(package: str, extra: str) -> ProtocolError:
+    """Return the error for a missing package, with the command that installs the extra that contains it."""
     command = f"pip install 'hashing-protocol[{extra}]'"
     return ProtocolError(f"{package}: expected an installed package, got none. Install it with: {command}")
 
@@ -120,8 +121,8 @@ def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = No
     ProtocolError
         If it is anything else, including a bool.
     """
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < minimum or (maximum is not None and value > maximum):
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or value < minimum or (maximum is not None and value > maximum):
         allowed = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
         raise ProtocolError(f"{name}: expected an integer {allowed}, got {value!r}.")
     return int(value)
@@ -228,8 +229,8 @@ def images(array: Any, name: str = "images", *, n_items: int | None = None) -> N
         The expected number of images.
     """
     shape, dtype = np.shape(array), getattr(array, "dtype", type(array).__name__)
-    right = dtype == np.uint8 and len(shape) in (3, 4) and shape[3:] in ((), (3,)) and 0 not in shape
-    if not right or n_items not in (None, shape[0]):
+    is_valid = dtype == np.uint8 and len(shape) in (3, 4) and shape[3:] in ((), (3,)) and 0 not in shape
+    if not is_valid or n_items not in (None, shape[0]):
         n = "n" if n_items is None else n_items
         raise ProtocolError(
             f"{name}: expected uint8 ({n}, height, width) or ({n}, height, width, 3), not empty, "

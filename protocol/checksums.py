@@ -1,7 +1,7 @@
 """Checksums of the files that stages write. They are verified before any parser reads a file.
 
 The first 512 bytes of our HDF5 files contain the SHA-256 of the bytes that follow. HDF5 reserves such a user block for
-the application, and every reader skips it (MATLAB's files have one as well). The file and its checksum are therefore
+the application, and every reader skips it (MATLAB's files also have one). The file and its checksum are therefore
 copied, linked, cached and uploaded together. ``tail -c +513 FILE | sha256sum`` computes the checksum by hand.
 
 CSV, JSON and other text formats have no place for a checksum that other programs would skip. Their checksum is in a

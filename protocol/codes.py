@@ -174,10 +174,11 @@ def of_split(
     >>> of_split(stored, np.array([0, 2]))[8]["database"].tolist()
     [[1], [3]]
     """
-    own = _own(stored, split)
-    rows = np.flatnonzero(np.isin(own["image"], database))
+    arrays = _arrays_of(stored, split)
+    rows = np.flatnonzero(np.isin(arrays["image"], database))
     return {
-        n_bits: {"query": own[f"{n_bits}/query"], "database": own[f"{n_bits}/items"][rows]} for n_bits in _lengths(own)
+        n_bits: {"query": arrays[f"{n_bits}/query"], "database": arrays[f"{n_bits}/items"][rows]}
+        for n_bits in _lengths(arrays)
     }
 
 
@@ -191,7 +192,7 @@ def rows_of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64], sp
     database : ndarray of int64
     split : str, default=""
     """
-    image = _own(stored, split)["image"]
+    image = _arrays_of(stored, split)["image"]
     found = np.empty(len(image), dtype=bool)
     for start in range(0, len(image), _BLOCK):
         block = np.asarray(image[start : start + _BLOCK])
@@ -215,23 +216,23 @@ def of_shard(
         The part of the database.
     split : str, default=""
     """
-    own, seen, chosen = _own(stored, split), 0, []
+    arrays, seen, chosen = _arrays_of(stored, split), 0, []
     for start in range(0, len(rows), _BLOCK):
         here = start + np.flatnonzero(rows[start : start + _BLOCK])
         chosen.append(here[max(0, part.start - seen) : max(0, part.stop - seen)])
         seen += here.size
     positions = np.concatenate(chosen)
     first, last = positions[0], positions[-1] + 1
-    for n_bits in _lengths(own):
-        items = np.asarray(own[f"{n_bits}/items"][first:last])[positions - first]
-        yield n_bits, {"query": np.asarray(own[f"{n_bits}/query"][:]), "database": items}
+    for n_bits in _lengths(arrays):
+        items = np.asarray(arrays[f"{n_bits}/items"][first:last])[positions - first]
+        yield n_bits, {"query": np.asarray(arrays[f"{n_bits}/query"][:]), "database": items}
 
 
-def _own(stored: Mapping[str, NDArray], split: str) -> Mapping[str, NDArray]:
+def _arrays_of(stored: Mapping[str, NDArray], split: str) -> Mapping[str, NDArray]:
     """Return the arrays of a split if the arrays are stored for each split, otherwise all arrays."""
     prefix = f"{split}/"
     return {name.removeprefix(prefix): array for name, array in stored.items() if name.startswith(prefix)} or stored
 
 
-def _lengths(own: Mapping[str, NDArray]) -> list[int]:
-    return sorted(int(name.removesuffix("/query")) for name in own if name.endswith("/query"))
+def _lengths(arrays: Mapping[str, NDArray]) -> list[int]:
+    return sorted(int(name.removesuffix("/query")) for name in arrays if name.endswith("/query"))

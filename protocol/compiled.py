@@ -19,7 +19,7 @@ def compiled(**options: Any) -> Callable[[_Loop], _Loop]:
 
     numba stores compiled code in the folder that `NUMBA_CACHE_DIR` names, next to the source, or in the user's home
     folder. It raises an error if it can write to none of them, for example under a service account. In that case the
-    compiled code is stored in a private subfolder of the folder for temporary files. If that fails as well, each
+    compiled code is stored in a private subfolder of the folder for temporary files. If that also fails, each
     process compiles the function again, which takes seconds.
 
     Parameters

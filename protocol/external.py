@@ -1,7 +1,7 @@
-"""Arrays of an HDF5 file whose bytes stay in another file, by HDF5's external storage.
+"""Arrays of an HDF5 file whose bytes are stored in another file (HDF5's external storage).
 
-Other programs read such an array, too; if the path of the other file is relative, h5py finds it with the environment
-variable ``HDF5_EXTFILE_PREFIX='${ORIGIN}'``.
+Other programs can also read such an array. If the path of the other file is relative, h5py finds it if the
+environment variable ``HDF5_EXTFILE_PREFIX`` is set to ``${ORIGIN}``.
 """
 
 import os
@@ -28,14 +28,14 @@ class Span:
     Parameters
     ----------
     path : Path
-        An array that refers to it has a relative path, too, if this one is relative.
+        The file. If the path is relative, arrays that refer to the file also store a relative path.
     offset : int
-        Bytes before the array.
+        The number of bytes before the array.
     shape : tuple of int
     stored : dtype
-        Of the numbers in the file: integers or floats of at most eight bytes.
+        The dtype of the numbers in the file: integers or floats of at most eight bytes.
     values : dtype
-        That the numbers are converted to when they are read.
+        The dtype to which the numbers are converted when they are read.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class Span:
 
 
 def create(file: "h5py.File", name: str, span: Span) -> "h5py.Dataset":
-    """Add an array whose bytes stay where they are; nothing is written to the other file.
+    """Add an array whose bytes remain in another file; nothing is written to that file.
 
     A relative path is stored relative to the folder of `file`, so that both can be moved together.
     """
@@ -59,14 +59,14 @@ def create(file: "h5py.File", name: str, span: Span) -> "h5py.Dataset":
 
 
 def names_of(file: "h5py.File") -> list[str]:
-    """Return the names of the arrays of a file, opening none: HDF5 requires the same folder in all calls that open."""
+    """Return the names of a file's arrays; none is opened, because HDF5 requires the same prefix in all later calls."""
     h5py, names = need("h5py", "hdf5"), list[str]()
     file.visit(names.append)
     return [name for name in names if file.get(name, getclass=True) is h5py.Dataset]
 
 
 def open_array(file: "h5py.File", name: str) -> "h5py.Dataset":
-    """Return an array of a file; a relative path of the other file starts in the folder of this one."""
+    """Return an array of a file; a relative path of the other file is resolved from the folder of this one."""
     h5py = need("h5py", "hdf5")
     access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
     access.set_efile_prefix(os.fsencode(_folder(file)))
@@ -78,7 +78,7 @@ def _folder(file: "h5py.File") -> Path:
 
 
 def path_of(file: "h5py.File", array: "h5py.Dataset") -> Path:
-    """Return the path of the other file."""
+    """Return the absolute path of the file that contains the bytes of an array."""
     return _folder(file).joinpath(array.external[0][0]).resolve()
 
 
@@ -97,7 +97,7 @@ class Values:
 
 
 def span_of(file: "h5py.File", array: "h5py.Dataset") -> Span | None:
-    """Return where the bytes of an array are, in this or in another file; None if they are in several pieces."""
+    """Return the part of this or another file that contains an array; None if its bytes are in several pieces."""
     if array.external:
         ((other, offset, _),) = array.external
         path, values = Path(other), np.dtype(array.attrs[_VALUES])

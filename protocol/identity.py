@@ -1,4 +1,4 @@
-"""What identifies a score: the fields in which two scores must agree to be compared."""
+"""The identity of a score: the fields in which two scores must agree to be compared."""
 
 import hashlib
 from collections.abc import Mapping

@@ -12,14 +12,17 @@ OF_KIND = {
     "finding": "docs/how-to/audit-a-split.md",
     "convention": "docs/explanation/same-codes-three-numbers.md",
 }
-"""By the kind of a name, as in `protocol list`."""
+"""For each kind of name in `protocol list`, the page that explains it."""
 OF_ERROR = {
     r"metric .* is ambiguous: choose ": "docs/explanation/cutoffs-and-denominators.md",
     r"^key in |^config file: expected the keys? ": "docs/reference/configuration.md",
     r"^nothing to compare: ": "docs/how-to/compare-results.md",
     r"ground truth 'epsilon_ball': .*training points": "docs/explanation/ground-truths.md",
+    r"expected .*[(]protocol list metrics[)], got ": "docs/reference/metrics.md",
+    r"expected .*[(]protocol list findings[)], got ": "docs/reference/findings.md",
+    r"expected .*[(]protocol list splits[)], got ": "docs/reference/splits.md",
 }
-"""By a regular expression that error messages match: the page that explains them."""
+"""For each regular expression, the page that explains the errors whose messages match it; the first match counts."""
 
 
 def with_page(message: str) -> str:

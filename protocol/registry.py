@@ -35,7 +35,7 @@ _NUMBERS = {
     "@rR": "@r(?P<radius>[0-9]+)",
     "F_beta": "F(?P<beta>[0-9]+(?:[.][0-9]+)?)",
 }
-_F_BETA = re.compile("[fF](?!1(?![0-9.]))([0-9]+(?:[.][0-9]+)?)")  # F1 is excluded: it is a metric of its own
+_F_BETA = re.compile("[fF](?!1(?![0-9.]))([0-9]+(?:[.][0-9]+)?)")  # F1 is excluded, because it is a separate metric
 
 
 class _ChecksFields(type):
@@ -141,7 +141,7 @@ class DatasetRecord(Record):
     user_files, user_folders : tuple of str
         The options that name files and folders of the user.
     required : tuple of str
-        Those of these options that must be given.
+        The names of the options, among these, that must be given.
     """
 
     kind: ClassVar[str] = "dataset"
@@ -401,10 +401,10 @@ def _with_numbers(name: str) -> dict[str, str]:
     cutoff = number[0] if number and int(number[0]) else "1000"
     radius, beta = number[0] if number else "2", start[1] if start else "2"
     known: dict[str, str] = {}
-    for (kind, own), record in _records.items():
+    for (kind, registered), record in _records.items():
         if kind == "metric":
-            filled = own.replace("@K", f"@{cutoff}").replace("@rR", f"@r{radius}").replace("F_beta", f"F{beta}")
-            known |= {_comparable(other): filled for other in (*getattr(record, "synonyms", ()), own)}
+            filled = registered.replace("@K", f"@{cutoff}").replace("@rR", f"@r{radius}").replace("F_beta", f"F{beta}")
+            known |= {_comparable(other): filled for other in (*getattr(record, "synonyms", ()), registered)}
     return known
 
 
@@ -490,10 +490,10 @@ def printed_name(kind: str, plugin: str, name: str | None = None) -> str:
     Parameters
     ----------
     kind, plugin : str
-        As for `get`. What a metric's name has in brackets is left out: a caption or a footnote states it.
+        As for `get`. The brackets in a metric's name are omitted: a caption or a footnote states their meaning.
     name : str, optional
         The name under which a configuration uses the plug-in. If it begins with the plug-in's, the rest of it follows
-        the printed name; otherwise it is returned as it is.
+        the printed name; otherwise it is returned unchanged.
 
     Raises
     ------

@@ -59,10 +59,15 @@ def unchanged(paths: Sequence[str | Path], made_of: Mapping[int, Mapping[str, An
     try:
         recorded = [storage.read_provenance(file)["fits"] for file in files]
         # Every file is checked, because a job that was killed between two writes leaves files of different runs.
-        same = [n for n, own in made_of.items() if all(fits.get(str(n), {}).get("made_of") == own for fits in recorded)]
+        same = [n for n, inputs in made_of.items() if _all_made_of(recorded, n, inputs)]
         found = [storage.grouped(storage.read(file)) for file in files] if same else []
     except (ProtocolError, KeyError) as error:
         _log.info("no result of an earlier run can be reused: %s", error)
         return {}
     _log.info("code lengths reused from an earlier run: %s", ", ".join(map(str, same)) or "none")
     return {n: Earlier(recorded[0][str(n)], [arrays[str(n)] for arrays in found]) for n in same}
+
+
+def _all_made_of(recorded: Sequence[Mapping[str, Any]], n_bits: int, inputs: Mapping[str, Any]) -> bool:
+    """Return whether the results of one code length were made from the same inputs in all files."""
+    return all(fits.get(str(n_bits), {}).get("made_of") == inputs for fits in recorded)

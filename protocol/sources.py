@@ -62,7 +62,7 @@ def digest(*starts: str | Path) -> str:
     Imports inside functions count; those under ``if TYPE_CHECKING`` do not. ``from protocol.hashers import Hasher`` is
     followed to the module that defines ``Hasher``, and not to the other modules that ``hashers/__init__.py`` imports.
     Plug-ins are found by name at run time, so the caller must add them. If a module imports jinja2, the templates in
-    its folder count as well.
+    its folder are also covered.
 
     Examples
     --------

@@ -164,7 +164,7 @@ def _digest_of_rows(array: Any) -> str:
 
 
 def _rows_of(n_bytes: int, array: Any) -> int:
-    """Return how many rows of an array have about that many bytes, at least one."""
+    """Return the number of rows of an array that take about `n_bytes` bytes, at least 1."""
     return max(1, n_bytes // max(1, array.dtype.itemsize * prod(array.shape[1:])))
 
 
@@ -285,7 +285,7 @@ class Writer:
         self._digests[name] = digest.of(array)
 
     def refer(self, name: str, span: external.Span) -> None:
-        """Add an array whose bytes stay in another file; digests are those of a copy."""
+        """Add an array whose bytes remain in another file; its digest is that of a copy."""
         self._digests[name] = _digest_of_rows(external.Values(external.create(self._file, name, span)))
 
     def _finish(self, provenance: Mapping[str, Any]) -> None:
@@ -293,7 +293,7 @@ class Writer:
         for name, digest in self._digests.items():
             self._file[name].attrs["sha256"] = digest
         self._file.attrs["provenance"] = json.dumps(provenance, sort_keys=True)
-        self._file.attrs["digest"] = _whole_digest(self._digests, self._file.attrs["provenance"])
+        self._file.attrs["digest"] = _content_digest(self._digests, self._file.attrs["provenance"])
 
 
 @contextlib.contextmanager
@@ -337,7 +337,7 @@ def write(
             file.put(name, values)
 
 
-def _whole_digest(digests: Mapping[str, str], provenance: str) -> str:
+def _content_digest(digests: Mapping[str, str], provenance: str) -> str:
     """Return the digest of a file's content, from the digests of its arrays and its provenance record."""
     return hashlib.sha256((json.dumps(digests, sort_keys=True) + provenance).encode()).hexdigest()
 
@@ -365,14 +365,14 @@ class _Arrays(Mapping[str, Any]):
         return external.Values(array)
 
     def span(self, name: str) -> external.Span | None:
-        """Return where the bytes of an array are; None if they are in several pieces."""
+        """Return the part of a file that contains an array; None if its bytes are in several pieces."""
         return external.span_of(self._file, external.open_array(self._file, name))
 
     def verify(self) -> None:
-        """Raise ProtocolError if the bytes that another file has of an array that was looked up have changed."""
+        """Raise ProtocolError if another file that contains the bytes of an array that was looked up has changed."""
         for name, array in self._external.items():
             other, recorded = external.path_of(self._file, array), str(array.attrs["sha256"])
-            hint = "Put the former file back, or touch it, and run again."
+            hint = "Restore the earlier file, or touch this one, and run again."
             try:
                 found = _digest_of_external(self._file.filename, name, checksums.state(other))
             except OSError as error:
@@ -389,7 +389,7 @@ class _Arrays(Mapping[str, Any]):
 
 @functools.lru_cache(maxsize=4096)
 def _digest_of_external(path: str, name: str, state: tuple[int, ...]) -> str:
-    """Return the digest of an array whose bytes are in another file, of which `state` is the `checksums.state`."""
+    """Return the digest of an array whose bytes are in another file; `state`, a cache key, is that file's state."""
     h5py = need("h5py", "hdf5")
     with h5py.File(path, "r") as file:
         return _digest_of_rows(external.Values(external.open_array(file, name)))
@@ -445,9 +445,9 @@ def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
 
 
 def span(path: str | Path, name: str) -> external.Span | None:
-    """Return where the bytes of one array are, in this or in another file, for `Writer.refer`.
+    """Return the part of this or another file that contains an array, for `Writer.refer`.
 
-    None if they are in several pieces. The name and the errors are those of `streamed`.
+    Returns None if its bytes are in several pieces. The name and the errors are those of `streamed`.
     """
     with _opened(path) as (_, found):
         return found.span(_only(path, found, name))
@@ -472,8 +472,8 @@ def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
     """
     groups: dict[str, dict[str, NDArray]] = {}
     for name, array in arrays.items():
-        group, _, own = name.partition("/")
-        groups.setdefault(group, {})[own] = array
+        group, _, rest = name.partition("/")
+        groups.setdefault(group, {})[rest] = array
     return groups
 
 
@@ -487,9 +487,10 @@ def flattened(groups: Mapping[Any, Any]) -> dict[str, Any]:
     """
     flat: dict[str, Any] = {}
     for group, arrays in groups.items():
-        flat |= (
-            {f"{group}/{name}": own for name, own in arrays.items()} if isinstance(arrays, Mapping) else {group: arrays}
-        )
+        if isinstance(arrays, Mapping):
+            flat |= {f"{group}/{name}": array for name, array in arrays.items()}
+        else:
+            flat[group] = arrays
     return flat
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIGITS = "%.9g"
-"""The format of results: precise enough to tell different results apart, but not the rounding errors of a sum."""
+"""The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 _LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
 _DAGGER = _LATEX["†"]
@@ -177,7 +177,7 @@ def _spanning(headings: Sequence[tuple[str, int]]) -> str:
 
 
 def escaped(words: str) -> str:
-    r"""Return text whose characters LaTeX prints as they are, also at the start of a table's row.
+    r"""Return text in which LaTeX prints every character literally, even at the start of a row of a table.
 
     Examples
     --------
@@ -186,4 +186,4 @@ def escaped(words: str) -> str:
     """
     rules = need("tabulate", "report").LATEX_ESCAPE_RULES
     text = words.translate(str.maketrans(rules | _LATEX))
-    return f"{{{text[0]}}}{text[1:]}" if text[:1] in ("[", "*") else text  # after \\\\ they would be its arguments
+    return f"{{{text[0]}}}{text[1:]}" if text[:1] in ("[", "*") else text  # LaTeX would read them as arguments of \\\\

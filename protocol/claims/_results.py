@@ -9,10 +9,20 @@ from typing import Any, Self
 from protocol.checks import ProtocolError
 from protocol.checksums import verify
 
-CELL = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric")
+COMBINATION = (
+    "dataset",
+    "feature",
+    "ground_truth",
+    "split",
+    "hasher",
+    "n_bits",
+    "extension",
+    "extension_bits",
+    "metric",
+)
 _NUMBERS = {"n_bits": int, "extension_bits": int, "n_runs": int, "mean": float}
 _PLAIN = {"extension": "none", "extension_bits": "0"}  # tables without extension codes may lack these columns
-_NEEDED = {*CELL, "mean", "n_runs"} - set(_PLAIN)
+_NEEDED = {*COMBINATION, "mean", "n_runs"} - set(_PLAIN)
 _DATASET_COLUMNS = ["dataset", "statistic", "value"]
 
 
@@ -68,18 +78,20 @@ class Results:
         patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
         return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
 
-    def rows(self, **cell: Any) -> list[Row]:
+    def rows(self, **columns: Any) -> list[Row]:
         """Return the rows of a combination: each keyword is a column, with the required value or several values.
 
         A combination that is in several tables with the same mean is returned from the first one only.
         """
-        allowed = {name: value if isinstance(value, tuple | list | set) else (value,) for name, value in cell.items()}
+        allowed = {
+            name: value if isinstance(value, tuple | list | set) else (value,) for name, value in columns.items()
+        }
         found = (
             row for row in self._content()[0] if all(getattr(row, name) in value for name, value in allowed.items())
         )
         unique: dict[tuple[Any, ...], Row] = {}
         for row in found:
-            unique.setdefault((*(getattr(row, name) for name in CELL), f"{row.mean:.5g}", row.n_runs), row)
+            unique.setdefault((*(getattr(row, name) for name in COMBINATION), f"{row.mean:.5g}", row.n_runs), row)
         return list(unique.values())
 
     def statistic(self, dataset: str, name: str) -> float | None:

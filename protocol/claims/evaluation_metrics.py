@@ -8,7 +8,7 @@ import numpy as np
 from protocol import codes
 from protocol.claims._claim import Evidence, Paper, Values
 from protocol.claims._rankings import histograms, untied, value
-from protocol.claims._results import CELL, Results, Row
+from protocol.claims._results import COMBINATION, Results, Row
 
 PAPER = Paper("Evaluation metrics (mAP@p, nDCG@p)")
 
@@ -72,16 +72,16 @@ def top_of_the_ranking(results: Results) -> Evidence:
     """Compare every mean of mAP@p[retrieved] with the mean mAP of the same codes."""
 
     def combination(row: Row) -> tuple[Any, ...]:
-        return row.folder, *(getattr(row, name) for name in CELL if name != "metric")
+        return row.folder, *(getattr(row, name) for name in COMBINATION if name != "metric")
 
     rows = results.rows(ground_truth="class_label", extension="none")
     of_top = [row for row in rows if re.fullmatch(r"mAP@\d+\[retrieved\]", row.metric)]
     papers_own = [row for row in of_top if (row.dataset, row.metric) == ("nuswide", "mAP@5000[retrieved]")]
-    whole = {combination(row): row.mean for row in rows if row.metric == "mAP"}
-    judged = [row for row in papers_own or of_top if whole.get(combination(row), 0) > 0]
+    of_all = {combination(row): row.mean for row in rows if row.metric == "mAP"}
+    judged = [row for row in papers_own or of_top if of_all.get(combination(row), 0) > 0]
     if not judged:
         return Evidence.as_printed({})
-    factors = [row.mean / whole[combination(row)] for row in judged]
+    factors = [row.mean / of_all[combination(row)] for row in judged]
     kinds = sorted({f"{row.metric} on {row.dataset} {row.feature}" for row in judged})
     values = {
         "combinations where mAP@p is not above mAP": sum(factor <= 1 for factor in factors),

@@ -94,7 +94,10 @@ def uniformity() -> Values:
     "S0-03",
     place="sections 1 and 4",
     statement="LGAP does not depend on the order of the items within a ball; mAP does.",
-    expected={"of 20 reordered databases, those with another mLGAP": 0, "those with another mAP": 20},
+    expected={
+        "reordered databases, of 20, with a different mLGAP": 0,
+        "reordered databases, of 20, with a different mAP": 20,
+    },
 )
 def order_of_items() -> Values:
     """Count random databases in two orders: mLGAP@r3, and mAP with ties in database order."""
@@ -119,8 +122,8 @@ def order_of_items() -> Values:
             )
             moved[name] += before != after
     return {
-        "of 20 reordered databases, those with another mLGAP": moved["mLGAP@r3"],
-        "those with another mAP": moved["mAP[index]"],
+        "reordered databases, of 20, with a different mLGAP": moved["mLGAP@r3"],
+        "reordered databases, of 20, with a different mAP": moved["mAP[index]"],
     }
 
 
@@ -219,23 +222,27 @@ def _use_if_perfect(owners: NDArray) -> float:
     "S0-07",
     place="eq. 9",
     statement="Flipping the bits 2, 4, 1, 3 of a 4-bit code, twice, is a closed path of 2k = 8 single flips.",
-    expected={"length": 8, "codes on it": 8, "bits flipped by a step": [1] * 8},
+    expected={"length": 8, "distinct codes on the path": 8, "bits flipped by a step": [1] * 8},
 )
 def orthodrome() -> Values:
     """Walk the path, and compare neighbours on it by Hamming distance."""
     path = codes.pack(np.cumsum([np.eye(4, dtype=int)[bit - 1] for bit in (2, 4, 1, 3) * 2], axis=0) % 2)
     steps = np.diag(codes.hamming_distance(path, np.roll(path, 1, axis=0)))
-    return {"length": len(path), "codes on it": len(np.unique(path)), "bits flipped by a step": steps.tolist()}
+    return {
+        "length": len(path),
+        "distinct codes on the path": len(np.unique(path)),
+        "bits flipped by a step": steps.tolist(),
+    }
 
 
 _GIST_ONLY = "GIST; the paper names no features"
 _FULL = "`snakemake --configfile workflow/config/cifar10_full.yaml -- metrics`"
 
 
-def _unsupervised(results: Results, metric: str, **cell: Any) -> dict[str, float]:
+def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, float]:
     """Return the largest mean of each unsupervised method with 12 bits on CIFAR-10 GIST, if all eight methods have one.
 
-    `cell` restricts the rows, as in `Results.rows`.
+    `columns` restrict the rows, as in `Results.rows`.
     """
     found: dict[str, float] = {}
     for row in results.rows(
@@ -246,7 +253,7 @@ def _unsupervised(results: Results, metric: str, **cell: Any) -> dict[str, float
         n_bits=12,
         hasher=UNSUPERVISED,
         extension="none",
-        **cell,
+        **columns,
     ):
         found[row.hasher] = max(row.mean, found.get(row.hasher, row.mean))
     return {hasher: found[hasher] for hasher in UNSUPERVISED} if set(found) == set(UNSUPERVISED) else {}
@@ -274,7 +281,7 @@ def twelve_bits(results: Results) -> Evidence:
     "S0-09",
     place="section 1 and figure 1",
     statement="Codes of 12 bits by eight unsupervised methods are spread over most of the 4096 bins on CIFAR-10.",
-    expected={f"{hasher}: share of the codes unused": 0.5 for hasher in UNSUPERVISED},
+    expected={f"{hasher}: share of unused codes": 0.5 for hasher in UNSUPERVISED},
     relation="<",
     data=True,
     needs=f"the metric `utilisation` of all eight methods with 12 bits on CIFAR-10: {_FULL}",
@@ -286,7 +293,7 @@ def twelve_bits(results: Results) -> Evidence:
 def histograms_of_codes(results: Results) -> Evidence:
     """Subtract the utilisation of each method's codes, on the standard split with GIST, from 1."""
     found = _unsupervised(results, "utilisation", split="standard")
-    values = {f"{hasher}: share of the codes unused": 1 - used for hasher, used in found.items()}
+    values = {f"{hasher}: share of unused codes": 1 - used for hasher, used in found.items()}
     return Evidence.as_printed(values, substitute=_GIST_ONLY)
 
 
@@ -320,7 +327,7 @@ def accuracy_against_use(results: Results) -> Evidence:
 _EPOCHS = 750
 _LENGTHS, _RADII = (12, 24), (0, 1, 2)
 _TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
-_CELLS = tuple(f"{title}, {n_bits} bits" for title in _TITLES.values() for n_bits in _LENGTHS)
+_CASES = tuple(f"{title}, {n_bits} bits" for title in _TITLES.values() for n_bits in _LENGTHS)
 _OFFICIAL = ("cifar10_s2", "cifar100_mlgap")
 _OLD, _NEW = "deep_supervised", "buffer_zone"
 _MARGINS = {_NEW: "", f"{_NEW}_half": ", m = k"}
@@ -333,9 +340,10 @@ _TABLE_1_NEEDS = (
 )
 _TRAINING = (
     "Rows contain the name of a hasher, not its number of epochs. A network therefore counts as trained like the "
-    "paper's only if its experiment names it so, `buffer_zone_750`, and uses the official split. All others are "
-    "substitutes; of several, the one with the most epochs in its name is judged. results/reference/learned/README.md "
-    "describes the training of the stored networks, and those on GIST, which are not judged here."
+    "paper's only if its name contains the number, as in `buffer_zone_750`, and it uses the official split. All others "
+    "are substitutes; if there are several, the one with the most epochs in its name is judged. "
+    "results/reference/learned/README.md describes the training of the stored networks, and those on GIST, which are "
+    "not judged here."
 )
 
 
@@ -355,10 +363,10 @@ def _networks(results: Results, *objectives: str) -> tuple[dict[str, list[dict[s
             by_training = trained.setdefault(f"{_TITLES[row.dataset]}, {row.n_bits} bits", {})
             by_training.setdefault(training, {}).setdefault(name[1], {}).setdefault(row.metric, row.mean)
     means, differences = {}, set()
-    for cell, by_training in trained.items():
+    for case, by_training in trained.items():
         if complete := [training for training, found in by_training.items() if set(found) == set(objectives)]:
             best = max(complete)
-            means[cell] = [by_training[best][objective] for objective in objectives]
+            means[case] = [by_training[best][objective] for objective in objectives]
             differences |= set(_differences(*best))
     return means, ", ".join(sorted(differences))
 
@@ -374,8 +382,8 @@ def _levels(*objectives: str) -> Callable[[Results], Evidence]:
     def levels(results: Results) -> Evidence:
         """Read mAP and mLGAP of the networks on images, at each possible radius of mLGAP."""
 
-        def values(cell: str, radius: int, found: dict[str, float]) -> dict[str, float]:
-            return {f"{cell}: mLGAP": found[f"mLGAP@r{radius}"], f"{cell}: mAP": found["mAP"]}
+        def values(case: str, radius: int, found: dict[str, float]) -> dict[str, float]:
+            return {f"{case}: mLGAP": found[f"mLGAP@r{radius}"], f"{case}: mAP": found["mAP"]}
 
         return _at_each_radius(results, [(objective,) for objective in objectives], values)
 
@@ -396,9 +404,9 @@ def _at_each_radius(
         means, substitute = _networks(results, *objectives)
         for r in _RADII:
             found: dict[str, float] = {}
-            for cell, of_objectives in means.items():
+            for case, of_objectives in means.items():
                 if all({"mAP", f"mLGAP@r{r}"} <= set(of_objective) for of_objective in of_objectives):
-                    found |= values(cell, r, *of_objectives)
+                    found |= values(case, r, *of_objectives)
             if found:
                 readings[f"mLGAP at radius {r}{_MARGINS.get(objectives[-1], '')}"] = found
                 substitutes.append(substitute)
@@ -422,10 +430,10 @@ for _id, _equation, _hashers, _printed in (
     PAPER.claim(
         _id,
         place="table 1",
-        statement=f"mLGAP and mAP of networks trained by eq. {_equation}.",
+        statement=f"Networks trained by eq. {_equation}, have the printed mLGAP and mAP.",
         expected={
-            f"{_cell}: {_title}": _number
-            for _cell, _row in zip(_CELLS, _printed, strict=True)
+            f"{_case}: {_title}": _number
+            for _case, _row in zip(_CASES, _printed, strict=True)
             for _title, _number in zip(("mLGAP", "mAP"), _row, strict=True)
         },
         within=0.03,
@@ -442,8 +450,8 @@ for _id, _equation, _hashers, _printed in (
 @PAPER.claim(
     "S0-12",
     place="table 1",
-    statement="The new objective lowers mAP and raises mLGAP, on both data sets and with both code lengths.",
-    expected={f"{cell}: {change}": 0 for cell in _CELLS for change in ("mAP, new minus old", "mLGAP, old minus new")},
+    statement="The new objective lowers mAP and raises mLGAP, on both datasets and with both code lengths.",
+    expected={f"{case}: {change}": 0 for case in _CASES for change in ("mAP, new minus old", "mLGAP, old minus new")},
     relation="<",
     data=True,
     needs=_TABLE_1_NEEDS,
@@ -454,11 +462,11 @@ for _id, _equation, _hashers, _printed in (
 def objectives_apart(results: Results) -> Evidence:
     """Compare the networks on images by the two objectives, at each possible radius of mLGAP."""
 
-    def values(cell: str, radius: int, old: dict[str, float], new: dict[str, float]) -> dict[str, float]:
+    def values(case: str, radius: int, old: dict[str, float], new: dict[str, float]) -> dict[str, float]:
         metric = f"mLGAP@r{radius}"
         return {
-            f"{cell}: mAP, new minus old": new["mAP"] - old["mAP"],
-            f"{cell}: mLGAP, old minus new": old[metric] - new[metric],
+            f"{case}: mAP, new minus old": new["mAP"] - old["mAP"],
+            f"{case}: mLGAP, old minus new": old[metric] - new[metric],
         }
 
     return _at_each_radius(results, [(_OLD, new) for new in _MARGINS], values)
@@ -469,7 +477,7 @@ def objectives_apart(results: Results) -> Evidence:
     place="figure 8",
     statement="The objective with the buffer zone spreads the codes of CIFAR-10: more of them are in use than with the "
     "original objective.",
-    expected={f"{n_bits} bits: codes used by the original objective over the new": 1 for n_bits in _LENGTHS},
+    expected={f"{n_bits} bits: codes used, original objective divided by new": 1 for n_bits in _LENGTHS},
     relation="<",
     data=True,
     needs="the metric `utilisation` of networks on images by both objectives with 12 and 24 bits: `snakemake "
@@ -484,19 +492,22 @@ def spread_of_codes(results: Results) -> Evidence:
         old, new = means.get(f"{_TITLES['cifar10']}, {n_bits} bits", [{}, {}])
         if "utilisation" in old and "utilisation" in new:
             ratio = new["utilisation"] / old["utilisation"]
-            values[f"{n_bits} bits: codes used by the original objective over the new"] = 1 / ratio
-            values[f"{n_bits} bits: the new over the original"] = ratio
+            values[f"{n_bits} bits: codes used, original objective divided by new"] = 1 / ratio
+            values[f"{n_bits} bits: codes used, new divided by original"] = ratio
     if values:
         values |= _spread_on_gist(results)
     return Evidence.as_printed(values, substitute=substitute)
 
 
 def _spread_on_gist(results: Results) -> Values:
-    cell = {"dataset": "cifar10", "feature": "gist", "split": "cifar10_s2", "extension": "none"}
-    rows = results.rows(**cell, metric="utilisation", ground_truth="class_label", hasher=(_OLD, _NEW), n_bits=_LENGTHS)
+    columns = {"dataset": "cifar10", "feature": "gist", "split": "cifar10_s2", "extension": "none"}
+    rows = results.rows(
+        **columns, metric="utilisation", ground_truth="class_label", hasher=(_OLD, _NEW), n_bits=_LENGTHS
+    )
     used = {(Path(row.folder).name, row.n_bits, row.hasher): row.mean for row in rows}
     return {
-        f"heads over GIST ({folder}), {n_bits} bits: the new over the original": ours / used[folder, n_bits, _OLD]
+        f"heads over GIST ({folder}), {n_bits} bits: codes used, new divided by original": ours
+        / used[folder, n_bits, _OLD]
         for (folder, n_bits, hasher), ours in sorted(used.items())
         if hasher == _NEW and (folder, n_bits, _OLD) in used
     }
@@ -527,7 +538,7 @@ def _spread_on_gist(results: Results) -> Values:
 def training() -> Values:
     """Read the constants and the defaults of the hasher `buffer_zone`."""
     hasher = registry.get("hasher", "buffer_zone")
-    factor, stretches = hasher.decay
+    factor, periods = hasher.decay
     (one,), (of_superclass, of_class) = hasher.PAPER_ZONES[1], hasher.PAPER_ZONES[2]
     by_default = hasher()
     return {
@@ -538,7 +549,7 @@ def training() -> Values:
         "batch": by_default.batch_size,
         "rate": by_default.learning_rate,
         "decay": 1 - factor,
-        "epochs between two decays, of 750": _EPOCHS / stretches,
+        "epochs between two decays, of 750": _EPOCHS / periods,
     }
 
 
@@ -568,8 +579,8 @@ def margin_in_bits() -> Values:
 @PAPER.claim(
     "S0-14",
     place="section 5.1",
-    statement="CIFAR-10: 10 classes of 6,000, 5,000 to train and 1,000 to test; CIFAR-100: 100 classes of 600 in 20 "
-    "groups of 5.",
+    statement="CIFAR-10 has 10 classes of 6,000 images, 5,000 for training and 1,000 for testing; CIFAR-100 has 100 "
+    "classes of 600 images, in 20 groups of 5 classes.",
     expected={
         "CIFAR-10 classes": 10,
         "CIFAR-10 per class": 6000,
@@ -581,7 +592,7 @@ def margin_in_bits() -> Values:
         "CIFAR-100 per fine": 600,
     },
     data=True,
-    needs="the files of the data sets, counted by `python tests/reference/claims_tables.py MIRROR`",
+    needs="the files of the datasets, counted by `python tests/reference/claims_tables.py MIRROR`",
 )
 def sizes_of_the_datasets(results: Results) -> Values:
     """Read the counts of the loaded data from results/reference/claims/datasets.csv."""
@@ -602,7 +613,7 @@ def sizes_of_the_datasets(results: Results) -> Values:
     place="figure 7",
     statement="The true positives of a query that shows a cat's head, by the new objective, are mostly within Hamming "
     "distance 1.",
-    expected={f"{n_bits} bits: share at distance 2 of those within 2": 0.5 for n_bits in _LENGTHS},
+    expected={f"{n_bits} bits: share at distance 2 of those within distance 2": 0.5 for n_bits in _LENGTHS},
     relation="<",
     data=True,
     needs="recall@r1 and recall@r2 of `buffer_zone` on the images of CIFAR-10, 12 and 24 bits: add both metrics to "
@@ -617,7 +628,7 @@ def true_positives_nearby(results: Results) -> Evidence:
     for n_bits in _LENGTHS:
         (found,) = means.get(f"{_TITLES['cifar10']}, {n_bits} bits", [{}])
         if "recall@r1" in found and found.get("recall@r2", 0) > 0:
-            values[f"{n_bits} bits: share at distance 2 of those within 2"] = (
+            values[f"{n_bits} bits: share at distance 2 of those within distance 2"] = (
                 1 - found["recall@r1"] / found["recall@r2"]
             )
     of_queries = "all queries and items of their class for one query and cats' heads"
@@ -629,7 +640,7 @@ def true_positives_nearby(results: Results) -> Evidence:
     place="eq. 10, compared with eq. 1 of On the Evaluation Metric for Hashing",
     statement="For the same codes, mLGAP is never below RAMAP at the same radius, and equal if all items of every ball "
     "are in one bucket: a term is that of RAMAP times the number of items in the ball over its largest bucket.",
-    expected={"queries and radii with mLGAP below RAMAP": 0, "difference where all lies in one bucket": 0},
+    expected={"queries and radii with mLGAP below RAMAP": 0, "difference if all items are in one bucket": 0},
     note="This is in neither paper. It follows from their definitions, whether empty balls count as 0 or are left out.",
 )
 def mlgap_and_ramap() -> Values:
@@ -645,5 +656,5 @@ def mlgap_and_ramap() -> Values:
     one = histograms([6, 0, 0], [2, 0, 0])
     return {
         "queries and radii with mLGAP below RAMAP": below,
-        "difference where all lies in one bucket": value(one, "mLGAP@r2") - value(one, "RAMAP@r2"),
+        "difference if all items are in one bucket": value(one, "mLGAP@r2") - value(one, "RAMAP@r2"),
     }

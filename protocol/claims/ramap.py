@@ -11,7 +11,7 @@ import numpy as np
 from protocol import registry
 from protocol.claims._claim import Evidence, Paper, Values
 from protocol.claims._rankings import histograms, per_query, random_counts, value
-from protocol.claims._results import CELL, Results, Row
+from protocol.claims._results import COMBINATION, Results, Row
 from protocol.codes import EXTENSIONS
 from protocol.ranking import HammingCounts
 
@@ -49,13 +49,13 @@ def lookups() -> Values:
     statement="MAP of the top n is equal for 8-bit LSH and for its same-extension and different-extension codes, and "
     "falls with n.",
     expected={
-        "pairs of rows with another MAP under an extension": 0,
+        "pairs of rows whose MAP changes under an extension": 0,
         "steps to a larger n where MAP does not fall": 0,
         **{f"MAP of the top {n}": printed for n, printed in zip(_CUTOFFS, _PRINTED_MAP, strict=True)},
     },
     within={f"MAP of the top {n}": 0.01 for n in _CUTOFFS},
     data=True,
-    needs=f"{_ALEXNET}, with the metrics mAP@n[retrieved] and extensions; with GIST the levels are not compared",
+    needs=f"{_ALEXNET}, with the metrics mAP@n[retrieved] and extensions; with GIST, the levels are not compared",
     note="Section 2.3 prints MAP divided by all relevant items and without a cutoff. Such a value could not fall with "
     "n, so the table must divide by the relevant items among the top n. S2-07 proves that the three are equal.",
     errata=("E2-04",),
@@ -69,11 +69,11 @@ def same_map(results: Results) -> Evidence:
         for row in rows
         if row.extension == "none" and (found := re.fullmatch(r"mAP@(\d+)\[retrieved\]", row.metric))
     }
-    whole = [row.mean for row in rows if row.extension == "none" and row.metric == "mAP"][:1]
-    falling = [by_cutoff[n] for n in sorted(by_cutoff)] + whole
+    of_all = [row.mean for row in rows if row.extension == "none" and row.metric == "mAP"][:1]
+    falling = [by_cutoff[n] for n in sorted(by_cutoff)] + of_all
     values: dict[str, Any] = {}
     if apart:
-        values["pairs of rows with another MAP under an extension"] = sum(by > _DIGITS for by in apart)
+        values["pairs of rows whose MAP changes under an extension"] = sum(by > _DIGITS for by in apart)
         values["pairs of rows"] = len(apart)
     if len(falling) > 1:
         values["steps to a larger n where MAP does not fall"] = sum(
@@ -90,10 +90,10 @@ def _lsh_rows(results: Results) -> tuple[list[Row], str]:
 
     These are rows with AlexNet features if there are any, otherwise rows with GIST.
     """
-    cell = {"dataset": "cifar10", "ground_truth": "class_label", "hasher": "lsh", "n_bits": 8}
-    if rows := results.rows(**cell, feature="alexnet", split="cifar10_s1"):
+    columns = {"dataset": "cifar10", "ground_truth": "class_label", "hasher": "lsh", "n_bits": 8}
+    if rows := results.rows(**columns, feature="alexnet", split="cifar10_s1"):
         return rows, ""
-    return results.rows(**cell, feature="gist", split="standard"), "GIST for AlexNet"
+    return results.rows(**columns, feature="gist", split="standard"), "GIST for AlexNet"
 
 
 def _extended(seed: int, n_bits: int, s: int) -> list[HammingCounts]:
@@ -111,7 +111,7 @@ def _pairs(rows: Sequence[Row], prefix: str, left: str, right: str) -> list[tupl
     """Return pairs of rows that differ only in the extension; of equal code length unless the left is ``none``."""
 
     def point(row: Row) -> tuple[Any, ...]:
-        return row.folder, *(getattr(row, name) for name in CELL if not name.startswith("extension"))
+        return row.folder, *(getattr(row, name) for name in COMBINATION if not name.startswith("extension"))
 
     def among(extension: str) -> list[Row]:
         return [row for row in rows if row.extension == extension and row.metric.startswith(prefix)]
@@ -151,7 +151,7 @@ def _from_precisions(printed: Mapping[str, float], n_bits: int, *, shift: int = 
         low, high = (value(bound, metric, empty=empty) for bound in (lowest, highest))
         found[name] = float(np.clip(number, low - reach, high + reach))
     unrounded = [value(lowest, f"RAMAP@r{radius}", empty=empty) for radius in range(4)]
-    return found | {"from the digits as they are, R = 0 to 3": unrounded}
+    return found | {"from the printed digits, R = 0 to 3": unrounded}
 
 
 _LSH = {"R = 0": 0.1896, "R = 1": 0.104, "R = 2": 0.0706, "R = 3": 0.0533, "R = 4": 0.0428, "R = 8": 0.0239}
@@ -204,7 +204,7 @@ def ramap_lsh() -> Values:
     note=_INTERVALS,
 )
 def ramap_same_1() -> Values:
-    """Score them as for LSH, with 9 bits."""
+    """Score the counts as for LSH, with 9 bits."""
     return _from_precisions(_SE_1, 9)
 
 
@@ -217,7 +217,7 @@ def ramap_same_1() -> Values:
     note=_INTERVALS,
 )
 def ramap_same_8() -> Values:
-    """Score them as for LSH, with 16 bits."""
+    """Score the counts as for LSH, with 16 bits."""
     return _from_precisions(_SE_8, 16)
 
 
@@ -231,7 +231,7 @@ def ramap_same_8() -> Values:
     errata=("E2-06",),
 )
 def ramap_different_1() -> Evidence:
-    """Score them as for LSH, with 9 bits and an empty ball at radius 0, under both conventions for it."""
+    """Score the counts as for LSH, with 9 bits and an empty ball at radius 0, under both conventions for it."""
     return Evidence(
         {
             _EMPTY_IS_ZERO: _from_precisions(_DE_1, 9, shift=1),
@@ -248,8 +248,8 @@ _LEVELS = {f"{name} at R = {r}": row[r] for name, row in _TABLE_3.items() for r 
 @PAPER.claim(
     "S2-04",
     place="table 3, precision and recall",
-    statement="Precision and recall of 8-bit LSH at radius 0 to 3; those of same-extension codes are equal.",
-    expected={"pairs of rows with another precision or recall under same extension": 0, **_LEVELS},
+    statement="8-bit LSH has the printed precision and recall at radius 0 to 3, and so do its same-extension codes.",
+    expected={"pairs of rows whose precision or recall changes under same extension": 0, **_LEVELS},
     within=dict.fromkeys(_LEVELS, 0.02),
     data=True,
     needs=f"{_ALEXNET}, with the metrics precision@r0 to recall@r3 and extensions; with GIST the levels are only shown",
@@ -261,7 +261,7 @@ def precision_and_recall(results: Results) -> Evidence:
     apart = _apart(rows, [("precision@", "none", "same"), ("recall@", "none", "same")])
     values: dict[str, Any] = {}
     if apart:
-        values["pairs of rows with another precision or recall under same extension"] = sum(
+        values["pairs of rows whose precision or recall changes under same extension"] = sum(
             by > _DIGITS for by in apart
         )
         values["pairs of rows"] = len(apart)
@@ -276,7 +276,7 @@ def precision_and_recall(results: Results) -> Evidence:
 @PAPER.claim(
     "S2-04-ends",
     place="table 3, precision and recall at the largest radii",
-    statement="At radius 8, precision is 0.1 and recall is 1, and so are they at radius 9 for codes extended by a bit.",
+    statement="Precision is 0.1 and recall is 1 at radius 8, and at radius 9 for codes extended by one bit.",
     expected={
         "precision at R = 8": 0.1,
         "recall at R = 8": 1.0,
@@ -287,10 +287,10 @@ def precision_and_recall(results: Results) -> Evidence:
 )
 def last_ball() -> Values:
     """Score a database of 59,000 items, 5,900 of them relevant, with 8 and 9 bits."""
-    whole, extended = (histograms([59_000] + [0] * n_bits, [5_900] + [0] * n_bits) for n_bits in (8, 9))
+    complete, extended = (histograms([59_000] + [0] * n_bits, [5_900] + [0] * n_bits) for n_bits in (8, 9))
     return {
-        "precision at R = 8": value(whole, "precision@r8"),
-        "recall at R = 8": value(whole, "recall@r8"),
+        "precision at R = 8": value(complete, "precision@r8"),
+        "recall at R = 8": value(complete, "recall@r8"),
         "precision at R = 9, same extension": value(extended, "precision@r9"),
         "recall at R = 9, same extension": value(extended, "recall@r9"),
     }
@@ -318,8 +318,8 @@ def empty_ball() -> Evidence:
 @PAPER.claim(
     "S2-06",
     place="section 3.1, figure 3",
-    statement="With 2 and 5 relevant items at distance 0 and 1, or 3 and 4, of 10 relevant ones, precision@1 is 0.5 "
-    "and recall@1 is 0.7 either way, although the second code is better.",
+    statement="Of 10 relevant items, one code has 2 at distance 0 and 5 at distance 1, another has 3 and 4: "
+    "precision@1 is 0.5 and recall@1 is 0.7 for both, although the second code is better.",
     expected={"precision@1": [0.5, 0.5], "recall@1": [0.7, 0.7], "ball size": 14},
     within=1e-12,
     note="The text refers to figures 3, 5 and 7, but the captions have the numbers 2, 4 and 6.",
@@ -393,7 +393,7 @@ def _extension_rows(results: Results) -> tuple[list[Row], str]:
     "X-05",
     place="section 4.1, e",
     statement="Without its penalty, RAMAP of runs is equal with and without same extension.",
-    expected={"pairs of rows apart by more than their rounding": 0},
+    expected={"pairs of rows that differ by more than their rounding": 0},
     data=True,
     needs="RAMAP at the radii from 0 on, with the extensions `none` and `same`: `snakemake --configfile "
     "workflow/config/cifar10_full.yaml -- metrics`",
@@ -403,14 +403,14 @@ def _extension_rows(results: Results) -> tuple[list[Row], str]:
 def without_penalty(results: Results) -> Evidence:
     """Multiply the contribution of each radius to RAMAP by the codes in its ball, and compare the means over radii."""
     rows, substitute = _extension_rows(results)
-    values = {(row.folder, *(getattr(row, name) for name in CELL)): row.mean for row in rows}
+    values = {(row.folder, *(getattr(row, name) for name in COMBINATION)): row.mean for row in rows}
 
     def at(row: Row, radius: int) -> tuple[float, float] | None:
         """Return RAMAP without its penalty up to a radius, and the possible effect of rounding."""
         total = error = before = before_error = 0.0
         for r in range(radius + 1):
             found = values.get(
-                (row.folder, *(f"RAMAP@r{r}" if name == "metric" else getattr(row, name) for name in CELL))
+                (row.folder, *(f"RAMAP@r{r}" if name == "metric" else getattr(row, name) for name in COMBINATION))
             )
             if found is None:
                 return None
@@ -430,7 +430,7 @@ def without_penalty(results: Results) -> Evidence:
     if not differences:
         return Evidence.as_printed({})
     found = {
-        "pairs of rows apart by more than their rounding": sum(apart > error for apart, error in differences),
+        "pairs of rows that differ by more than their rounding": sum(apart > error for apart, error in differences),
         "pairs of rows": len(differences),
         "largest difference": max(apart for apart, _ in differences),
     }
@@ -448,8 +448,8 @@ def _half_a_digit(number: float) -> float:
     statement="In runs, MAP is equal with both extensions, and precision and recall are equal with same extension. "
     "RAMAP of the codes is at least that with same extension, which is at least that with different extension.",
     expected={
-        "pairs of rows with another MAP": 0,
-        "pairs of rows with another precision or recall": 0,
+        "pairs of rows with different MAP": 0,
+        "pairs of rows with different precision or recall": 0,
         "pairs of rows with RAMAP in the wrong order": 0,
     },
     data=True,
@@ -461,8 +461,8 @@ def extensions_in_runs(results: Results) -> Evidence:
     """Compare all pairs of rows that differ only in the extension."""
     rows, substitute = _extension_rows(results)
     differences = {
-        "another MAP": _apart(rows, [("mAP", "none", "same"), ("mAP", "none", "different")]),
-        "another precision or recall": _apart(rows, [(name, "none", "same") for name in ("precision@", "recall@")]),
+        "different MAP": _apart(rows, [("mAP", "none", "same"), ("mAP", "none", "different")]),
+        "different precision or recall": _apart(rows, [(name, "none", "same") for name in ("precision@", "recall@")]),
         "RAMAP in the wrong order": [
             b.mean - a.mean
             for both in (("none", "same"), ("same", "different"))
@@ -489,7 +489,7 @@ def extensions_in_runs(results: Results) -> Evidence:
         "database": 59000,
         "train": 5000,
         "rates": [0.05, 0.025],
-        "lower after, of 400 epochs": 200,
+        "epochs before the rate falls, of 400": 200,
         "epochs": 400,
         "weight decay": 5e-5,
         "batch": 128,
@@ -506,7 +506,7 @@ def training_and_split() -> Values:
     """Read the sizes of the split protocol `cifar10_s1`, and the constants and defaults of `deep_squared`."""
     sizes = registry.get("split", "cifar10_s1").sizes({}, n_items=60_000, n_classes=10)
     hasher = registry.get("hasher", "deep_squared")
-    factor, stretches = hasher.decay
+    factor, periods = hasher.decay
     by_default = hasher()
     return {
         "queries": sizes["query"],
@@ -514,7 +514,7 @@ def training_and_split() -> Values:
         "database": sizes["database"],
         "train": sizes["train"],
         "rates": [by_default.learning_rate, factor * by_default.learning_rate],
-        "lower after, of 400 epochs": 400 / stretches,
+        "epochs before the rate falls, of 400": 400 / periods,
         "epochs": by_default.epochs,
         "weight decay": by_default.weight_decay,
         "batch": by_default.batch_size,
@@ -565,9 +565,9 @@ _MAP_APART = "largest difference of MAP over its mean"
 _COUNTED = (
     "steps to a larger margin where RAMAP does not fall",
     "steps to a larger margin with fewer empty bins",
-    "lengths where margin 4 is above 0 in precision at R = 0, 1 or 2",
-    "radii from 3 on where margin 4 is not above 0 in precision, over both lengths",
-    "margins m with less precision at R = m than margin 0 at R = 0",
+    "code lengths at which precision with margin 4 exceeds that with margin 0 at R = 0, 1 or 2",
+    "radii from 3 on at which precision with margin 4 does not exceed that with margin 0",
+    "margins m whose precision at R = m is below that of margin 0 at R = 0",
 )
 
 
@@ -639,7 +639,7 @@ def _of_margins(means: Mapping[tuple[str, int, str], float]) -> dict[str, Any]:
     return {
         _MAP_APART: (np.ptp(maps, axis=1) / maps.mean(axis=1)).max(),
         **dict(zip(_COUNTED, counted, strict=True)),
-        "these radii, by length": {f"{n} bits": missing[n] or "none" for n in _LEARNED_BITS},
+        "these radii, by code length": {f"{n} bits": missing[n] or "none" for n in _LEARNED_BITS},
     }
 
 
@@ -649,7 +649,7 @@ def _of_margins(means: Mapping[tuple[str, int, str], float]) -> dict[str, Any]:
     statement="With 48 and 64 bits, the cost of a bucket search grows exponentially with the radius.",
     expected={"steps to R = 1, 2, 3 where lookups grow less than tenfold": 0},
     note="The figure has milliseconds, whereas lookups do not depend on the machine. "
-    "results/reference/learned/README.md has our milliseconds.",
+    "results/reference/learned/README.md contains our times.",
 )
 def growth_of_lookups() -> Values:
     """Count the codes in the balls of radius 0 to 3."""

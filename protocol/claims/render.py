@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from protocol import tables
+from protocol import checks, tables
 from protocol.claims._claim import NOT_REPLICATED, PARTLY, REFUTED, STATUSES, SUBSTITUTE_NOT_REPLICATED
 
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
@@ -29,8 +29,9 @@ def table(entries: Entries, *, width: int | None = None) -> str:
         "\n".join([*textwrap.wrap(paper, width), *_lines(list(of_paper), width)])
         for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])
     ]
-    counted = [f"{n} {status}" for status, n in totals(entries).items() if n]
-    return "\n\n".join([*parts, "\n".join(textwrap.wrap(f"{len(entries)} claims: {', '.join(counted)}", width))])
+    by_status = ", ".join(f"{n} {status}" for status, n in totals(entries).items() if n)
+    total = f"{checks.counted(len(entries), 'claim')}: {by_status}"
+    return "\n\n".join([*parts, "\n".join(textwrap.wrap(total, width))])
 
 
 def _lines(entries: Entries, width: int) -> Iterator[str]:

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
     "S3-01",
     place="eq. 1",
     statement="The Hamming distance of b-bit codes of -1 and +1 is (b - their product) / 2.",
-    expected={"pairs where it fails": 0},
+    expected={"pairs for which this is false": 0},
 )
 def distance_from_product() -> Values:
     """Compare all pairs of random codes of 1, 12 and 64 bits."""
@@ -48,7 +48,7 @@ def distance_from_product() -> Values:
         query, database = np.where(bits, 1.0, -1.0)
         distances = codes.hamming_distance(codes.pack(bits[0]), codes.pack(bits[1]))
         wrong += int((distances != (n_bits - query @ database.T) / 2).sum())
-    return {"pairs where it fails": wrong}
+    return {"pairs for which this is false": wrong}
 
 
 def _counts_of(ties: list[list[int]]) -> HammingCounts:
@@ -122,8 +122,9 @@ def _ap(levels: list[int], cutoff: int) -> float:
     "items.",
     expected={"largest difference": 0},
     within=1e-12,
-    note="It is not if divided by the relevant items above the cutoff: for two relevant and two irrelevant tied items, "
-    "the mean of that AP@2 is 2/3, but the mean sum of precisions divided by the mean number of relevant items is 5/6.",
+    note="It is not the mean if divided by the relevant items above the cutoff: for two relevant and two irrelevant "
+    "tied items, the mean of that AP@2 is 2/3, but the mean sum of precisions divided by the mean number of relevant "
+    "items is 5/6.",
     errata=("E3-13",),
 )
 def tie_aware_ap_at_a_cutoff() -> Values:
@@ -133,8 +134,8 @@ def tie_aware_ap_at_a_cutoff() -> Values:
     return {
         "largest difference": worst,
         "cases": cases,
-        "example, over the relevant above the cutoff": value(tied, "mAP@2[retrieved]"),
-        "ratio of the means": value(tied, "mAP@2[all]") * 2 / 1,
+        "example, divided by the relevant items above the cutoff": value(tied, "mAP@2[retrieved]"),
+        "example, ratio of the means": value(tied, "mAP@2[all]") * 2 / 1,
     }
 
 
@@ -191,7 +192,7 @@ def _ranked(objective: Objective, gain: NDArray, total: NDArray, best: float = 1
     "S3-05",
     place="eq. 11, 29, 54",
     statement="AP_r, with a logarithm instead of the sum over a tie, is a continuous version of tie-aware AP.",
-    expected={"histograms of 500 where it is infinite or undefined": 0},
+    expected={"histograms, of 500, for which it is infinite or undefined": 0},
     note="No item is ranked before the first non-empty distance, where the logarithm of C / 0 is infinite; for a tie "
     "of one item, the slope is 0/0. The smallest example is a relevant and an irrelevant item at distance 0: AP is "
     "0.75, AP_r is infinite. With limits moved by half an item, and slope 0 for a single item, it is always finite.",
@@ -222,10 +223,10 @@ def _finite(
             values = np.array([relaxed(*case) for case in cases])
             finite = np.isfinite(values)
             found[name] = {
-                "histograms of 500 where it is infinite or undefined": int((~finite).sum()),
+                "histograms, of 500, for which it is infinite or undefined": int((~finite).sum()),
                 "largest difference elsewhere": np.abs(values - expected)[finite].max(initial=0.0),
                 "two items tied first, one relevant": relaxed(*two_tied),
-                "exactly": exact(*two_tied),
+                "exact value": exact(*two_tied),
             }
     return Evidence(found)
 
@@ -234,7 +235,7 @@ def _finite(
     "S3-06",
     place="eq. 12, 30-32",
     statement="DCG_r, with an integral instead of the sum over a tie, is a continuous version of tie-aware DCG.",
-    expected={"histograms of 500 where it is infinite or undefined": 0},
+    expected={"histograms, of 500, for which it is infinite or undefined": 0},
     note="The integral of dt / ln t starts at C + 1. At the first non-empty distance, before which no item is ranked, "
     "this is 1, where the integral diverges. The smallest example is a relevant and an irrelevant item at distance 0. "
     "With limits moved by half an item, it is finite. The paper calls the logarithmic integral from 0 Li; usually, Li "
@@ -272,7 +273,7 @@ def _dcg_r_as_printed(items: NDArray, relevant: NDArray) -> float:
     place="eq. 27, 33-37",
     statement="The sum of 1/t over a tie of n ranks after rank a, up to b = a + n, is about ln(b / a), with an error "
     "of the order of n / (2 a b).",
-    expected={"ties where the error differs by more than 1 / (12 a^2)": 0, "ties where the sum is the larger": 0},
+    expected={"ties where the error differs by more than 1 / (12 a^2)": 0, "ties where the sum is larger": 0},
     note="The text calls this the midpoint rule, but it is the rule of the right end, which is always above the sum. "
     "According to the text, it has no error for a tie of one item; this is only true of the sum itself.",
     errata=("E3-04",),
@@ -288,7 +289,7 @@ def harmonic_sum() -> Values:
         "ties where the error differs by more than 1 / (12 a^2)": int(
             (np.abs(error - n / (2 * a * b)) > 1 / (12 * a.astype(float) ** 2)).sum()
         ),
-        "ties where the sum is the larger": int((error <= 0).sum()),
+        "ties where the sum is larger": int((error <= 0).sum()),
         "largest error": error.max(),
     }
 
@@ -317,13 +318,13 @@ def simplified_ap() -> Values:
     "S3-09",
     place="eq. 64-66",
     statement="DCG_s, in which each tie has the discount of its middle rank, is never above tie-aware DCG.",
-    expected={"histograms of 500 where it is": 0},
+    expected={"histograms, of 500, for which it is above": 0},
 )
 def simplified_dcg() -> Values:
     """Compare 500 random histograms, gain 1, with nDCG times the DCG of the best order."""
     below = [_tie_aware_dcg(n, r) - _relaxed(dcg_s, r, n) for n, r in _random_histograms(500)]
     return {
-        "histograms of 500 where it is": sum(gap < -1e-12 for gap in below),
+        "histograms, of 500, for which it is above": sum(gap < -1e-12 for gap in below),
         "largest gap": max(below),
     }
 
@@ -357,8 +358,8 @@ def _error_of_slope(objective: Objective, gain_of_level: float) -> float:
 @PAPER.claim(
     "S3-10",
     place="eq. 71-73, 76",
-    statement="The derivatives of AP_s by the soft counts; those of later terms, 2 c+ (C- before + C- after) / (N+ "
-    "(C before + C after + 1)^2), do not depend on the distance of the count.",
+    statement="The derivatives of AP_s by the soft counts are as printed; those of later terms, 2 c+ (C- before + C- "
+    "after) / (N+ (C before + C after + 1)^2), do not depend on the distance of the count.",
     expected={"largest difference from finite differences": 0},
     within=1e-7,
     note="The derivative of a later term by a count of irrelevant items is twice that of the term of the same "
@@ -423,7 +424,7 @@ def minibatch_jacobian() -> Values:
     place="eq. 14 and 15",
     statement="The soft histogram with width 1 has the total weight 1 for every item, and equals the hard histogram at "
     "integer distances.",
-    expected={"largest error of the mass": 0, "largest difference from the hard histogram": 0},
+    expected={"largest error of the total weight": 0, "largest difference from the hard histogram": 0},
     within=1e-12,
     note="With a smaller width, the total weight is below 1; with a larger width, above 1.",
 )
@@ -435,7 +436,7 @@ def soft_histogram() -> Values:
     distances = codes.hamming_distance(query, database).astype(float)
     soft = _triangle(distances[..., None], np.arange(9.0)).sum(axis=1)
     return {
-        "largest error of the mass": np.abs(masses - 1).max(),
+        "largest error of the total weight": np.abs(masses - 1).max(),
         "largest difference from the hard histogram": np.abs(soft - counts.retrieved).max(),
     }
 

@@ -11,8 +11,8 @@ from protocol.claims._results import Results, Row
 from protocol.claims.talr import PAPER
 
 _VGG = (
-    "VGG-F, fine-tuned by each method on CIFAR-10 and NUS-WIDE: a GPU, and the images of NUS-WIDE, which are no longer "
-    "available"
+    "VGG-F, fine-tuned by each method on CIFAR-10 and NUS-WIDE; this requires a GPU, and the images of NUS-WIDE, which "
+    "are no longer available"
 )
 _FEATURE = "vgg_f"
 _GIST = "GIST for VGG-F"
@@ -57,13 +57,13 @@ _TIES = ("mAP", "mAP[best]", "mAP[worst]", "mAP[index]")
 @PAPER.claim(
     "S3-14",
     place="figure 3 and section 5.4",
-    statement="Tie-aware AP is between the worst and the best order of ties; this range shrinks with longer codes; and "
-    "with ties in database order, which is random, AP is close to tie-aware AP on a large test set.",
+    statement="Tie-aware AP lies between the AP of the worst and of the best order of ties; this range shrinks with "
+    "longer codes; and with ties in database order, which is random, AP is close to tie-aware AP on a large test set.",
     expected={
         "scores outside their range": 0,
         "steps to more bits where the mean range of ten runs grows": 0,
         "steps to more bits where the range of a single run grows": 0,
-        "scores from which database order differs by more than 0.001": 0,
+        "scores that differ by more than 0.001 from those in database order": 0,
     },
     data=True,
     needs="mAP, mAP[best], mAP[worst] and mAP[index] of CIFAR-10 at several code lengths, in single runs and over ten: "
@@ -84,14 +84,16 @@ def range_of_ties(results: Results) -> Evidence:
         "scores outside their range": sum(
             not score["mAP[worst]"].mean <= score["mAP"].mean <= score["mAP[best]"].mean for score in scores
         ),
-        "scores from which database order differs by more than 0.001": sum(difference > 1e-3 for difference in off),
+        "scores that differ by more than 0.001 from those in database order": sum(
+            difference > 1e-3 for difference in off
+        ),
         "scores": len(scores),
-        "largest difference of database order": max(off),
+        "largest difference from database order": max(off),
     }
     for runs, fewest, most in (("the mean range of ten runs", 10, np.inf), ("the range of a single run", 1, 1)):
         grown, steps = _growing([score for score in scores if fewest <= score["mAP"].n_runs <= most])
         if steps:
-            found |= {f"steps to more bits where {runs} grows": len(grown), f"steps of {runs}": steps}
+            found |= {f"steps to more bits where {runs} grows": len(grown), f"steps, {runs}": steps}
             found |= {f"where {runs} grows": ", ".join(grown)} if grown else {}
     return Evidence.as_printed(found, substitute=substitute)
 
@@ -233,15 +235,15 @@ _CONSTANT = "constant codes for MACHash, the labels of 10,933 images for those o
 _N_DRAWS = 10
 
 
-def _by_length(results: Results, lengths: tuple[int, ...], **cell: Any) -> list[float]:
+def _by_length(results: Results, lengths: tuple[int, ...], **columns: Any) -> list[float]:
     """Return the means at all code lengths; an empty list if one is missing."""
-    found = {row.n_bits: row.mean for row in results.rows(extension="none", **cell)}
+    found = {row.n_bits: row.mean for row in results.rows(extension="none", **columns)}
     return [found[n_bits] for n_bits in lengths] if set(lengths) <= set(found) else []
 
 
-def _of_methods(results: Results, methods: Iterable[str], lengths: tuple[int, ...], **cell: Any) -> dict[str, Any]:
+def _of_methods(results: Results, methods: Iterable[str], lengths: tuple[int, ...], **columns: Any) -> dict[str, Any]:
     """Return the means of each method that has a row at every code length."""
-    found = {method: _by_length(results, lengths, hasher=_HASHERS[method], **cell) for method in methods}
+    found = {method: _by_length(results, lengths, hasher=_HASHERS[method], **columns) for method in methods}
     return {method: means for method, means in found.items() if means}
 
 
@@ -265,7 +267,7 @@ def _with_constant_codes(
 @PAPER.claim(
     "S3-15",
     place="table 1",
-    statement="AP of eight methods with VGG-F on CIFAR-10 in both settings and on NUS-WIDE.",
+    statement="Eight methods with VGG-F have the printed AP on CIFAR-10, in both settings, and on NUS-WIDE.",
     expected=_TABLE_1,
     within=0.01,
     data=True,
@@ -279,9 +281,9 @@ def _with_constant_codes(
 def table_1(results: Results) -> Evidence:
     """Read rows with the feature `vgg_f`; MACHash on NUS-WIDE by constant codes, for ten draws of `nuswide_21`."""
     found: dict[str, Any] = {}
-    for half, (cell, lengths) in _HALVES.items():
+    for half, (columns, lengths) in _HALVES.items():
         methods = [name.removeprefix(f"{half}, ") for name in _TABLE_1 if name.startswith(f"{half}, ")]
-        means = _of_methods(results, methods, lengths, feature=_FEATURE, ground_truth="class_label", **cell)
+        means = _of_methods(results, methods, lengths, feature=_FEATURE, ground_truth="class_label", **columns)
         found |= {f"{half}, {method}": values for method, values in means.items()}
     return _with_constant_codes(results, found, "NUS-WIDE, MACHash", "mAP", (12, 24, 32, 48))
 
@@ -318,8 +320,8 @@ _SETTINGS = {"S1": ("cifar10_s1", "standard"), "S2": ("cifar10_s2",)}
 def order_of_kinds(results: Results) -> Evidence:
     """Compare means of class-label mAP in the table of each setting with the most of these methods."""
     names = [hasher for hashers in _KINDS.values() for hasher in hashers]
-    cell = {"dataset": "cifar10", "ground_truth": "class_label", "extension": "none", "metric": "mAP"}
-    rows, substitute = _own_or_substitute(results.rows(**cell, hasher=names), f"{_GIST}")
+    columns = {"dataset": "cifar10", "ground_truth": "class_label", "extension": "none", "metric": "mAP"}
+    rows, substitute = _own_or_substitute(results.rows(**columns, hasher=names), f"{_GIST}")
     found: dict[str, Any] = {}
     for setting, splits in _SETTINGS.items():
         tables: dict[tuple[str, str, str], list[Row]] = {}
@@ -366,7 +368,8 @@ def _order(setting: str, rows: list[Row]) -> dict[str, Any]:
     statement="If items that share a class label are relevant, binary codes of a classifier's outputs are competitive "
     "with hashing.",
     expected={
-        f"{setting}, code lengths where they are more than 0.01 below the best method": 0 for setting in _SETTINGS
+        f"{setting}, code lengths where these codes are more than 0.01 below the best method": 0
+        for setting in _SETTINGS
     },
     data=True,
     needs="mAP of `classifier` and of the hashers of X-13 in both settings: `workflow/config/cifar10_supervised.yaml` "
@@ -378,8 +381,8 @@ def codes_of_a_classifier(results: Results) -> Evidence:
     """Compare the better of `classifier` and `classifier_probabilities` with the best hasher of X-13 in its table."""
     hashers = {name for names in _KINDS.values() for name in names}
     baselines = {"classifier", "classifier_probabilities"}
-    cell = {"dataset": "cifar10", "ground_truth": "class_label", "extension": "none", "metric": "mAP"}
-    rows, substitute = _own_or_substitute(results.rows(**cell, hasher=hashers | baselines), _GIST)
+    columns = {"dataset": "cifar10", "ground_truth": "class_label", "extension": "none", "metric": "mAP"}
+    rows, substitute = _own_or_substitute(results.rows(**columns, hasher=hashers | baselines), _GIST)
     found: dict[str, Any] = {}
     for setting, splits in _SETTINGS.items():
         gaps = []
@@ -390,10 +393,10 @@ def codes_of_a_classifier(results: Results) -> Evidence:
                 best, baseline = (max(scores[name] for name in scores.keys() & of) for of in (hashers, baselines))
                 gaps.append(best - baseline)
         if gaps:
-            found[f"{setting}, code lengths where they are more than 0.01 below the best method"] = sum(
+            found[f"{setting}, code lengths where these codes are more than 0.01 below the best method"] = sum(
                 gap > 0.01 for gap in gaps
             )
-            found[f"{setting}, the best method less these codes"] = gaps
+            found[f"{setting}, the best method minus these codes"] = gaps
     return Evidence.as_printed(found, substitute=substitute)
 
 
@@ -407,17 +410,17 @@ _TABLE_2 = {
 @PAPER.claim(
     "S3-16",
     place="table 2",
-    statement="AP@1000 of three methods with AlexNet on ImageNet100.",
+    statement="Three methods with AlexNet have the printed AP@1000 on ImageNet100.",
     expected=_TABLE_2,
     within=0.01,
     data=True,
-    needs="the images of ImageNet, for which one has to register, and AlexNet, fine-tuned (feature `alexnet`): a GPU",
+    needs="the images of ImageNet, which require registration, and AlexNet, fine-tuned on a GPU (feature `alexnet`)",
     note="We read AP@1000 as divided by the relevant items among the first 1,000, as in HashNet's code.",
 )
 def table_2(results: Results) -> Values:
     """Read mAP@1000[retrieved] of ImageNet100's split with the feature `alexnet`."""
-    cell = {"dataset": "imagenet100", "split": "imagenet100", "feature": "alexnet", "metric": "mAP@1000[retrieved]"}
-    return _of_methods(results, _TABLE_2, _LATER_LENGTHS, **cell)
+    columns = {"dataset": "imagenet100", "split": "imagenet100", "feature": "alexnet", "metric": "mAP@1000[retrieved]"}
+    return _of_methods(results, _TABLE_2, _LATER_LENGTHS, **columns)
 
 
 _NDCG_ON_NUS_WIDE = {
@@ -435,7 +438,7 @@ _NDCG_ON_NUS_WIDE = {
 @PAPER.claim(
     "S3-17",
     place="table 3, NUS-WIDE",
-    statement="NDCG of eight methods with VGG-F on NUS-WIDE.",
+    statement="Eight methods with VGG-F have the printed NDCG on NUS-WIDE.",
     expected=_NDCG_ON_NUS_WIDE,
     within=0.005,
     needs=f"{_VGG}; BRE, MACHash, FastHash and StructHash are not among our hashers",
@@ -447,8 +450,8 @@ _NDCG_ON_NUS_WIDE = {
 )
 def ndcg_on_nus_wide(results: Results) -> Evidence:
     """Read nDCG by shared labels with the feature `vgg_f`; MACHash by constant codes, for ten draws of `nuswide_21`."""
-    cell = {"dataset": "nuswide", "split": "nuswide_21", "ground_truth": "class_label", "feature": _FEATURE}
-    found = _of_methods(results, _NDCG_ON_NUS_WIDE, _LATER_LENGTHS, metric="nDCG", **cell)
+    columns = {"dataset": "nuswide", "split": "nuswide_21", "ground_truth": "class_label", "feature": _FEATURE}
+    found = _of_methods(results, _NDCG_ON_NUS_WIDE, _LATER_LENGTHS, metric="nDCG", **columns)
     return _with_constant_codes(results, found, "MACHash", "nDCG", _LATER_LENGTHS)
 
 
@@ -467,7 +470,7 @@ _LABELME = {
 @PAPER.claim(
     "S3-18",
     place="table 3, LabelMe",
-    statement="NDCG of eight methods, linear on GIST, on LabelMe.",
+    statement="Eight methods, linear on GIST, have the printed NDCG on LabelMe.",
     expected=_LABELME,
     within=0.01,
     data=True,
@@ -481,8 +484,8 @@ _LABELME = {
 )
 def table_3_labelme(results: Results) -> Values:
     """Read nDCG with LabelMe's split and graded relevance."""
-    cell = {"dataset": "labelme", "split": "labelme_2k", "ground_truth": "graded_distance", "metric": "nDCG"}
-    return _of_methods(results, _LABELME, _LATER_LENGTHS, **cell)
+    columns = {"dataset": "labelme", "split": "labelme_2k", "ground_truth": "graded_distance", "metric": "nDCG"}
+    return _of_methods(results, _LABELME, _LATER_LENGTHS, **columns)
 
 
 @PAPER.claim(
@@ -498,9 +501,9 @@ def table_3_labelme(results: Results) -> Values:
 )
 def appendix_d(results: Results) -> Values:
     """Read rows of `talr_ap` and `talr_ap_growing` with the feature `vgg_f` under the first setting."""
-    cell, lengths = _HALVES["CIFAR-10 S1"]
+    columns, lengths = _HALVES["CIFAR-10 S1"]
     found = {
-        name: _by_length(results, lengths, hasher=hasher, feature=_FEATURE, **cell)
+        name: _by_length(results, lengths, hasher=hasher, feature=_FEATURE, **columns)
         for name, hasher in (("alpha 40", "talr_ap"), ("alpha without bound", "talr_ap_growing"))
     }
     return {name: means for name, means in found.items() if means}
@@ -510,7 +513,7 @@ def appendix_d(results: Results) -> Values:
     "X-14",
     place="appendix D",
     statement="TALR-AP improves if the slope of tanh grows during training.",
-    expected={f"growth {growth}: constant slope less growing one": 0 for growth in (10, 40)},
+    expected={f"growth {growth}: constant slope minus growing slope": 0 for growth in (10, 40)},
     relation="<",
     data=True,
     needs="`talr_ap` with `growth` and `rate_over_alpha`: `python tests/reference/talr_table.py`, then `python "
@@ -524,7 +527,7 @@ def growing_slope(results: Results) -> Evidence:
     for growth in (10, 40):
         growing = _variant(results, "talr_ap", "mAP", f"alpha 1, growth {growth}, rate_over_alpha True", 32)
         if constant is not None and growing is not None:
-            found[f"growth {growth}: constant slope less growing one"] = constant - growing
+            found[f"growth {growth}: constant slope minus growing slope"] = constant - growing
     return Evidence.as_printed(found, substitute="linear functions on the digits for a network on images")
 
 
@@ -534,8 +537,8 @@ def growing_slope(results: Results) -> Evidence:
     statement="With counting sort, the time of tie-aware AP and tie-aware NDCG is at most proportional to the size N "
     "of the database.",
     expected={
-        "time for 100,000 items, in that for 10,000": 10,
-        "time for 1,000,000 items, in that for 100,000": 10,
+        "time for 100,000 items, divided by that for 10,000": 10,
+        "time for 1,000,000 items, divided by that for 100,000": 10,
     },
     relation="<=",
     data=True,
@@ -549,6 +552,9 @@ def counting_sort(results: Results) -> Values:
     seconds = [
         results.statistic("random codes", f"CPU seconds to count and score, {n:,} items") for n in (10**4, 10**5, 10**6)
     ]
-    names = ("time for 100,000 items, in that for 10,000", "time for 1,000,000 items, in that for 100,000")
+    names = (
+        "time for 100,000 items, divided by that for 10,000",
+        "time for 1,000,000 items, divided by that for 100,000",
+    )
     pairs = zip(names, itertools.pairwise(seconds), strict=True)
     return {name: later / former for name, (former, later) in pairs if former is not None and later is not None}

@@ -27,14 +27,14 @@ _SIZES = {"query": 100, "validation_query": 50, "validation_database": 200, "tra
     "6,000 per label), NUS-WIDE (269,648 images, 500-d, 1.87 of 81 labels each, 6,220 per label) and SIFT1M (1,000,000 "
     "items, 128-d).",
     expected={
-        "CIFAR-10 items, labels, labels an image, images a label": [60000, 10, 1, 6000],
+        "CIFAR-10 items, labels, labels per image, images per label": [60000, 10, 1, 6000],
         "LabelMe items, dimension": [22019, 512],
         "NUS-WIDE items, labels, dimension": [269648, 81, 500],
-        "NUS-WIDE labels an image": 1.87,
-        "NUS-WIDE images a label": 6220,
+        "NUS-WIDE labels per image": 1.87,
+        "NUS-WIDE images per label": 6220,
         "SIFT1M items, dimension": [1000000, 128],
     },
-    within={"NUS-WIDE labels an image": 5e-3, "NUS-WIDE images a label": 5},
+    within={"NUS-WIDE labels per image": 5e-3, "NUS-WIDE images per label": 5},
     data=True,
     needs="the files of LabelMe, NUS-WIDE and SIFT1M, counted by `python tests/reference/claims_tables.py`",
     note="Means are compared with the printed precision: 1.87 to two decimals, 6,220 to tens. SIFT1M consists of a "
@@ -42,19 +42,23 @@ _SIZES = {"query": 100, "validation_query": 50, "validation_database": 200, "tra
     errata=("E4-06",),
 )
 def table_of_datasets(results: Results) -> Values:
-    """Read the statistics of loaded data; compute the labels per image of NUS-WIDE also from the other columns."""
+    """Read the statistics of loaded data; also compute the labels per image of NUS-WIDE from the other columns."""
     found: dict[str, Any] = {}
     for title, dataset, names in (
-        ("CIFAR-10 items, labels, labels an image, images a label", "cifar10", ("n", "classes", "labels", "per class")),
+        (
+            "CIFAR-10 items, labels, labels per image, images per label",
+            "cifar10",
+            ("n", "classes", "labels", "per class"),
+        ),
         ("LabelMe items, dimension", "labelme", ("n", "dimension")),
         ("NUS-WIDE items, labels, dimension", "nuswide", ("n", "classes", "bow")),
-        ("NUS-WIDE labels an image", "nuswide", ("labels",)),
-        ("NUS-WIDE images a label", "nuswide", ("per class",)),
+        ("NUS-WIDE labels per image", "nuswide", ("labels",)),
+        ("NUS-WIDE images per label", "nuswide", ("per class",)),
         ("SIFT1M items, dimension", "sift1m", ("n", "dimension")),
     ):
         counted = [results.statistic(dataset, name) for name in names]
         found |= {title: counted} if None not in counted else {}
-    return found | {"81 * 6,220 / 269,648, of NUS-WIDE's other columns": 81 * 6_220 / 269_648}
+    return found | {"81 * 6,220 / 269,648, from NUS-WIDE's other columns": 81 * 6_220 / 269_648}
 
 
 @PAPER.claim(
@@ -110,11 +114,12 @@ def toy_f1() -> Evidence:
 @PAPER.claim(
     "S4-04",
     place="eq. 3.10",
-    statement="F_beta is (1 + beta^2) P R / (beta^2 P + R), and the same from counts; beta below 1 favours precision.",
+    statement="F_beta is (1 + beta^2) P R / (beta^2 P + R), which equals its form in counts; a beta below 1 favours "
+    "precision.",
     expected={"values where the forms differ": 0, "steps of beta in the wrong direction": 0},
 )
 def f_measure() -> Values:
-    """Score random codes of 4 bits at every radius, per query and pooled, beta 0.01 to 100."""
+    """Score random codes of 4 bits at every radius, per query and pooled, with beta from 0.01 to 100."""
     betas, differing, wrong = ("0.01", "0.5", "1", "2", "100"), 0, 0
     for counts, radius, average in itertools.product(map(_four_bits, range(5)), range(5), ("", "_micro")):
         p, r = (per_query(counts, f"{name}{average}@r{radius}") for name in ("precision", "recall"))
@@ -135,10 +140,10 @@ def _four_bits(seed: int) -> HammingCounts:
     "S4-05",
     place="eq. 3.11 and its footnote",
     statement="AUPRC is the sum of P(d) times the change of recall over the radii from 1 on, computed by trapz; the "
-    "ideal curve has 1.",
+    "ideal curve has area 1.",
     expected={"AUPRC of the ideal ranking": 1.0},
     note="In the smallest example, all relevant items are at distance 0. Recall is 1 there and does not change any "
-    "more, so the sum from radius 1 is 0, and so is the trapezoidal rule. In addition, the sum, a rule of right-hand "
+    "more, so the sum from radius 1 is 0, and so is the area by trapezoids. In addition, the sum, a rule of right-hand "
     "rectangles, and trapz give different numbers; the author's code uses trapezoids from radius 0 to one below the "
     "largest distance.",
     errata=("E4-02",),
@@ -149,9 +154,9 @@ def ideal_curve() -> Evidence:
     return Evidence(
         {
             AS_PRINTED: {"AUPRC of the ideal ranking": value(counts, "AUPRC[sum]")},
-            "trapezoids, as the footnote has it": {"AUPRC of the ideal ranking": value(counts, "AUPRC[trapezoid]")},
-            "trapezoids from recall 0 on": {"AUPRC of the ideal ranking": value(counts, "AUPRC[area]")},
-            "the sum from radius 0 on": {"AUPRC of the ideal ranking": _sum_from_0(counts)},
+            "trapezoids, as in the footnote": {"AUPRC of the ideal ranking": value(counts, "AUPRC[trapezoid]")},
+            "trapezoids from recall 0": {"AUPRC of the ideal ranking": value(counts, "AUPRC[area]")},
+            "the sum from radius 0": {"AUPRC of the ideal ranking": _sum_from_0(counts)},
         }
     )
 
@@ -165,7 +170,7 @@ def _sum_from_0(counts: HammingCounts) -> float:
     "S4-06",
     place="section 3.6.5",
     statement="AUPRC and mAP differ only if the numbers of relevant items are skewed over the queries.",
-    expected={"mAP less AUPRC, one relevant item a query": 0},
+    expected={"mAP minus AUPRC, one relevant item per query": 0},
     within=1e-12,
     note="They also differ without skew. In the smallest example, two queries have one relevant item each, which is "
     "ranked first, at distance 0 and at distance 2; an irrelevant item is at distance 1 from the first query, and at 3 "
@@ -179,13 +184,13 @@ def area_and_map() -> Evidence:
     counts = histograms([[1, 1, 0, 0], [0, 0, 1, 1]], [[1, 0, 0, 0], [0, 0, 1, 0]])
     areas = {
         AS_PRINTED: value(counts, "AUPRC[sum]"),
-        "the sum from radius 0 on": _sum_from_0(counts),
-        "trapezoids from recall 0 on": value(counts, "AUPRC[area]"),
+        "the sum from radius 0": _sum_from_0(counts),
+        "trapezoids from recall 0": value(counts, "AUPRC[area]"),
     }
     mean_ap = value(counts, "mAP")
     return Evidence(
         {
-            rule: {"mAP less AUPRC, one relevant item a query": mean_ap - area, "mAP": mean_ap, "AUPRC": area}
+            rule: {"mAP minus AUPRC, one relevant item per query": mean_ap - area, "mAP": mean_ap, "AUPRC": area}
             for rule, area in areas.items()
         }
     )
@@ -240,7 +245,7 @@ def epsilon() -> Evidence:
         neighbours = np.diff(ball["indptr"])
         found[name] = {
             "neighbours on average": neighbours.mean(),
-            "share of queries with none": (neighbours == 0).mean(),
+            "share of queries without neighbours": (neighbours == 0).mean(),
         }
     return Evidence(found)
 
@@ -343,7 +348,7 @@ _CURVES = {"GRH": "grh", "SH": "sh", "ITQ": "itq"}
     place="section 3.6.2 and figure 3.8",
     statement="On the precision-recall curves of a graph-regularised hasher (GRH), SH and ITQ, 32 bits on CIFAR-10, "
     "precision falls and recall rises as the Hamming radius grows.",
-    expected={f"{name}, steps of the radius where precision rises or recall falls": 0 for name in _CURVES},
+    expected={f"{name}, steps to a larger radius where precision rises or recall falls": 0 for name in _CURVES},
     data=True,
     needs="precision_micro and recall_micro at several radii of `grh`, `sh` and `itq` with 32 bits: "
     "`workflow/config/cifar10_thesis.yaml`",
@@ -355,7 +360,7 @@ def example_curves(results: Results) -> Values:
     for name, hasher in _CURVES.items():
         steps = _steps_of_curves(results, hasher)
         if steps:
-            found[f"{name}, steps of the radius where precision rises or recall falls"] = sum(steps)
+            found[f"{name}, steps to a larger radius where precision rises or recall falls"] = sum(steps)
             found[f"{name}, steps"] = len(steps)
     return found
 
@@ -385,7 +390,7 @@ _SEARCHED = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
     statement="The area under the micro precision-recall curve, and mAP, are proxies for a search with hash tables "
     "that have the best number of tables and of bits per table.",
     expected={
-        f"{metric}, {n_bits} bits: share of pairs of methods in another order": 0.25
+        f"{metric}, {n_bits} bits: share of pairs of methods in a different order": 0.25
         for metric in ("AUPRC[area]", "mAP")
         for n_bits in (16, 32)
     },
@@ -407,7 +412,9 @@ def proxy_for_bucket_search(results: Results) -> Evidence:
             pairs = [(a, b) for a, b in zip(scores, search, strict=True) if a is not None and b is not None]
             if len(pairs) == len(_SEARCHED):
                 other = [(a - c) * (b - d) < 0 for (a, b), (c, d) in itertools.combinations(pairs, 2)]
-                found[f"{metric}, {n_bits} bits: share of pairs of methods in another order"] = float(np.mean(other))
+                found[f"{metric}, {n_bits} bits: share of pairs of methods in a different order"] = float(
+                    np.mean(other)
+                )
     return Evidence.as_printed(found, substitute="the digits for the datasets of the thesis")
 
 
@@ -416,7 +423,10 @@ def proxy_for_bucket_search(results: Results) -> Evidence:
     place="eq. 3.6-3.9, 3.12-3.13",
     statement="Precision and recall are micro averages at each radius; AP divides by the relevant items retrieved, and "
     "mAP is the mean over queries.",
-    expected={"values that differ from sums over the queries": 0, "mAP that differ from the mean of each query's": 0},
+    expected={
+        "values that differ from sums over the queries": 0,
+        "mAP values that differ from the mean over the queries": 0,
+    },
     note="The text always speaks of micro averages, although mAP is not one; 0/0 is not defined, and is 0 in the "
     "author's code. D is both radius and dimension; R is a matrix, recall, a cutoff and a number of neighbours.",
     errata=("E4-04", "E4-08", "E4-09"),
@@ -435,5 +445,5 @@ def micro_and_macro() -> Values:
             apart += not np.isclose(value(counts, f"mAP@{k}[retrieved]"), macro, rtol=1e-12)
     return {
         "values that differ from sums over the queries": int(differing),
-        "mAP that differ from the mean of each query's": int(apart),
+        "mAP values that differ from the mean over the queries": int(apart),
     }

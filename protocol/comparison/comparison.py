@@ -132,19 +132,19 @@ def compare(
     if margin is not None:
         margin = positive_number(margin, "margin")
     read = read_sources(sources)
-    files = [own[0].file if own else str(source) for source, own in zip(sources, read, strict=True)]
+    files = [scores[0].file if scores else str(source) for source, scores in zip(sources, read, strict=True)]
     chosen = [metrics] if isinstance(metrics, str) else list(metrics)
-    known = dict.fromkeys(score.metric for own in read for score in own)
+    known = dict.fromkeys(score.metric for scores in read for score in scores)
     for metric in chosen:
         one_of(metric, known, "metric")
-    found = match([[score for score in own if not chosen or score.metric in chosen] for own in read], assumed)
+    found = match([[score for score in scores if not chosen or score.metric in chosen] for scores in read], assumed)
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score, _ in found.compared), "against")
     by_heading: dict[tuple[tuple[str, str], ...], dict[tuple[str, ...], _Rows]] = {}
-    for score, own in found.compared:
+    for score, filled in found.compared:
         protocol = protocol_of(score)
         key = (score.metric, str(protocol["empty"]), str(protocol["ties"]))
-        by_heading.setdefault(tuple(heading(score).items()), {}).setdefault(key, []).append((score, own))
+        by_heading.setdefault(tuple(heading(score).items()), {}).setdefault(key, []).append((score, filled))
     by_section: dict[str, dict[tuple[str, ...], _Rows]] = {}
     parts, all_differences = [], []
     for fields, of_section in by_heading.items():
@@ -158,7 +158,10 @@ def compare(
     return Comparison(
         sections=(overview(n_tables, files, found.left_out, paired=paired, margin=margin), *parts),
         scores=tuple(
-            (name, score, own) for name, tables in by_section.items() for rows in tables.values() for score, own in rows
+            (name, score, filled)
+            for name, tables in by_section.items()
+            for rows in tables.values()
+            for score, filled in rows
         ),
         differences=tuple(all_differences),
     )

@@ -74,8 +74,11 @@ class Differences:
 def best(rows: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
     """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
     sign = 1 if registry.entry("metric", metric).better == "higher" else -1
-    means = {method: [sign * s.mean for s in own.values() if not np.isnan(s.mean)] for method, own in rows.items()}
-    defined = {method: max(own) for method, own in means.items() if own}
+    means = {
+        method: [sign * s.mean for s in by_length.values() if not np.isnan(s.mean)]
+        for method, by_length in rows.items()
+    }
+    defined = {method: max(of_method) for method, of_method in means.items() if of_method}
     return max(defined, key=defined.__getitem__) if defined else None
 
 
@@ -104,14 +107,14 @@ def differences(
         return None
     paired: list[tuple[str, int, Pairs]] = []
     missing: dict[str, list[str]] = {}
-    for method, own in rows.items():
+    for method, by_length in rows.items():
         if method == reference:
             continue
-        common = sorted(own.keys() & rows[reference].keys())
+        common = sorted(by_length.keys() & rows[reference].keys())
         if not common:
             missing.setdefault(f"{reference}, the reference, has other code lengths", []).append(method)
         for n_bits in common:
-            pairs = _paired(own[n_bits], rows[reference][n_bits])
+            pairs = _paired(by_length[n_bits], rows[reference][n_bits])
             if isinstance(pairs, Pairs):
                 paired.append((method, n_bits, pairs))
             elif method not in missing.setdefault(pairs, []):

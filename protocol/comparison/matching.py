@@ -66,14 +66,14 @@ def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None])
         If an assumed field could have several values, or no scores can be compared.
     """
     scores = [score for source in sources for score in source]
-    cells: dict[tuple[str, int], list[Score]] = defaultdict(list)
+    groups: dict[tuple[str, int], list[Score]] = defaultdict(list)
     for score in scores:
-        cells[score.metric, score.n_bits].append(score)
+        groups[score.metric, score.n_bits].append(score)
     filled: dict[int, Assumed] = {}
-    for cell in cells.values():
-        kinds = {score.protocol: score for score in cell}
+    for group in groups.values():
+        kinds = {score.protocol: score for score in group}
         values = {kind: _filled(kind, kinds, assumed) for kind in kinds}
-        filled |= {id(score): values[score.protocol] for score in cell}
+        filled |= {id(score): values[score.protocol] for score in group}
     _check_one_value(scores, filled)
     complete = [
         replace(
@@ -94,7 +94,7 @@ def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None])
     if not compared:
         raise ProtocolError(_nothing(complete))
     named = named_by_method([score for score, _ in compared])
-    with_names = [(score, own) for score, (_, own) in zip(named, compared, strict=True)]
+    with_names = [(score, of_score) for score, (_, of_score) in zip(named, compared, strict=True)]
     return Matched(with_names, _left_out(left, complete))
 
 
@@ -102,7 +102,7 @@ def _filled(
     kind: tuple[str | None, ...], kinds: Mapping[tuple[str | None, ...], Score], assumed: Mapping[str, str | None]
 ) -> Assumed:
     """Return the assumed values of the fields that a score of this kind does not record."""
-    own: Assumed = {}
+    values: Assumed = {}
     for at, field in enumerate(PROTOCOL):
         if kind[at] is not None or field not in assumed:
             continue
@@ -114,8 +114,8 @@ def _filled(
                 f"assume {field}: expected one value for {score.file} ({score.metric}, {score.n_bits} bits), got "
                 f"{listed(sorted(map(str, known)))}. Give --assume {field}=VALUE."
             )
-        own[field] = known.pop() or NOT_RECORDED if known else NOT_RECORDED
-    return own
+        values[field] = known.pop() or NOT_RECORDED if known else NOT_RECORDED
+    return values
 
 
 def _check_one_value(scores: Sequence[Score], filled: Mapping[int, Assumed]) -> None:
@@ -189,7 +189,8 @@ def _unrecorded(file: str, one: _Protocol, other_file: str, other: _Protocol) ->
     """Return a clause for each of the two files that does not record some field."""
     by_file = {file: one, other_file: other}
     missing = {
-        name: [f for f, value in zip(PROTOCOL, own, strict=True) if value is None] for name, own in by_file.items()
+        name: [f for f, value in zip(PROTOCOL, values, strict=True) if value is None]
+        for name, values in by_file.items()
     }
     return [f"{name} does not record {listed(fields)}" for name, fields in missing.items() if fields]
 
@@ -200,10 +201,12 @@ def _nothing(scores: Sequence[Score]) -> str:
     reasons: dict[frozenset[str], str] = {}
     remedy: dict[str, None] = {}
     for file in dict.fromkeys(score.file for score in scores):
-        own = [score for score in scores if score.file == file]
-        found = [(*nearest, score) for score in own if (nearest := others.nearest(score))]
+        of_file = [score for score in scores if score.file == file]
+        found = [(*nearest, score) for score in of_file if (nearest := others.nearest(score))]
         if not found:
-            shared = "metric" if all(others.missing(score) == "metric" for score in own) else "metric and code length"
+            shared = (
+                "metric" if all(others.missing(score) == "metric" for score in of_file) else "metric and code length"
+            )
             reasons[frozenset((file,))] = f"{file} shares no {shared} with another file"
             continue
         _, other, protocol, score = min(found, key=lambda one: one[0])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "metric", "mean", "std", "n_runs")
 _INTEGERS = ("n_bits", "n_runs")
-_CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
+_COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 _TOLERANCE = 1e-6  # for the mean of values that were written with nine digits
 _FIRST_LINE = 2  # the line number of the first row of a table, below the header
 _OF_SUMMARY = "hamming"  # the pipeline has no other ranking, and stored results may be older than the column
@@ -135,7 +135,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
         raise ProtocolError(f"{path}: expected a table of scores, got {' '.join(str(error).split())}.") from error
     missing = [column for column in _COLUMNS if column not in table]
     if missing:
-        raise ProtocolError(f"{path}: expected the columns of a summary.csv, got none called {', '.join(missing)}.")
+        raise ProtocolError(f"{path}: expected the columns of a summary.csv, got a table without {', '.join(missing)}.")
     plain = _numeric(path, table[table["extension"] == "none"] if "extension" in table else table)
     _check_numbers(path, plain)
     _check_once(path, plain)
@@ -165,7 +165,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
             n_runs=int(row["n_runs"]),
             convention=_known(row.get("convention")),
             version=_known(row.get("version")),
-            values=functools.partial(runs.values, tuple(row[column] for column in _CELL), row["mean"]),
+            values=functools.partial(runs.values, tuple(row[column] for column in _COMBINATION), row["mean"]),
         )
         for row, protocol, ranking in zip(plain.to_dict("records"), protocols, rankings, strict=True)
     ]
@@ -190,10 +190,12 @@ def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
     pd = need("pandas", "report")
     for column in (*_INTEGERS, "mean", "std"):
         numbers = pd.to_numeric(table[column].replace("", None), errors="coerce").astype(np.float64)
-        right = numbers % 1 == 0 if column in _INTEGERS else numbers.notna() | (table[column] == "")
-        if not right.all():
+        is_valid = numbers % 1 == 0 if column in _INTEGERS else numbers.notna() | (table[column] == "")
+        if not is_valid.all():
             expected = "integers" if column in _INTEGERS else "numbers"
-            raise ProtocolError(f"{path}: column {column}: expected {expected}, got {table[column][~right].iloc[0]!r}.")
+            raise ProtocolError(
+                f"{path}: column {column}: expected {expected}, got {table[column][~is_valid].iloc[0]!r}."
+            )
         table = table.assign(**{column: numbers})
     return table
 
@@ -250,16 +252,16 @@ class _Runs:
         self._files = [summary.with_name(name) for name in ("metrics.csv", "runs.csv")]
         self._file = file
 
-    def values(self, cell: tuple[Any, ...], mean: float) -> Values | Why:
+    def values(self, combination: tuple[Any, ...], mean: float) -> Values | Why:
         """Return the values of one combination of hasher, code length and so on, whose mean is in the summary."""
         missing = [path.name for path in self._files if not path.is_file()]
         if missing:
             return f"{self._file} has no {' and no '.join(missing)} next to it"
         table, rows = self._table
-        own = table.iloc[rows.get(cell, [])]
-        if not len(own) or abs(own["value"].mean() - mean) > _TOLERANCE:
+        runs = table.iloc[rows.get(combination, [])]
+        if not len(runs) or abs(runs["value"].mean() - mean) > _TOLERANCE:
             return f"the metrics.csv next to {self._file} does not have the runs of this mean"
-        return Values(RUN, own["key"].to_numpy(dtype=np.str_), own["value"].to_numpy(dtype=np.float64))
+        return Values(RUN, runs["key"].to_numpy(dtype=np.str_), runs["value"].to_numpy(dtype=np.float64))
 
     @functools.cached_property
     def _table(self) -> "tuple[pd.DataFrame, Mapping[Any, Any]]":
@@ -272,7 +274,7 @@ class _Runs:
             scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
             table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
             table = table.assign(key=table["run"].astype(str) + " " + table["items"]).reset_index(drop=True)
-            return table, table.groupby(_CELL).indices
+            return table, table.groupby(_COMBINATION).indices
         except (ValueError, KeyError, TypeError) as error:
             where, reason = " and ".join(map(str, self._files)), " ".join(str(error).split())
             raise ProtocolError(f"{where}: expected the tables of an experiment, got {reason}.") from error

@@ -123,9 +123,9 @@ def _assumed(rows: Sequence[tuple[Score, Assumed]]) -> list[str]:
         by_file.setdefault(score.file, {}).update(known)
         equal |= dict.fromkeys(assumed.keys() - known.keys())
     sentences = [
-        f"Assumed, because {file} does not record it: {', '.join(map(' = '.join, own.items()))}."
-        for file, own in by_file.items()
-        if own
+        f"Assumed, because {file} does not record it: {', '.join(map(' = '.join, fields.items()))}."
+        for file, fields in by_file.items()
+        if fields
     ]
     fields = [field for field in PROTOCOL if field in equal]
     return [*sentences, f"Assumed to agree, because no file records it: {listed(fields)}."] if fields else sentences
@@ -138,10 +138,10 @@ def scores_table(name: str, metric: str, rows: Sequence[tuple[Score, Assumed]]) 
         by_method.setdefault(score.method, []).append(score)
     lengths = sorted({score.n_bits for score, _ in rows})
     cells = []
-    for method, own in by_method.items():
-        by_length = {score.n_bits: spread(score.mean, score.std) for score in own}
-        runs = [score.n_runs for score in own if score.n_runs is not None]
-        files = ", ".join(dict.fromkeys(score.file for score in own))
+    for method, of_method in by_method.items():
+        by_length = {score.n_bits: spread(score.mean, score.std) for score in of_method}
+        runs = [score.n_runs for score in of_method if score.n_runs is not None]
+        files = ", ".join(dict.fromkeys(score.file for score in of_method))
         cells.append([method, files, between(runs) if runs else ABSENT, *(by_length.get(n, ABSENT) for n in lengths)])
     protocol = protocol_of(rows[0][0])
     empty, ties = str(protocol["empty"]), str(protocol["ties"])
@@ -216,7 +216,9 @@ def figure(name: str, scores: "pd.DataFrame") -> Figure:
 def with_figures(parts: Sequence[Section], scores: "pd.DataFrame") -> list[Section]:
     """Return the sections, adding a figure to each section that has scores."""
     return [
-        replace(part, figures=[figure(part.name, own)]) if len(own := scores[scores["section"] == part.name]) else part
+        replace(part, figures=[figure(part.name, shown)])
+        if len(shown := scores[scores["section"] == part.name])
+        else part
         for part in parts
     ]
 

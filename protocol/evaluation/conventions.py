@@ -158,7 +158,7 @@ CONVENTIONS = (
         called_map=("mAP", "mAP@1000[retrieved]", "mAP@5000[retrieved]"),
         not_copied=(
             _UNSTABLE,
-            "K = -1, its value for CIFAR-10, leaves out the last item; here: the whole database.",
+            "K = -1, its value for CIFAR-10, leaves out the last item; here: the complete database.",
             "It leaves queries whose precision is 0 out of its precision-recall curve.",
         ),
     ),

@@ -368,7 +368,11 @@ def evaluate(
         kind.check(length)
     seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
     blocks = counted(task, names, ranking=ranking, spread=spread, threads=threads, progress=progress)
-    by_number = {number: joined(own) for number, own in blocks.items()} if task.nearest or ranking == "hamming" else {}
+    by_number = (
+        {number: joined(of_number) for number, of_number in blocks.items()}
+        if task.nearest or ranking == "hamming"
+        else {}
+    )
     counts = by_number[task.scored] if ranking == "hamming" else None
     found = score(
         [by_number[task.scored]] if by_number else blocks[task.scored], names, rules, spread=ranking if spread else None

@@ -127,7 +127,7 @@ def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.
     if twice.size:
         raise ProtocolError(f"{name}: expected each row number once, got {twice[0]} more than once.")
     if rows.size == n_queries:
-        raise ProtocolError(f"{name}: expected fewer than all {n_queries:,} queries, got every one of them.")
+        raise ProtocolError(f"{name}: expected fewer than all {n_queries:,} queries, got all of them.")
     return rows
 
 
@@ -168,17 +168,17 @@ def without_queries(
         has no such metric.
     rules : Convention
     """
-    n_queries = max(own.size for own in values.values()) if counts is None else counts.n_queries
-    kept = np.ones(n_queries, dtype=np.bool_)
-    kept[excluded] = False
-    left = None if counts is None else counts.of_queries(np.flatnonzero(kept))
+    n_queries = max(of_metric.size for of_metric in values.values()) if counts is None else counts.n_queries
+    remain = np.ones(n_queries, dtype=np.bool_)
+    remain[excluded] = False
+    remaining = None if counts is None else counts.of_queries(np.flatnonzero(remain))
     per_query, undefined = {}, {}
-    for name, own in values.items():
-        if own.size == n_queries:
-            per_query[name] = own[kept]
-            undefined[name] = int(is_undefined[name][kept].sum()) if name in is_undefined else 0
-        elif left is not None:
-            per_query[name] = scoring.evaluate(left, [name], empty=rules.empty(name))[name]
-            undefined[name] = n_undefined(left, name, per_query[name])
-    means = {name: scoring.mean(own) for name, own in per_query.items()}
-    return WithoutQueries(excluded, int(kept.sum()), means, per_query, undefined)
+    for name, of_metric in values.items():
+        if of_metric.size == n_queries:
+            per_query[name] = of_metric[remain]
+            undefined[name] = int(is_undefined[name][remain].sum()) if name in is_undefined else 0
+        elif remaining is not None:
+            per_query[name] = scoring.evaluate(remaining, [name], empty=rules.empty(name))[name]
+            undefined[name] = n_undefined(remaining, name, per_query[name])
+    means = {name: scoring.mean(of_metric) for name, of_metric in per_query.items()}
+    return WithoutQueries(excluded, int(remain.sum()), means, per_query, undefined)

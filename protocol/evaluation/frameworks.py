@@ -52,7 +52,7 @@ def as_numpy(values: Any, name: str) -> NDArray:
         raise ProtocolError(f"{name}: expected an array without masked entries, got {np.ma.count_masked(array):,}.")
     array = np.asarray(array)
     if array.dtype.kind == "T" or (array.dtype.kind in "US" and isinstance(values, (list, tuple))):
-        array = np.array(values, dtype=object)  # keeps a number or a NaN among strings as it is
+        array = np.array(values, dtype=object)  # so that a number or a NaN among strings does not become a string
     if array.dtype.kind == "V" and array.dtype.names is None:
         return array.astype(np.float32)  # bfloat16 of JAX and similar types
     return _without_objects(array) if array.dtype == object else array

@@ -111,7 +111,7 @@ class HashedBy:
     n_available: int
 
     def __str__(self) -> str:
-        own = "".join(f", {name} {value}" for name, value in self.options.items())
+        options = "".join(f", {name} {value}" for name, value in self.options.items())
         n_items = f"all {self.n_fitted:,}" if self.n_fitted == self.n_available else f"{self.n_fitted:,}"
         fitted = {
             "training vectors": f"{n_items} training vectors",
@@ -119,7 +119,7 @@ class HashedBy:
             "sample of the database": f"{n_items} of the {self.n_available:,} vectors of the database, drawn with seed "
             f"{self.seed}",
         }[self.fitted_on]
-        return f"{self.hasher}{own}, {self.n_bits} bits, fitted on {fitted}"
+        return f"{self.hasher}{options}, {self.n_bits} bits, fitted on {fitted}"
 
 
 def codes_of(

@@ -103,10 +103,10 @@ def codes_from(
         codes.check(packed, n_bits, name)
         return packed, n_bits
     if n_bits is not None and (array.shape[1] != n_bits or bit_order == "big-128"):
-        of_bits = "" if bit_order == "big-128" else f"{n_bits} columns of bits, or "
+        of_bits = "" if bit_order == "big-128" else f"{checks.counted(n_bits, 'column')} of bits, or "
         raise ProtocolError(
-            f"{name}: expected {of_bits}{-(-n_bits // 8)} columns of packed integers, got {array.shape[1]} of "
-            f"{array.dtype}."
+            f"{name}: expected {of_bits}{checks.counted(-(-n_bits // 8), 'column')} of packed integers, got "
+            f"{array.shape[1]} of {array.dtype}."
         )
     return codes.pack(_bits(array, name, n_bits)), array.shape[1]
 
@@ -252,7 +252,7 @@ def _medians(outputs: NDArray) -> NDArray[np.float64]:
 
 
 def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
-    """Return whether codes of a known length are packed; codes of one bit are only if their values are not bits."""
+    """Return whether codes of a known length are packed; codes of one bit are packed only if some value exceeds 1."""
     if array.dtype.kind not in "iu" or array.shape[1] != -(-n_bits // 8):
         return False
     return n_bits > 1 or bit_order == "big-128" or bool(array.max() > 1)
@@ -267,8 +267,8 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
             f"{name}: expected packed codes of uint8, got signed {array.dtype}, which is ambiguous: choose "
             'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or pass codes.view("uint8").'
         )
-    anything = bit_order != "big-128" and array.dtype == np.uint8
-    if not anything and (array.min() < lowest or array.max() > highest):
+    is_any_byte_valid = bit_order != "big-128" and array.dtype == np.uint8
+    if not is_any_byte_valid and (array.min() < lowest or array.max() > highest):
         raise ProtocolError(
             f"{name}: expected packed codes from {lowest} to {highest}, got values from {array.min()} to {array.max()}."
         )
@@ -390,8 +390,8 @@ def _sparse(arrays: Mapping[str, NDArray], shape: tuple[int, int], expected: tup
 
 
 def _shown(data: NDArray) -> str:
-    whole = data.dtype.kind in "biuf" and data.size
-    return f"{data.size} values of {data.dtype}" + (f" from {data.min()} to {data.max()}" if whole else "")
+    has_range = data.dtype.kind in "biuf" and data.size
+    return f"{data.size} values of {data.dtype}" + (f" from {data.min()} to {data.max()}" if has_range else "")
 
 
 def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_database: int, name: str) -> Relevance:

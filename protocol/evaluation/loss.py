@@ -81,8 +81,8 @@ def vector_inputs(
 ) -> VectorInputs | None:
     """Return the checked vectors and options; None without vectors.
 
-    The parameters are those of `protocol.evaluation.evaluate`; `codes` are the codes of queries and database, or twice
-    None.
+    The parameters are those of `protocol.evaluation.evaluate`; `codes` are the codes of queries and database, or
+    ``(None, None)``.
 
     Raises
     ------
@@ -112,15 +112,15 @@ def vector_inputs(
     if made and binarize is not None:
         raise ProtocolError(f"binarize: expected query codes and database codes with it, got {binarize!r} alone.")
     if not made and (hasher is not None or hasher_options is not None):
-        raise ProtocolError("hasher: expected only vectors, from which it computes codes, got codes as well.")
-    own = _given(hasher=hasher, options=hasher_options) | {"seed": seed}
-    hashing = HashingOptions(n_bits=n_bits, **own) if made else None
+        raise ProtocolError("hasher: expected vectors without codes, because it computes the codes, got both.")
+    chosen = _given(hasher=hasher, options=hasher_options) | {"seed": seed}
+    hashing = HashingOptions(n_bits=n_bits, **chosen) if made else None
     second: HashingOptions | None = None
     if rescore_codes is not None and rescore_hasher is not None:
         raise ProtocolError("rescore_hasher: expected no rescore_codes with it, got both.")
     if rescore_codes is None and (rescore_hasher is not None or rescore_bits is not None):
         same = rescore_hasher is None or rescore_hasher == hasher
-        second = HashingOptions(n_bits=rescore_bits, **(own if same else {"hasher": rescore_hasher, "seed": seed}))
+        second = HashingOptions(n_bits=rescore_bits, **(chosen if same else {"hasher": rescore_hasher, "seed": seed}))
     if hashing is None and second is None and train_vectors is not None:
         raise ProtocolError("train_vectors: expected a hasher that is fitted on them, got codes.")
     of_query, of_database = vector_pair(query, database)

@@ -36,7 +36,7 @@ def _precision_recall(evaluation: "Evaluation", alt: Any) -> Any:
     """Return precision over recall, a point for each Hamming radius."""
     if not evaluation.pr_curves:
         raise checks.ProtocolError(
-            "plot 'precision-recall': expected the ranking hamming, because the curve is over its radius, got "
+            "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, got "
             f"{evaluation.ranking}. Other figures: 'precision@N' and 'recall@N'."
         )
     points = [
@@ -93,7 +93,7 @@ def _rescoring(evaluation: "Evaluation", alt: Any) -> Any:
         for curve in evaluation.rescoring
         for row in curve.rows
     ]
-    title = evaluation.name or "Nearest items kept after re-ranking"
+    title = evaluation.name or "Nearest items that remain after re-ranking"
     base = alt.Chart(alt.Data(values=points), title=title).encode(
         x=alt.X("c:Q", scale=alt.Scale(type="log", base=2), title="c: c x K items are retrieved by code"),
         color=alt.Color("K:N", title="K"),

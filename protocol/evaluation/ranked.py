@@ -125,11 +125,13 @@ def score(
     return Scores(
         per_query={name: joined[name, rules.empty(name)] for name in names},
         undefined=undefined,
-        is_undefined={name: np.concatenate(own) for name, own in masks.items()},
+        is_undefined={name: np.concatenate(of_blocks) for name, of_blocks in masks.items()},
         n_relevant=np.concatenate(n_relevant),
         levels=(int(occurring.min()), int(occurring.max())),
         top_n=_mean_curve(curves, n_relevant, rules.empty("R@K")),
-        spread=spread_rows({pair: own for pair, own in joined.items() if pair[0] in for_spread}) if spread else (),
+        spread=spread_rows({pair: of_pair for pair, of_pair in joined.items() if pair[0] in for_spread})
+        if spread
+        else (),
     )
 
 

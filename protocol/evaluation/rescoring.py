@@ -41,10 +41,10 @@ class RescoringOptions:
         integer(self.largest, "largest_factor")
 
     def factors(self, neighbours: int, n_database: int) -> list[int]:
-        """Return the factors c of the curve: powers of two, up to the first that retrieves the whole database."""
-        whole = -(-n_database // neighbours)
+        """Return the factors c of the curve: powers of two, then the first c that retrieves the whole database."""
+        complete = -(-n_database // neighbours)
         powers = [2**power for power in range(self.largest.bit_length()) if 2**power <= self.largest]
-        return [factor for factor in powers if factor < whole] + ([whole] if whole <= self.largest else [])
+        return [factor for factor in powers if factor < complete] + ([complete] if complete <= self.largest else [])
 
 
 class RescoringRow(NamedTuple):
@@ -55,7 +55,7 @@ class RescoringRow(NamedTuple):
     factor: int
     """c"""
     retrieved: int
-    """c x K, or the whole database if that is smaller."""
+    """c x K, or the size of the database if that is smaller."""
     worst: float
     expected: float
     best: float
@@ -76,7 +76,7 @@ class Rescoring:
     Parameters
     ----------
     by : {"vectors", "codes"}
-        What the retrieved items are re-ranked by: the vectors themselves, or the second codes.
+        Whether the retrieved items are re-ranked by the vectors themselves or by the second codes.
     target : float
     rows : tuple of RescoringRow
         Sorted by K, then by c. Worst, expected and best values over the orders of ties.
@@ -170,7 +170,7 @@ def _share(counts: HammingCounts, number: int, factor: int, ties: str) -> float:
 
 def _smallest(counts: HammingCounts, number: int, ties: str, target: float) -> int:
     """Return the smallest factor that reaches the target, by bisection: the share never falls as c grows."""
-    low, high = 0, -(-counts.n_database // number)  # the latter retrieves the whole database, and reaches any target
+    low, high = 0, -(-counts.n_database // number)  # `high` retrieves the complete database, so it reaches any target
     while high - low > 1:
         middle = (low + high) // 2
         if _share(counts, number, middle, ties) >= target:

@@ -97,8 +97,8 @@ def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
     records = []
     for metrics, undefined, queries in scored:
         for metric, mean in metrics.items():
-            own = {"metric": metric, "empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
-            known = shared | queries | own
+            of_metric = {"metric": metric, "empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+            known = shared | queries | of_metric
             records.append(
                 {"name": evaluation.name, "metric": metric, "value": mean, "undefined": undefined[metric]}
                 | {field: known[field] for field in (*SCORE, "ranking", "binarize", *NOTED)}
@@ -310,10 +310,10 @@ def _without(left: "WithoutQueries", evaluation: "Evaluation") -> _Table:
     """Return the table of all metrics with and without the excluded queries; the title identifies these queries."""
     cells = []
     for name, mean in evaluation.metrics.items():
-        own = left.metrics[name]
-        difference = own - mean
+        without = left.metrics[name]
+        difference = without - mean
         moved = "none" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
-        cells.append((name, _number(mean), _number(own), moved))
+        cells.append((name, _number(mean), _number(without), moved))
     title = f"without {left.n_excluded:,} of {evaluation.n_queries:,} queries (SHA-256 {left.sha256[:12]})"
     return title, ("metric", "all queries", "without them", "difference"), cells
 
@@ -351,7 +351,7 @@ def _trec(trec: "Trec") -> _Table:
         ("ties by document id, as trec_eval orders them", _number(trec.by_document_id)),
         ("in the order of the run", _number(trec.of_run)),
     ]
-    ties = trec.ties if trec.seed is None else f"{trec.ties} by seed {trec.seed}"
+    ties = trec.ties if trec.seed is None else f"{trec.ties} with seed {trec.seed}"
     title = f"TREC files {trec.run} and {trec.qrels}: {trec.depth:,} items per query, ties {ties}"
     if not math.isnan(trec.moved):
         means = f"from {_number(trec.expected)} to {_number(trec.by_document_id)}"

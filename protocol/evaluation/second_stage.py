@@ -152,9 +152,9 @@ def _expected(tie: _Tie, number: int) -> float:
     sure_before, tied_before = np.cumsum(sure) - sure, np.cumsum(tied) - tied
     fewest_before = sure_before + np.maximum(0, drawn - (n_tied - tied_before))
     most_within = sure_before + sure + np.minimum(tied_before + tied, drawn)
-    kept = most_within <= number
-    total = float(sure_relevant[kept].sum() + tied_relevant[kept].sum() * (drawn / max(n_tied, 1)))
-    divided = ~kept & (fewest_before < number) & (sure_relevant + tied_relevant > 0)
+    inside = most_within <= number
+    total = float(sure_relevant[inside].sum() + tied_relevant[inside].sum() * (drawn / max(n_tied, 1)))
+    divided = ~inside & (fewest_before < number) & (sure_relevant + tied_relevant > 0)
     for e in np.flatnonzero(divided).tolist():
         total += _expected_at(
             int(sure[e]),

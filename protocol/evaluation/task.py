@@ -66,7 +66,7 @@ def task_of(
     Parameters
     ----------
     codes : tuple
-        The codes of queries and database, as the user gave them, or twice None.
+        The codes of queries and database, as the user gave them, or ``(None, None)``.
     truths : mapping of str to the user's values
         ``query labels``, ``database labels`` and ``relevance``, None where not given.
     inputs : VectorInputs or None
@@ -101,10 +101,11 @@ def counted(
     index_order = spread or "index_average_precision" in needed
     query, database, n_bits = task.codes
     if ranking != "hamming":
-        watched = stage(progress, "counting", len(query) * len(task.truths))
-        how: dict[str, Any] = {"index_order": index_order, "threads": threads, "progress": watched}
+        report = stage(progress, "counting", len(query) * len(task.truths))
+        options: dict[str, Any] = {"index_order": index_order, "threads": threads, "progress": report}
         return {
-            number: asymmetric_counts(query, database, n_bits, truth, **how) for number, truth in task.truths.items()
+            number: asymmetric_counts(query, database, n_bits, truth, **options)
+            for number, truth in task.truths.items()
         }
     counts = count_in_shards(
         query,

@@ -75,10 +75,10 @@ class Trec:
     expected : float
         Its mean, as the expected value over ties.
     by_document_id : float
-        Its mean with trec_eval's order of ties, by document id, largest first, which trec_eval computes if scores are
-        distances.
+        Its mean with trec_eval's order of ties, by document id, largest first: the value that trec_eval computes if
+        scores are distances.
     of_run : float
-        Its mean in the order of the run, which trec_eval computes from the files.
+        Its mean in the order of the run: the value that trec_eval computes from the files.
     """
 
     run: str

@@ -182,14 +182,14 @@ def nearest_relevance(
 
 
 def of_nearest(metric: str) -> bool:
-    """Return whether a metric, or one of "all", is about the nearest items."""
+    """Return whether a metric is about the nearest items; those that "all" stands for are not."""
     return metric != "all" and bool(registry.entry("metric", metric).relevant)
 
 
 def check_lists(metric: str, relevance: Relevance) -> None:
     """Raise ProtocolError if it is not certain that relevance lists the nearest items that a metric requires.
 
-    This can't be seen from the counts: with equally near items, each query may have more than K nearest ones.
+    The counts do not show this: if several items are equally near, each query may have more than K nearest items.
     """
     number = keywords(metric)["cutoff"] if registry.entry("metric", metric).relevant == "the K nearest" else 1
     sizes = [len(relevance.row(query)[0]) for query in range(relevance.n_queries)]

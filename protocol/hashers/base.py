@@ -328,9 +328,9 @@ def _constructor_of(cls: type) -> inspect.Signature:
     parameters: dict[str, inspect.Parameter] = {}
     for base in cls.__mro__:
         if "__init__" in vars(base):
-            _, *own = inspect.signature(vars(base)["__init__"]).parameters.values()
-            parameters = {parameter.name: parameter for parameter in own} | parameters
-            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in own):
+            _, *declared = inspect.signature(vars(base)["__init__"]).parameters.values()
+            parameters = {parameter.name: parameter for parameter in declared} | parameters
+            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in declared):
                 break
     return inspect.Signature([found for found in parameters.values() if found.kind is not found.VAR_KEYWORD])
 

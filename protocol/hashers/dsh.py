@@ -35,7 +35,7 @@ class DSH(Hasher):
     n_bits : int, default 32
         Code length, at least 1.
     seed : int, default 0
-        Seed of the rows that k-means starts from.
+        Seed of the rows with which k-means starts.
     alpha : float, default 1.5
         Number of clusters per bit, above 0; ``alpha n_bits`` is rounded half up.
     n_neighbors : int, default 3
@@ -107,8 +107,8 @@ class DSH(Hasher):
         n_clusters = self._n_clusters()
         if n_clusters > len(training.X):
             raise ProtocolError(
-                f"X: DSH expected at least {n_clusters} training rows, one for each cluster ({self.n_bits} bits, "
-                f"alpha={self.alpha}), got only {len(training.X)} training rows."
+                f"X: expected at least {n_clusters} training rows for DSH, one for each cluster ({self.n_bits} bits, "
+                f"alpha={self.alpha}), got {len(training.X)}."
             )
         self.mean_ = training.mean
         X = training.X - self.mean_
@@ -117,8 +117,8 @@ class DSH(Hasher):
         pairs, distances = _neighbours(centres, self.n_neighbors)
         if len(pairs) < self.n_bits:
             raise ProtocolError(
-                f"n_bits: expected at most {len(pairs)}, the distinct pairs of {n_clusters} neighbouring clusters, got "
-                f"{self.n_bits}. Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
+                f"n_bits: expected at most {len(pairs)}, the number of distinct pairs of {n_clusters} neighbouring "
+                f"clusters, got {self.n_bits}. Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
             )
         one, other = centres[pairs.T]
         normals = one - other

@@ -30,7 +30,7 @@ def trained(
     training: TrainingSet,
     blocks: Mapping[str, Iterable[NDArray[np.float32]]],
     *,
-    kept: Mapping[int, Earlier],
+    earlier: Mapping[int, Earlier],
     checkpoint: Callable[[int], Path],
 ) -> dict[int, Stored]:
     """Train and encode at every code length that is not reused; return the content to store for each code length.
@@ -38,7 +38,7 @@ def trained(
     Parameters
     ----------
     hasher : type of Hasher
-    made_of, kept : mapping
+    made_of, earlier : mapping
         As for `protocol.reuse.unchanged`; ``made_of`` contains the ``seed`` and ``options`` of each code length.
     training : TrainingSet
     blocks : mapping of str to iterable of ndarray of float32, shape (n_block, d)
@@ -47,12 +47,14 @@ def trained(
         The function from `checkpoints`, which returns the path of the checkpoint for a code length.
     """
     models = {}
-    for n_bits in sorted(made_of.keys() - kept.keys()):
+    for n_bits in sorted(made_of.keys() - earlier.keys()):
         _log.info("training at %d bits", n_bits)
         model = hasher(n_bits=n_bits, seed=made_of[n_bits]["seed"], **made_of[n_bits]["options"])
         models[n_bits] = model.fit(training, checkpoint=checkpoint(n_bits))
-    codes = {part: packed_codes(models, own, of_database=part == "items") for part, own in blocks.items() if models}
-    found = {n_bits: Stored(own.fit, *own.arrays) for n_bits, own in kept.items()}
+    codes = {
+        part: packed_codes(models, of_part, of_database=part == "items") for part, of_part in blocks.items() if models
+    }
+    found = {n_bits: Stored(reused.fit, *reused.arrays) for n_bits, reused in earlier.items()}
     for n_bits, model in models.items():
         of_length = {part: packed[n_bits] for part, packed in codes.items()}
         found[n_bits] = Stored({"made_of": made_of[n_bits], **model.fit_record_}, model.to_arrays(), of_length)
@@ -77,8 +79,8 @@ def write_stored(
         The image from which each encoded item comes.
     provenance : mapping
     """
-    learned = {n_bits: own.model for n_bits, own in stored.items()}
-    packed = {n_bits: own.codes for n_bits, own in stored.items()} | {"image": image}
+    learned = {n_bits: content.model for n_bits, content in stored.items()}
+    packed = {n_bits: content.codes for n_bits, content in stored.items()} | {"image": image}
     for path, arrays in ((models, learned), (codes, packed)):
         storage.write(path, storage.flattened(arrays), provenance)
         keep(path)

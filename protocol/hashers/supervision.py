@@ -119,8 +119,8 @@ def _levels_of_pairs(pairs: Any) -> NDArray[np.int64]:
     """Return the levels above 0 between different rows, without a copy of all pairs."""
     found: set[int] = set()
     for start in range(0, pairs.shape[0], _ROWS):
-        own = pairs[start : start + _ROWS].tocoo()
-        found.update(np.unique(own.data[own.row + start != own.col]).tolist())
+        block = pairs[start : start + _ROWS].tocoo()
+        found.update(np.unique(block.data[block.row + start != block.col]).tolist())
     return np.array(sorted(found - {0}), dtype=np.int64)
 
 

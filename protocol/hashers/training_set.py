@@ -98,7 +98,7 @@ class TrainingSet:
         """`y` as the other modality."""
         other = matrix(self._given("the other modality of each row (n, d')"), "pairs")
         if len(other) != len(self.X):
-            raise ProtocolError(f"pairs: expected one per training row, {len(self.X)}, got {len(other)}.")
+            raise ProtocolError(f"pairs: expected {len(self.X)}, one per training row, got {len(other)}.")
         return np.ascontiguousarray(other)
 
     def _given(self, expected: str) -> Any:

@@ -124,7 +124,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
 @_metric(
     "largest_bucket",
     printed="Largest bucket",
-    source="Mean Local Group Average Precision, eq. 10 (largest bucket), of the whole code space",
+    source="Mean Local Group Average Precision, eq. 10 (largest bucket), here of all codes",
     range=(0.0, 1.0),
     better="lower",
     empty="Always defined.",

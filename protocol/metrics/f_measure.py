@@ -53,7 +53,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
     radius : int
         R, at least 0; beyond n_bits, the ball is the complete database.
     beta : float, default=1.0
-        Above 0. Below 1 precision weighs more, above 1 recall.
+        Above 0. Values below 1 give more weight to precision, values above 1 to recall.
     empty : {"zero", "drop"}, default="zero"
         A query with neither a relevant item nor an item in the ball: 0, or NaN.
 
@@ -112,7 +112,7 @@ def f_measure_micro(
     radius : int
         R, at least 0; beyond n_bits, the ball is the complete database.
     beta : float, default=1.0
-        Above 0. Below 1 precision weighs more, above 1 recall.
+        Above 0. Values below 1 give more weight to precision, values above 1 to recall.
     empty : {"zero", "drop"}, default="zero"
         If no query has a relevant item or an item in its ball: 0, or NaN.
 

@@ -102,9 +102,9 @@ def _in_tie(
     n: NDArray, m: NDArray, gain: NDArray, before: NDArray, gain_before: NDArray, counted: NDArray, harmonic: NDArray
 ) -> NDArray[np.float64]:
     """Return the expected contribution of ties, given the number of ranks that count and their sum of 1 / rank."""
-    own = gain / np.maximum(m, 1)
-    slope = (gain - own) / np.maximum(n - 1, 1)
-    return m / np.maximum(n, 1) * ((gain_before + own) * harmonic + slope * (counted - (before + 1) * harmonic))
+    level = gain / np.maximum(m, 1)
+    slope = (gain - level) / np.maximum(n - 1, 1)
+    return m / np.maximum(n, 1) * ((gain_before + level) * harmonic + slope * (counted - (before + 1) * harmonic))
 
 
 def _over_retrieved(counts: HammingCounts, top: int, harmonic: NDArray[np.float64], empty: str) -> NDArray[np.float64]:
@@ -124,9 +124,9 @@ def _over_retrieved(counts: HammingCounts, top: int, harmonic: NDArray[np.float6
         rows = by_width[start : start + _BLOCK]
         found = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
         chance = hypergeometric(found, n[rows, None], m[rows, None], drawn[rows, None])
-        places_left, own = drawn[rows, None], found * level[rows, None]
+        places_left, gain_found = drawn[rows, None], found * level[rows, None]
         gained = _in_tie(
-            places_left, found, own, before[rows, None], gain_before[rows, None], places_left, left[rows, None]
+            places_left, found, gain_found, before[rows, None], gain_before[rows, None], places_left, left[rows, None]
         )
         value = ratio(sure[rows, None] + gained, relevant_before[rows, None] + found, empty=empty)
         chance[np.isnan(value)] = 0

@@ -60,7 +60,7 @@ class BitPlanes:
         elif by_label[self._sorted_by].kind == "class labels":
             self._order, self._spans = by_class(by_label[self._sorted_by])
         else:
-            self._order = by_label[self._sorted_by].side_by_side.astype(np.uint32)
+            self._order = by_label[self._sorted_by].grouped_by_label.astype(np.uint32)
         self._n_steps = -(-n_bits // (3 * _kernels.STEP))
         chunks = self._n_steps * _kernels.STEP
         group_bytes = chunks * _kernels.CHUNK_VECTORS * _kernels.LANES * 8

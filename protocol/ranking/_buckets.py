@@ -70,7 +70,7 @@ def largest_buckets(queries: NDArray[np.uint64], buckets: Buckets, retrieved: ND
     """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1), by a compiled loop."""
     from protocol.ranking._kernels import fill_largest  # loads numba
 
-    largest = (retrieved.cumsum(axis=1) > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes may add
+    largest = (retrieved.cumsum(axis=1) > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
     if buckets.repeated_sizes.size:
         fill_largest(queries, buckets.repeated_words, buckets.repeated_sizes, largest)
     return largest

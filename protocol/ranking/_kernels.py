@@ -312,18 +312,18 @@ def _measure_group(prepared: Any, offsets: Any, n_steps: int, digits: Any, strid
 
 
 @_inner
-def _keep(items: Any, digit: Any, is_one: bool, size: int, kept: Any) -> bool:
-    """Keep the items whose digit is 1, or those whose digit is 0, and return whether there are any."""
+def _select(items: Any, digit: Any, is_one: bool, size: int, selected: Any) -> bool:
+    """Select the items whose digit is 1, or those whose digit is 0, and return whether there are any."""
     found = _zeros()
     if is_one:
         for w in range(0, size, LANES):
             here = _and(_load(items, w), _load(digit, w))
-            _store(kept, w, here)
+            _store(selected, w, here)
             found = _or(found, here)
     else:
         for w in range(0, size, LANES):
             here = _and_not(_load(items, w), _load(digit, w))
-            _store(kept, w, here)
+            _store(selected, w, here)
             found = _or(found, here)
     return _is_any(found)
 
@@ -454,7 +454,7 @@ def count_planes(
     )
     ready, plane, digit, member = _pointer(prepared), _pointer(planes), _pointer(digits), _pointer(members)
     total, extent, found = _pointer(counts), _pointer(extents), _pointer(is_found)
-    kept = _from(digit, n_digits * n_tile)
+    selected = _from(digit, n_digits * n_tile)
     found[n_upper] = 1
     for start in range(0, n_database, n_groups * GROUP):
         for group in range(n_groups):
@@ -467,7 +467,7 @@ def count_planes(
             first, stop = span[2 * s] - start, span[2 * s + 1] - start
             is_masked = mask_number[s] >= 0
             _write_set(first, stop, mask, is_masked, n_tile, _from(member, s * n_tile), _from(extent, 2 * s))
-        _copy(member, extent[1], _from(kept, n_upper * n_tile), n_tile)
+        _copy(member, extent[1], _from(selected, n_upper * n_tile), n_tile)
         for query in range(n_queries):
             for group in range(n_groups):
                 vectors, to = _from(ready, group * n_ready), _from(digit, group * LANES)
@@ -478,20 +478,20 @@ def count_planes(
                 # the one before is reused, and branches without items are skipped.
                 for level in range(n_upper - 1, -1, -1):
                     if octave == 0 or (octave ^ (octave - 1)) >> level:
-                        above, of_level = _from(kept, (level + 1) * n_tile), _from(digit, (level + 3) * n_tile)
+                        above, of_level = _from(selected, (level + 1) * n_tile), _from(digit, (level + 3) * n_tile)
                         found[level] = 0
                         if found[level + 1]:
                             is_one = (octave >> level) & 1 == 1
-                            found[level] = _keep(above, of_level, is_one, n_tile, _from(kept, level * n_tile))
+                            found[level] = _select(above, of_level, is_one, n_tile, _from(selected, level * n_tile))
                 if found[0]:
                     here = _from(total, of_query + octave * 8)
-                    _count_octave(kept, member, digit, n_tile, 0, extent[1], here)
+                    _count_octave(selected, member, digit, n_tile, 0, extent[1], here)
                     for k in range(n_chosen):
                         s = chosen_set[query * n_chosen + k]
                         first, stop = extent[2 * s], extent[2 * s + 1]
                         if first < stop:
                             here = _from(total, of_query + ((1 + k) * n_octaves + octave) * 8)
-                            _count_octave(kept, _from(member, s * n_tile), digit, n_tile, first, stop, here)
+                            _count_octave(selected, _from(member, s * n_tile), digit, n_tile, first, stop, here)
     _count_values(total, counts.size // 8)
 
 

@@ -46,7 +46,7 @@ class Plain:
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the size of the largest bucket within each radius."""
-        largest = (retrieved > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes may add
+        largest = (retrieved > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
         if buckets.repeated_sizes.size:
             for row, query in enumerate(self._queries[block]):
                 distances = distances_from(query, buckets.repeated_words.T)

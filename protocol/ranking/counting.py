@@ -165,16 +165,18 @@ def count(
         retrieved[block], labelled = counter.count(block)
         if largest is not None and buckets is not None:
             largest[block] = counter.largest(block, retrieved[block], buckets)
-        for name, own in at_level.items():
-            own[block] = labelled[name] if name in labelled else gathered(queries, items, lists[name], block, own.shape)
+        for name, counts in at_level.items():
+            counts[block] = (
+                labelled[name] if name in labelled else gathered(queries, items, lists[name], block, counts.shape)
+            )
         if ranker is not None:
-            relevant = [own[block].sum(axis=1) for own in at_level.values()]
+            relevant = [counts[block].sum(axis=1) for counts in at_level.values()]
             values = ranker.average_precision(block, retrieved[block], relevant)
-            for own_values, of_block in zip(in_order.values(), values, strict=True):
-                own_values[block] = of_block
+            for precisions, of_block in zip(in_order.values(), values, strict=True):
+                precisions[block] = of_block
         else:
-            for name, own_values in in_order.items():
-                own_values[block] = average_precision(queries, items, relevances[name], block)
+            for name, precisions in in_order.items():
+                precisions[block] = average_precision(queries, items, relevances[name], block)
         return block.stop - block.start
 
     block_size = min(counter.block_size, counter.block_size if ranker is None else ranker.block_size)

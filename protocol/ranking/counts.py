@@ -133,7 +133,7 @@ class HammingCounts:
 
     @property
     def n_relevant(self) -> Counts:
-        """Relevant items of each query in the whole database, (n_queries,)."""
+        """Relevant items of each query in the complete database, (n_queries,)."""
         return self.relevant_within[:, -1]
 
     def requested(self, name: str) -> NDArray:
@@ -198,7 +198,7 @@ class HammingCounts:
         """
         per_query = ("retrieved", "at_level", "largest_bucket", "index_average_precision")
         arrays = self.to_arrays()
-        return type(self)(**{name: own[rows] if name in per_query else own for name, own in arrays.items()})
+        return type(self)(**{name: array[rows] if name in per_query else array for name, array in arrays.items()})
 
     def pooled(self) -> Self:
         """Return the counts summed over the queries as a single row, for micro averages.
@@ -307,11 +307,11 @@ def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:
     ProtocolError
         If an array is missing, or the arrays are not valid counts.
     """
-    whole = {name: array if array.dtype == np.float64 else array.astype(np.int64) for name, array in arrays.items()}
-    shared = {name: whole[name] for name in _SHARED if name in whole}
-    truths = sorted({name.partition("/")[0] for name in whole if "/" in name})
-    own = {
-        truth: {name.partition("/")[2]: whole[name] for name in whole if name.startswith(f"{truth}/")}
+    widened = {name: array if array.dtype == np.float64 else array.astype(np.int64) for name, array in arrays.items()}
+    shared = {name: widened[name] for name in _SHARED if name in widened}
+    truths = sorted({name.partition("/")[0] for name in widened if "/" in name})
+    of_truth = {
+        truth: {name.partition("/")[2]: widened[name] for name in widened if name.startswith(f"{truth}/")}
         for truth in truths
     }
-    return {truth: HammingCounts.from_arrays(shared | arrays) for truth, arrays in own.items()}
+    return {truth: HammingCounts.from_arrays(shared | arrays) for truth, arrays in of_truth.items()}

@@ -176,7 +176,7 @@ class LabelRelevance:
         return self._database == label if self._query.ndim == 1 else self._of_class(label).view(bool)
 
     @property
-    def side_by_side(self) -> NDArray[np.int64]:
+    def grouped_by_label(self) -> NDArray[np.int64]:
         """The database positions in an order in which items with equal labels are adjacent, (n_database,)."""
         if self._query.ndim == 1:
             return self._positions
@@ -273,14 +273,14 @@ class NeighbourRelevance:
 class _Part:
     """The relevance of a part of the database, for classes of relevance without a method `part`."""
 
-    def __init__(self, whole: Relevance, start: int, stop: int) -> None:
-        self._whole, self._start, self._stop = whole, start, stop
-        self.n_queries, self.n_database = whole.n_queries, stop - start
-        self.levels, self.kind = whole.levels, whole.kind
+    def __init__(self, relevance: Relevance, start: int, stop: int) -> None:
+        self._relevance, self._start, self._stop = relevance, start, stop
+        self.n_queries, self.n_database = relevance.n_queries, stop - start
+        self.levels, self.kind = relevance.levels, relevance.kind
 
     def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the database positions of the items relevant to a query, and their levels."""
-        positions, levels = self._whole.row(query)
+        positions, levels = self._relevance.row(query)
         inside = (positions >= self._start) & (positions < self._stop)
         return positions[inside] - self._start, levels[inside]
 
@@ -350,10 +350,10 @@ def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slic
     """
     labels = arrays.get("database_labels")
     if labels is not None and len(labels) == n_database:
-        own = {"query_labels": arrays["query_labels"][:], "database_labels": labels[part]}
-        return relevance_from_arrays(own, part.stop - part.start)
+        of_part = {"query_labels": arrays["query_labels"][:], "database_labels": labels[part]}
+        return relevance_from_arrays(of_part, part.stop - part.start)
     return part_of(
-        relevance_from_arrays({name: own[:] for name, own in arrays.items()}, n_database), part.start, part.stop
+        relevance_from_arrays({name: array[:] for name, array in arrays.items()}, n_database), part.start, part.stop
     )
 
 

@@ -130,13 +130,13 @@ def count_in_shards(
     total: dict[str, HammingCounts] = {}
     for items in shards:
         truths = {name: part_of(relevance, items.start, items.stop) for name, relevance in relevances.items()}
-        for name, own in counted(np.asarray(database_codes[items]), truths, largest=False).items():
-            total[name] = total[name] + own if name in total else own
+        for name, of_shard in counted(np.asarray(database_codes[items]), truths, largest=False).items():
+            total[name] = total[name] + of_shard if name in total else of_shard
     found = {}
-    for name, own in total.items():
+    for name, counts in total.items():
         if largest is not None:  # at least 1 if the ball has an item
-            np.maximum(largest, own.retrieved_within > 0, out=largest)
-        found[name] = replace(own, bucket_sizes=sizes, largest_bucket=largest)
+            np.maximum(largest, counts.retrieved_within > 0, out=largest)
+        found[name] = replace(counts, bucket_sizes=sizes, largest_bucket=largest)
     return found
 
 
@@ -234,7 +234,7 @@ class _Progress:
 
     def __init__(self, progress: Callable[[int], object] | None, n_queries: int, n_items: int) -> None:
         self._progress, self._n_queries, self._n_items = progress, n_queries, n_items
-        self._pairs = self._told = 0
+        self._pairs = self._reported = 0
 
     def of_part(self, n_items: int) -> Callable[[int], object] | None:
         """Return the progress function for counting a part."""
@@ -243,6 +243,6 @@ class _Progress:
     def _add(self, pairs: int) -> None:
         self._pairs += pairs
         done = self._pairs // self._n_items
-        if done > self._told and self._progress is not None:
-            self._progress(done - self._told)
-            self._told = done
+        if done > self._reported and self._progress is not None:
+            self._progress(done - self._reported)
+            self._reported = done

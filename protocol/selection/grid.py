@@ -12,8 +12,8 @@ from protocol import storage
 from protocol.checks import ProtocolError
 from protocol.tables import DIGITS, write_csv
 
-_CELL = ("dataset", "feature", "ground_truth", "draw", "run", "hasher")
-COLUMNS = (*_CELL, "n_bits", "metric", "options", "default", "chosen", "score")
+_COMBINATION = ("dataset", "feature", "ground_truth", "draw", "run", "hasher")
+COLUMNS = (*_COMBINATION, "n_bits", "metric", "options", "default", "chosen", "score")
 
 
 def points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -97,8 +97,8 @@ def selection_provenance(
         inputs=inputs,
         points=list(grid),
         default={option: defaults[option] for option in grid[0]},
-        chosen={n_bits: grid[best(own)] for n_bits, own in sorted(scores.items())},
-        fits={n_bits: {"made_of": own} for n_bits, own in made_of.items()},
+        chosen={n_bits: grid[best(of_length)] for n_bits, of_length in sorted(scores.items())},
+        fits={n_bits: {"made_of": origin} for n_bits, origin in made_of.items()},
     )
 
 
@@ -115,8 +115,8 @@ def write_table(path: str | Path, selections: Iterable[str | Path]) -> None:
 def _rows(path: str | Path) -> Iterator[tuple[Any, ...]]:
     provenance, found = storage.read_provenance(path), storage.grouped(storage.read(path))
     parameters = provenance["parameters"]
-    cell = tuple(parameters[name] for name in _CELL)
+    combination = tuple(parameters[name] for name in _COMBINATION)
     for n_bits, arrays in found.items():
         for point, score in zip(provenance["points"], arrays["scores"], strict=True):
             marks = (point == provenance["default"], point == provenance["chosen"][n_bits])
-            yield (*cell, int(n_bits), parameters["metric"], described(point), *marks, DIGITS % score)
+            yield (*combination, int(n_bits), parameters["metric"], described(point), *marks, DIGITS % score)

@@ -47,7 +47,7 @@ def halves(
         The number of queries of each class, and of items of each class in neither database, on which everything except
         the hasher is fitted.
     train_per_class : sequence of int or "all"
-        Sizes of the training sets. They are nested, and ``all`` is the whole database.
+        Sizes of the training sets. They are nested, and ``all`` is the complete database.
     seed : int
 
     Returns

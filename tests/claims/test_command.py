@@ -10,7 +10,7 @@ from protocol.cli import main
 
 @pytest.fixture(scope="module", autouse=True)
 def judged_once():
-    """Without data the checks always find the same, and take seconds: the commands share what the first one found."""
+    """Without data, the checks always have the same result and take seconds, so the commands share the first result."""
     judge, found = claims.Claim.judge, {}
 
     def once(claim, results):

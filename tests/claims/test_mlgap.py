@@ -34,22 +34,22 @@ def test_unsupervised_methods_are_judged_once_all_eight_are_there(verdict):
     rows = of_methods("utilisation", [0.6] * 7 + [0.4])
     assert verdict("S0-09", rows[:-1]).status == NOT_RUN
     found = verdict("S0-09", rows)
-    assert (found.status, found.named(False)) == (PARTLY, [f"{METHODS[-1]}: share of the codes unused"])
+    assert (found.status, found.named(False)) == (PARTLY, [f"{METHODS[-1]}: share of unused codes"])
 
 
 def test_a_network_is_a_substitute_unless_its_name_has_the_epochs_of_the_paper(verdict):
-    own = table_1("deep_supervised_750", OLD)
-    assert verdict("S0-10", own).status == REPLICATED
+    networks = table_1("deep_supervised_750", OLD)
+    assert verdict("S0-10", networks).status == REPLICATED
     fewer = verdict("S0-10", table_1("deep_supervised", OLD))
     assert (fewer.status, fewer.evidence.substitute) == (ON_SUBSTITUTE, "training of fewer epochs than 750")
     named = verdict("S0-10", table_1("deep_supervised_90", OLD))
     assert (named.status, named.evidence.substitute) == (ON_SUBSTITUTE, "90 epochs for 750")
-    other = verdict("S0-10", [row | {"split": "standard"} for row in own])
+    other = verdict("S0-10", [row | {"split": "standard"} for row in networks])
     assert (other.status, other.evidence.substitute) == (
         ON_SUBSTITUTE,
         "the split standard for the official one",
     )
-    assert verdict("S0-10", [row | {"feature": "gist"} for row in own]).status == NOT_RUN
+    assert verdict("S0-10", [row | {"feature": "gist"} for row in networks]).status == NOT_RUN
 
 
 def test_the_longest_training_of_both_objectives_is_compared(verdict):

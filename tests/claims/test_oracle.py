@@ -10,9 +10,9 @@ import yaml
 from protocol import claims
 from protocol.claims._claim import leaves
 
-# Numbers of the list that are its own derivation, or stand in the statement or the note: nothing a paper prints.
+# Numbers in the list that it derives itself, or that are in its statement or note; no paper prints them.
 DERIVED = {
-    "S0-01": {2, 6, 10},  # sizes of the balls and of the fullest bucket: what the example is made of
+    "S0-01": {2, 6, 10},  # sizes of the balls and of the fullest bucket, from which the example is computed
     "S0-04": {0.354365, 0.607165},
     "S0-06": {4 / 8, 8 / 16, 16 / 32},
     "S0-09": {12, 4096},  # the code length, and how many codes there are
@@ -23,7 +23,7 @@ DERIVED = {
     "S0-13": {6.0, 3.0, 12.0},
     "S4-08": {100},  # the size of the sample
 }
-AS_PRINTED = {"S0-06"}  # right under the proof's assumptions, which the list adds; judged here without them, as printed
+AS_PRINTED = {"S0-06"}  # true under the proof's assumptions, which the list adds; judged here as printed, without them
 WORDED = {"S0-13", "S3-22", "S4-11"}  # their numbers are written in words and units there
 
 
@@ -33,7 +33,7 @@ def oracle(shared):
 
 
 def numbers(value):
-    """Return the numbers of a value, those in text such as 4/6 or 100 too."""
+    """Return the numbers in a value, including those in text such as 4/6 or 100."""
     if isinstance(value, dict):
         return [number for part in value.values() for number in numbers(part)]
     if isinstance(value, list):
@@ -51,19 +51,19 @@ def parts_of(number):
 def test_the_ids_are_those_of_the_list_and_more(oracle):
     listed = [entry["id"] for entry in oracle["claims"]]
     assert len(listed) == len(set(listed)) == oracle["meta"]["n_claims"]
-    own = Counter(claim.id for claim in claims.all_claims())
-    assert set(own.values()) == {1}
-    assert set(listed) <= set(own)
+    registered = Counter(claim.id for claim in claims.all_claims())
+    assert set(registered.values()) == {1}
+    assert set(listed) <= set(registered)
     split = {claim.id for number in listed for claim in parts_of(number)}
-    assert all(number.startswith("X-") for number in set(own) - split)
+    assert all(number.startswith("X-") for number in set(registered) - split)
 
 
 def test_every_printed_number_is_expected(oracle):
     for entry in oracle["claims"]:
-        own = [number for claim in parts_of(entry["id"]) for number in leaves(claim.expected)]
+        expected = [number for claim in parts_of(entry["id"]) for number in leaves(claim.expected)]
         for number in set(numbers(entry.get("values"))) - DERIVED.get(entry["id"], set()):
             if entry["id"] not in WORDED:
-                assert any(abs(number - mine) < 1e-9 for mine in own), (entry["id"], number)
+                assert any(abs(number - mine) < 1e-9 for mine in expected), (entry["id"], number)
 
 
 def test_nothing_derived_is_listed_in_vain(oracle):

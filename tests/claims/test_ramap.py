@@ -55,7 +55,7 @@ def test_rows_of_extension_codes_can_contradict(verdict):
     assert found.evidence.substitute == "1 hasher on cifar10 gist for LSH on AlexNet features"
     assert verdict("X-06", of_extensions(0.2, 0.25)).named(False) == ["pairs of rows with RAMAP in the wrong order"]
     moved = [{"mean": 0.3}, EXTENDED["different"] | {"mean": 0.32}]
-    assert verdict("X-06", moved).named(False) == ["pairs of rows with another MAP"]
+    assert verdict("X-06", moved).named(False) == ["pairs of rows with different MAP"]
 
 
 def test_other_extensions_and_lengths_are_no_pair(verdict):
@@ -72,7 +72,7 @@ def test_rounding_does_not_contradict_the_mean_without_penalty(verdict):
     assert verdict("X-05", rows[1:]).status == NOT_RUN
 
 
-def test_ramap_ours_would_leave_the_interval(monkeypatch):
+def test_a_precision_beyond_rounding_leaves_the_interval(monkeypatch):
     """A precision of 0.1671 in the place of 0.1651 is beyond what rounding explains."""
     monkeypatch.setattr(ramap_claims, "_PRECISIONS", (1896, 1671, 1433, 1261))
     assert "R = 1" in BY_ID["S2-03-LSH"].judge(claims.Results()).named(False)
@@ -106,4 +106,4 @@ def test_margins_require_every_radius_and_features_are_judged_separately(verdict
 def test_the_radii_where_a_margin_is_not_above_are_shown(tmp_path):
     rows = of_margins("gist", {"precision@r12": {"m_dsh_4": 0.31}})
     (entry,) = claims.judge(claims.Results([rows_of(tmp_path / "summary.csv", rows)]), ["S2-09"])
-    assert entry["ours"].endswith("gist: these radii, by length: 48 bits (12), 64 bits (12)")
+    assert entry["ours"].endswith("gist: these radii, by code length: 48 bits (12), 64 bits (12)")

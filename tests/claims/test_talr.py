@@ -36,10 +36,10 @@ def test_a_score_that_lacks_a_reading_of_ties_is_left_out(verdict):
 
 
 def test_the_paper_s_own_features_go_before_a_substitute(verdict):
-    own = [row | {"feature": "vgg_f"} for row in ties(SHRINKING)]
+    of_vgg = [row | {"feature": "vgg_f"} for row in ties(SHRINKING)]
     off = list(ties({12: 0.05, 24: 0.1}, index=0.3))
-    assert verdict("S3-14", own + off).evidence.substitute == ""
-    assert verdict("S3-14", own + off).named(False) == []
+    assert verdict("S3-14", of_vgg + off).evidence.substitute == ""
+    assert verdict("S3-14", of_vgg + off).named(False) == []
     assert verdict("S3-14", off).evidence.substitute == "GIST for VGG-F and other methods"
 
 
@@ -69,8 +69,8 @@ def test_constant_codes_take_the_place_of_machash(verdict, number, part):
         found = verdict(number, constant(value))
         assert (found.status, found.named(holds)) == (PARTLY, [part])
         assert found.evidence.substitute.startswith("constant codes for MACHash")
-    own = verdict(number, [*constant(0.5), *CASES[number].confirming])
-    assert (own.status, own.evidence.substitute) == (REPLICATED, "")
+    found = verdict(number, [*constant(0.5), *CASES[number].confirming])
+    assert (found.status, found.evidence.substitute) == (REPLICATED, "")
 
 
 def test_a_kind_of_objectives_is_as_good_as_its_best_method(verdict):
@@ -98,17 +98,17 @@ def test_a_classifier_competes_if_it_is_close_to_the_best(verdict):
 
 
 def test_a_growing_slope_and_a_constant_one_are_parts(verdict):
-    cell = {"feature": "vgg_f", "split": "cifar10_s1"}
-    found = verdict("S3-20", by_length("talr_ap", [0.732, 0.789, 0.800, 0.826], LENGTHS, **cell))
+    columns = {"feature": "vgg_f", "split": "cifar10_s1"}
+    found = verdict("S3-20", by_length("talr_ap", [0.732, 0.789, 0.800, 0.826], LENGTHS, **columns))
     assert (found.status, found.named(True), found.named(None)) == (PARTLY, ["alpha 40"], ["alpha without bound"])
 
 
 def test_time_is_judged_by_the_growth_of_the_database(verdict):
     found = verdict("S3-21", seconds(0.1, 0.9, 10.0))
-    assert found.named(False) == ["time for 1,000,000 items, in that for 100,000"]
+    assert found.named(False) == ["time for 1,000,000 items, divided by that for 100,000"]
 
 
-def test_a_wrong_gradient_is_seen(monkeypatch):
+def test_a_wrong_gradient_is_detected(monkeypatch):
     def wrong(gain, total, best):
         ranked = ap_s(gain, total, best)
         return ranked._replace(by_total=ranked.by_total / 2)

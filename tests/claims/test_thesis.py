@@ -35,7 +35,7 @@ def test_means_of_nuswide_are_compared_as_printed(verdict, labels, per_class):
 
 
 @pytest.mark.parametrize(("statistic", "value"), [("bow", 501), ("labels", 1.88), ("dimension", 513)])
-def test_another_dataset_is_seen(verdict, statistic, value):
+def test_another_dataset_is_detected(verdict, statistic, value):
     found = verdict("S4-01", changed(statistic, value))
     assert found.status == PARTLY
     assert found.named(False)
@@ -67,4 +67,7 @@ def test_a_proxy_needs_every_method(verdict):
     assert verdict("X-17", [row for row in rows if ", lsh," not in row["statistic"]]).status == NOT_RUN
     swapped = [row | ({"value": 2.5} if "bucket search, lsh" in row["statistic"] else {}) for row in rows]
     found = verdict("X-17", swapped)
-    assert found.evidence.by_reading["as printed"]["mAP, 16 bits: share of pairs of methods in another order"] == 2 / 28
+    assert (
+        found.evidence.by_reading["as printed"]["mAP, 16 bits: share of pairs of methods in a different order"]
+        == 2 / 28
+    )

@@ -22,7 +22,7 @@ def forge(path, record, attributes=None):
         for name, rows in PARTS.items():
             array = np.array(rows)
             file.create_dataset(name, data=array).attrs["sha256"] = digests[name] = storage.array_digest(array)
-        file.attrs["provenance"], file.attrs["digest"] = record, storage._whole_digest(digests, record)
+        file.attrs["provenance"], file.attrs["digest"] = record, storage._content_digest(digests, record)
         for name, value in (attributes or {}).items():
             file.attrs[name] = value
 

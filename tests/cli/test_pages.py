@@ -14,6 +14,9 @@ EXAMPLES = [
     (("check", "--config", "hasher=[lsh]"), "docs/reference/configuration.md"),
     (("compare", "a.json", "b.json"), "docs/how-to/compare-results.md"),
     (("check", "--config", "dataset=cifar10", "experiment=a"), "docs/explanation/ground-truths.md"),
+    (("list", "metrics", "MAP"), "docs/reference/metrics.md"),
+    (("list", "findings", "duplicate"), "docs/reference/findings.md"),
+    (("check", "--config", "splits=[improve]", "experiment=a"), "docs/reference/splits.md"),
 ]
 
 

@@ -34,9 +34,13 @@ def experiment(tmp_path):
         if values:
             scores = pd.DataFrame(values)
             scores.to_csv(folder / "metrics.csv", index=False)
-            own = scores[["feature", "ground_truth", "split", "run"]].drop_duplicates()
-            digests = [f"digest {run}" for run in own["run"]] if items is None else [items[run] for run in own["run"]]
-            own.assign(items=digests).to_csv(folder / "runs.csv", index=False)
+            runs_of_file = scores[["feature", "ground_truth", "split", "run"]].drop_duplicates()
+            digests = (
+                [f"digest {run}" for run in runs_of_file["run"]]
+                if items is None
+                else [items[run] for run in runs_of_file["run"]]
+            )
+            runs_of_file.assign(items=digests).to_csv(folder / "runs.csv", index=False)
         return folder / "summary.csv"
 
     return written

@@ -94,7 +94,7 @@ def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
     rng, false = np.random.default_rng(0), 0
     for _ in range(60):
         values = rng.normal(size=(12, 40))
-        scores = {str(at): {16: score_of(own)} for at, own in enumerate(values)}
+        scores = {str(at): {16: score_of(of_method)} for at, of_method in enumerate(values)}
         found = differences(scores, "mAP")
         false += min(one.outcome.p for one in found.found) < 0.05
     assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
@@ -134,7 +134,7 @@ def test_lower_is_better_for_metrics_declared_so(experiment):
     )
     found = compare(*files, margin=0.005)
     (row,) = found.differences_to_frame().to_dict("records")
-    assert (row["reference"], row["method"]) == ("lsh, gist", "itq, gist")  # B is the smaller
+    assert (row["reference"], row["method"]) == ("lsh, gist", "itq, gist")  # the values of B are smaller
     assert row["p_no_worse"] == pytest.approx(stats.ttest_1samp(A - B, 0.005, alternative="less").pvalue)
     assert table_of(found)[0].rows[0][-2:] == ["not shown", "not shown"]
 

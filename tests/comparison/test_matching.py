@@ -69,10 +69,10 @@ def test_neighbours_by_another_feature_are_another_ground_truth(experiment, caps
     assert ", ground truth epsilon_ball of gist, " in found.sections[1].title
 
 
-# The three cases in which numbers of different protocols once stood in one table.
+# The three cases in which numbers of different protocols were once in one table.
 
 
-def test_codes_of_another_data_set_are_refused(experiment, codes, capsys):
+def test_codes_of_another_dataset_are_refused(experiment, codes, capsys):
     digits, mnist = experiment("digits"), codes("mnist.json", names=False, n_queries=1000, n_database=62000)
     assert refused(capsys, digits, mnist) == (
         "nothing to compare: digits/summary.csv and mnist.json differ in n_queries (100; 1000) and n_database (1697; "
@@ -109,7 +109,7 @@ def test_a_field_that_is_not_recorded_matches_nothing(experiment, codes, capsys)
     assert "old/summary.csv does not record relevance, n_queries, n_database, empty and ties." in line
 
 
-def test_two_files_that_record_nothing_do_not_match_either(experiment, capsys):
+def test_two_files_that_record_nothing_do_not_match(experiment, capsys):
     line = refused(capsys, experiment("a", old=True), experiment("b", old=True))
     assert "a/summary.csv does not record relevance" in line
     assert "b/summary.csv does not record relevance" in line
@@ -196,7 +196,7 @@ def test_names_that_look_alike_are_different_headings(codes, one, other):
 
 
 @pytest.mark.parametrize("field", ["n_bits", "metric"])
-def test_a_file_is_not_assumed_to_be_of_two_data_sets(experiment, field):
+def test_a_file_is_not_assumed_to_be_of_two_datasets(experiment, field):
     values = {"n_bits": [16, 32], "metric": ["mAP", "nDCG"]}[field]
     rows = [{field: value} for value in values]
     unknown = experiment("unknown", *(row | {"dataset": ""} for row in rows))

@@ -61,8 +61,8 @@ def test_only_codes_without_extension_are_read(experiment):
     path = experiment("a", {}, {"extension": "same", "extension_bits": 1})
     assert len(read_scores(path)) == 1
     table = pd.read_csv(path)
-    table[:1].drop(columns=["extension", "extension_bits"]).to_csv(path.with_name("kept.csv"), index=False)
-    assert len(read_scores(path.with_name("kept.csv"))) == 1
+    table[:1].drop(columns=["extension", "extension_bits"]).to_csv(path.with_name("plain.csv"), index=False)
+    assert len(read_scores(path.with_name("plain.csv"))) == 1
 
 
 def test_files_of_one_method_share_a_row(codes):
@@ -117,7 +117,7 @@ def test_an_undefined_mean_is_read(experiment, codes):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("x.csv", "a,b\n1,2\n", "expected the columns of a summary.csv, got none called dataset, feature"),
+        ("x.csv", "a,b\n1,2\n", "expected the columns of a summary.csv, got a table without dataset, feature"),
         ("x.csv", "", "expected a table of scores, got"),
         ("x.json", "[]", "expected the JSON of `protocol evaluate --json`, got TypeError"),
         ("x.json", "{", "expected the JSON of `protocol evaluate --json`, got JSONDecodeError"),
@@ -182,7 +182,7 @@ def test_a_field_of_another_kind_is_refused(codes, change, message):
 
 @pytest.mark.parametrize("name", ["summary.csv", "metrics.csv", "runs.csv"])
 def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
-    """Tables that somebody sent come without checksums; where one is there, it has to agree."""
+    """Tables from other people may have no checksum; if there is one, it must agree."""
     path = experiment("a", {"values": [0.1, 0.3]})
     assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
     table = path.with_name(name)

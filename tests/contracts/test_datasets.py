@@ -1,4 +1,4 @@
-"""What every dataset keeps to, and wrong ones that the contract must reject."""
+"""The guarantees of every dataset, and wrong datasets that the checks must reject."""
 
 import inspect
 import re
@@ -54,7 +54,7 @@ def check_files(files):
     for file in files:
         assert isinstance(file, File)
         assert re.fullmatch(r"[\w.-]+", file.name), "a file name is no path"
-        assert file.urls or file.by_hand, "a file has a source, or a word on how to come by it"
+        assert file.urls or file.by_hand, "a file has a source, or a description of how to get it"
         assert all(re.match(r"(https?|ftp)://", url) for url in file.urls)
         assert file.sha256 is None or re.fullmatch("[0-9a-f]{64}", file.sha256), "64 hexadecimal digits"
         assert file.size is None or file.size > 0

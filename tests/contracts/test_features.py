@@ -1,4 +1,4 @@
-"""What every feature keeps to, and a wrong one that the contract must reject."""
+"""The guarantees of every feature, and wrong features that the checks must reject."""
 
 import inspect
 
@@ -17,7 +17,7 @@ def colour():
 
 
 def taken(feature):
-    """Return what the feature is made for: images, or vectors."""
+    """Return an input of the kind that the feature accepts: images or vectors."""
     return colour() if feature.reads == "images" else np.random.default_rng(0).random((40, 6))
 
 
@@ -31,24 +31,24 @@ def check_constructor(plugin):
     parameters = inspect.signature(plugin).parameters.values()
     assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in parameters), "options: keyword, default"
     default = {p.name: p.default for p in parameters}
-    assert plugin().options == default, "the constructor stores its options, no more"
-    assert vars(plugin()) == default, "the constructor stores its options, no more"
+    assert plugin().options == default, "the constructor only stores its options"
+    assert vars(plugin()) == default, "the constructor only stores its options"
 
 
 def check_others_refused(feature):
-    """Refuse what the feature is not made for, in one line."""
+    """Inputs of another kind are refused in one line."""
     images = colour()
     if feature.reads == "images":
-        wanted, wrong = r"images: expected uint8 \(n, height, width\)", [images[:0], images / 255, images[0, 0]]
+        expected, wrong = r"images: expected uint8 \(n, height, width\)", [images[:0], images / 255, images[0, 0]]
         wrong += [images[..., :2], images.tolist()]
     else:
-        wanted, wrong = (
+        expected, wrong = (
             r"vectors: expected numbers of shape \(n, d\)",
             [images, images[:0, 0, 0], images[:, 0, 0, 0], [[1.0]]],
         )
         wrong += [images[:, 0, 0].astype(str), images[:, 0, 0] > 100]
     for other in wrong:
-        with pytest.raises(ProtocolError, match=wanted):
+        with pytest.raises(ProtocolError, match=expected):
             list(feature.extract(other))
 
 
@@ -68,12 +68,12 @@ def check_extract(feature):
         assert np.array_equal(alone[1] + rows.start, image[inside])
     if feature.reads == "images":
         for other in (images[..., 0], images[:, :8, :8, 0], images[:, 4:28], images[:, :, :20]):
-            assert len(whole(feature, other)[0]), "grey, small, wide and tall images are described too"
-        assert np.isfinite(whole(feature, np.full((1, 32, 32), 77, np.uint8))[0]).all(), "and flat ones"
+            assert len(whole(feature, other)[0]), "grey, small, wide and tall images are also described"
+        assert np.isfinite(whole(feature, np.full((1, 32, 32), 77, np.uint8))[0]).all(), "constant images are described"
 
 
 class Sliced:
-    """Rows by slices, and nothing else: as a dataset that stays in its file."""
+    """Rows that can only be read by slices, like a dataset that stays in its file."""
 
     def __init__(self, array):
         self.array, self.shape, self.dtype, self.largest = array, array.shape, array.dtype, 0
@@ -96,11 +96,11 @@ def check_streams(feature):
     assert len(blocks) > 1, "it yields blocks"
     assert sliced.largest < len(images), "a feature never reads all images at once"
     X = np.concatenate([X for X, _ in blocks])
-    assert np.array_equal(X, whole(feature, images)[0]), "an array is as good"
+    assert np.array_equal(X, whole(feature, images)[0]), "an array gives the same features"
     first = images[:40]
-    wanted = whole(feature, first)[0]
+    expected = whole(feature, first)[0]
     feature.block = 7
-    assert np.array_equal(whole(feature, first)[0], wanted), "other blocks give the same bytes"
+    assert np.array_equal(whole(feature, first)[0], expected), "other blocks give the same bytes"
 
 
 def check_vectors(feature):
@@ -115,7 +115,7 @@ def check_vectors(feature):
     assert np.array_equal(feature.encode(raw[5:9], model), vectors[5:9]), "a vector doesn't depend on the others"
     fitted = Preprocessing.fit(feature, raw, ("l2", "centre"), 7)
     restored = Preprocessing.from_arrays(feature, ("l2", "centre"), fitted.to_arrays())
-    assert np.array_equal(restored.transform(raw), fitted.transform(raw)), "what is learned can be kept"
+    assert np.array_equal(restored.transform(raw), fitted.transform(raw)), "what is learned can be stored"
 
 
 CHECKS = (check_others_refused, check_extract, check_streams, check_vectors)
@@ -138,7 +138,7 @@ def test_the_features_of_the_field_are_there():
 
 
 class Plain(Feature):
-    """Keeps to the contract: the corner's pixels, as they are."""
+    """A correct feature: the pixels of a corner, unchanged."""
 
     block = 16
 

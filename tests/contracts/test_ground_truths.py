@@ -1,4 +1,4 @@
-"""What every ground truth keeps to, and wrong ones that the contract must reject."""
+"""The guarantees of every ground truth, and wrong ground truths that the checks must reject."""
 
 import inspect
 import itertools

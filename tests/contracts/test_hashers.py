@@ -1,7 +1,7 @@
 """The guarantees of every registered hasher, and for each of them a wrong hasher that must be rejected.
 
 A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher. If a check gives no supervision, `taught`
-provides it, so that every check serves supervised hashers too.
+provides it, so that every check also applies to supervised hashers.
 """
 
 import functools
@@ -32,7 +32,7 @@ X = mixture(300, 160)
 
 
 def supervision_of(X, kind):
-    """Make up what a hasher learns from: eight classes, by the first feature; neighbours in that order; X mirrored."""
+    """Return made-up supervision: eight classes by the first feature, neighbours in that order, or X mirrored."""
     rows = np.asarray(X)
     if rows.ndim != 2 or not rows.size or rows.dtype.kind not in "fiu" or kind is None:
         return None
@@ -43,16 +43,16 @@ def supervision_of(X, kind):
 
 
 BRIEF = {"n_steps": 5, "epochs": 3, "batch_size": 64, "n_anchors": 150}
-"""Defaults of what makes a training long, where a hasher has them: enough to see that it keeps its promises."""
+"""Small values of the options that determine the training time; they suffice for the checks."""
 
 
 def taught(hasher):
-    """Return a supervised hasher, briefly trained and with `supervision_of` where fit has none; others as they are."""
+    """Return a class that trains briefly, and on `supervision_of` if fit gets none; unsupervised classes unchanged."""
     if hasher.supervision is None:
         return hasher
     signature = inspect.signature(hasher)
     brief = {name: BRIEF[name] for name in BRIEF.keys() & signature.parameters}
-    defaults = [own.replace(default=brief.get(own.name, own.default)) for own in signature.parameters.values()]
+    defaults = [one.replace(default=brief.get(one.name, one.default)) for one in signature.parameters.values()]
 
     def init(self, n_bits=32, **options):
         hasher.__init__(self, n_bits, **brief | options)
@@ -86,7 +86,7 @@ def check_bits_vary(make):
 
 def check_deterministic(make):
     first, second = make().fit(X), make().fit(X.copy())
-    np.random.random()  # noqa: NPY002 - a hasher that drew from the global generator would notice
+    np.random.random()  # noqa: NPY002 - it would change a hasher that drew from the global generator
     np.testing.assert_array_equal(first.transform(X), second.transform(X), strict=True)
     assert_same_model(first, second)
     codes = first.transform(X)
@@ -247,7 +247,7 @@ def check_one_row(make):
     try:
         codes = make(n_bits=4).fit(X[:1]).transform(X[:2])
     except ProtocolError as error:
-        assert re.search("training rows?, got 1[.]$|only 1 training rows?[.]$", str(error))  # noqa: PT017 - both are right
+        assert re.search("training rows?.*, got 1[.]$", str(error))  # noqa: PT017 - an error is also correct
     else:
         assert codes.shape == (2, 4)
 
@@ -268,7 +268,7 @@ def check_parameters_are_checked_without_data(make):
 
 
 def check_a_model_survives_a_file(make):
-    """A model comes back from a file as it was: parameters, learned attributes, codes bit for bit."""
+    """A model read from a file equals the written one: parameters, learned attributes, codes bit for bit."""
     for n_bits in (1, 24):
         hasher = make(n_bits=np.int64(n_bits), seed=3).fit(X)
         with tempfile.TemporaryDirectory() as folder:
@@ -314,7 +314,7 @@ def check_a_model_needs_a_fit(make):
 
 
 def check_supervision(make, kind):
-    """What a hasher needs is given or refused by name; what it does not need changes nothing."""
+    """Missing or invalid supervision is refused by name; supervision that is not required changes nothing."""
     hasher, name = make(n_bits=4), type(make()).__name__
     y = supervision_of(X, kind)
     if kind is None:
@@ -339,7 +339,7 @@ def check_supervision(make, kind):
         refused[f"{name} requires affinities: affinities: expected integers >= 0 .* with minimum -2"] = -y
         refused[f"{name} requires affinities: affinities: expected a pair of related rows .*, got none[.]$"] = y * 0
     else:
-        refused[f"{name} requires pairs: pairs: expected one per training row, 300, got 299[.]$"] = y[1:]
+        refused[f"{name} requires pairs: pairs: expected 300, one per training row, got 299[.]$"] = y[1:]
     for message, wrong in refused.items():
         with pytest.raises(ProtocolError, match=message):
             make().fit(TrainingSet(X, wrong), y)
@@ -413,7 +413,7 @@ def test_the_hasher_of_a_page(example, check):
     check(taught(example.plugin))
 
 
-def test_the_hasher_of_a_page_is_what_its_record_says(example):
+def test_the_hasher_of_a_page_agrees_with_its_record(example):
     check_supervision(taught(example.plugin), example.plugin.supervision)
     check_seed(taught(example.plugin), example.random)
     check_bits_beyond_features(taught(example.plugin), example.bits_within_features)
@@ -456,7 +456,7 @@ def test_the_registration_names_source_and_deviations(name):
     assert entry.summary.endswith(".")
 
 
-# Wrong hashers: a right one, random signs, and one fault each.
+# A correct hasher, random signs, and hashers with one fault each.
 
 
 class Right:
@@ -535,7 +535,7 @@ class Integers(Right):
 
 
 class Capped(Right):
-    """Makes 64 bits at most, and no more than there are features, without a word."""
+    """Returns 64 bits at most, and no more than there are features, without an error."""
 
     def transform(self, X):
         return super().transform(X)[:, : min(64, self.n_features_in_)]
@@ -553,7 +553,7 @@ class Unseeded(Right):
         return self
 
 
-class GoesOn(Right):
+class ContinuesTheFirstFit(Right):
     """A second fit starts from the first."""
 
     def fit(self, X, y=None):
@@ -720,7 +720,7 @@ class NeedsRows(Right):
         return self
 
 
-class NeedsRowsButSaysNothing(Right):
+class NeedsRowsWithoutAnError(Right):
     def fit(self, X, y=None):
         super().fit(X)
         if len(X.X if isinstance(X, TrainingSet) else X) < 2:
@@ -775,7 +775,7 @@ class LoadsAnyWidth(Right):
         return hasher
 
 
-class KeepsNothing(Right):
+class StoresNothing(Right):
     def to_arrays(self):
         self.W_ = getattr(self, "W_", None)
         return super().to_arrays()
@@ -891,7 +891,7 @@ class FromPairs(Supervised):
     supervision = "pairs"
 
 
-class GoesOnWithoutANumber(Right):
+class ContinuesAfterNaN(Right):
     def __init__(self, n_bits=32, *, seed=0, learning_rate=1.0):
         super().__init__(n_bits, seed=seed)
         self.learning_rate = learning_rate
@@ -901,7 +901,7 @@ class GoesOnWithoutANumber(Right):
         return self
 
 
-class NeedsNothingAfterAll(FromLabels):
+class AcceptsMissingSupervision(FromLabels):
     def _check_supervision(self, training):
         pass
 
@@ -932,7 +932,7 @@ FORGIVEN = {
     "affinities": ["got no y", "300 x 300", "minimum -2", "related rows"],
     "pairs": ["got no y", "one per training row"],
 }
-"""What a supervised hasher must refuse, in words of the refusal."""
+"""The errors by which a supervised hasher must refuse its input."""
 
 
 def name_of(given):
@@ -971,13 +971,13 @@ def test_an_unknown_kind_of_supervision_is_refused():
     ("check", "wrong"),
     [
         (UNSUPERVISED, LooksAtLabels),
-        (LABELLED, NeedsNothingAfterAll),
-        (check_divergence, GoesOnWithoutANumber),
+        (LABELLED, AcceptsMissingSupervision),
+        (check_divergence, ContinuesAfterNaN),
         (check_output, Integers),
         (check_output, Capped),
         (check_bits_vary, Constant),
         (check_deterministic, Unseeded),
-        (check_deterministic, GoesOn),
+        (check_deterministic, ContinuesTheFirstFit),
         (RANDOM, Seedless),
         (FIXED, Right),
         (check_does_not_modify_inputs, CentresInPlace),
@@ -1011,14 +1011,14 @@ def test_an_unknown_kind_of_supervision_is_refused():
         (check_blocks_of_rows_do_not_matter, MedianOfTheBatch),
         (check_blocks_of_rows_do_not_matter, RowNumbers),
         (check_one_row, NeedsRows),
-        (check_one_row, NeedsRowsButSaysNothing),
+        (check_one_row, NeedsRowsWithoutAnError),
         (check_a_training_set_can_be_shared_by_fits, UsesUpATrainingSet),
         (check_parameters_are_checked_without_data, ChecksInFitOnly),
         (check_a_model_survives_a_file, RoundsItsModel),
         (check_a_model_survives_a_file, ForgetsItsSeed),
         (check_odd_models_are_refused, LoadsAnything),
         (check_odd_models_are_refused, LoadsAnyWidth),
-        (check_a_model_needs_a_fit, KeepsNothing),
+        (check_a_model_needs_a_fit, StoresNothing),
     ],
     ids=name_of,
 )

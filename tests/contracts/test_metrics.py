@@ -17,9 +17,9 @@ ARRAYS = ("retrieved", "at_level", "levels", "largest_bucket", "bucket_sizes", "
 
 
 def make_counts(nearest=0):
-    """Graded relevance, repeated codes, empty balls, a query without relevant items; and untouched caches.
+    """Return counts with graded relevance, repeated codes, empty balls, and a query without relevant items.
 
-    Or so many relevant items for every query, one more for the last, for a metric that needs them.
+    Nothing is cached yet. If `nearest` is given, every query has so many relevant items, and the last one more.
     """
     rng = np.random.default_rng(0)
     bits = rng.random((60, 6)) < 0.25
@@ -85,7 +85,7 @@ def follows_a_permutation_of_the_queries(metric, nearest=0):
 
 
 def depends_on_the_ranking_alone(metric, nearest=0):
-    """Empty distances, the buckets and the cuts between items of one level leave the order of relevance as it is."""
+    """Empty distances, the buckets and the cuts between items of one level do not change the order of relevance."""
     counts = make_counts(nearest)
     spread = {name: np.insert(getattr(counts, name), [0, 0, 0, 2, 5], 0, axis=-1) for name in ("retrieved", "at_level")}
     moved = replace(counts, **spread, largest_bucket=None, bucket_sizes=np.array([59, 1]))

@@ -1,4 +1,4 @@
-"""What every split protocol keeps to; `tests/splits/test_protocols.py` compares those of papers with their papers."""
+"""The guarantees of every split protocol; `tests/splits/test_protocols.py` compares protocols with their papers."""
 
 import dataclasses
 import itertools
@@ -17,7 +17,7 @@ DRAWABLE = [
     and not any(isinstance(part, Official) for part in record.plugin.partitions.values())
     and record.plugin.n_items in (None, 60_000, 1_797)
 ]
-"""Those that can be drawn from a dataset of this size with one label for each item, and no parts of its makers."""
+"""The protocols that can be drawn from a dataset of this size with one label for each item and no official parts."""
 
 
 def check_facts(record):
@@ -62,7 +62,7 @@ def test_the_protocol_of_the_guide(shown):
 
 @dataclasses.dataclass(frozen=True)
 class Overlapping(SplitProtocol):
-    """A protocol whose database contains the queries that it says it leaves out."""
+    """A protocol whose database contains the queries that it declares to exclude."""
 
     def database(self, parts, n_items, **given):
         return np.arange(n_items)

@@ -51,8 +51,8 @@ def test_the_conventions_by_name():
 
 
 def test_no_two_conventions_agree_on_everything():
-    kept = {tuple((name, rules.empty(name)) for name in rules.metrics) for rules in CONVENTIONS}
-    assert len(kept) == len(CONVENTIONS)
+    treatments = {tuple((name, rules.empty(name)) for name in rules.metrics) for rules in CONVENTIONS}
+    assert len(treatments) == len(CONVENTIONS)
 
 
 def test_protocol_and_talr_expect_ties_and_count_undefined_queries():
@@ -91,7 +91,7 @@ def test_mihash_ranks_in_database_order_and_leaves_out_queries_without_relevant_
     assert found["precision@r2"] == pytest.approx((1 / 2 + 0 + 1 / 2) / 3)
 
 
-def test_thesis_ranks_in_database_order_and_counts_them_as_0():
+def test_thesis_ranks_in_database_order_and_counts_undefined_queries_as_0():
     found = scores("thesis")
     assert found["mAP[index]"] == pytest.approx(sum(IN_ORDER) / 3)
     # Pooled, by radius 0, 1, 2: relevant 1, 3, 4 of 3, 9, 12 retrieved.
@@ -117,5 +117,5 @@ def test_mlgap_shows_the_range_of_map():
     found = scores("mlgap")
     assert found["mAP[best]"] == pytest.approx((1 + 0 + (1 / 2 + 2 / 4) / 2) / 3)
     assert found["mAP[worst]"] == pytest.approx(((1 + 2 / 3) / 2 + 0 + (1 / 3 + 2 / 4) / 2) / 3)
-    # A bucket an item, so that a term is the relevant items over the codes in the ball: 1, 2/3, 2/4; 0; 0, 1/3, 2/4.
+    # One item per bucket, so a term is the relevant items over the codes in the ball: 1, 2/3, 2/4; 0; 0, 1/3, 2/4.
     assert found["mLGAP@r2"] == pytest.approx(((1 + 2 / 3 + 2 / 4) + 0 + (0 + 1 / 3 + 2 / 4)) / 9)

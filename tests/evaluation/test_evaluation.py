@@ -14,7 +14,7 @@ METRICS = ["mAP", "mAP@5[retrieved]", "precision@r3", "AUPRC[area]"]
 
 
 class Tensor:
-    """What a framework's tensor is to numpy."""
+    """A tensor of a framework, as NumPy sees it."""
 
     def __init__(self, array):
         self.array = np.asarray(array)
@@ -243,6 +243,7 @@ def test_without_defined_queries_the_mean_is_nan():
         ({"database_codes": DATABASE[:, :11]}, "database codes: expected 12 bits as in the query codes, got 11"),
         ({"n_bits": 0}, "query codes: n_bits: expected an integer >= 1, got 0"),
         ({"n_bits": 11}, "query codes: expected 11 columns of bits, or 2 columns of packed integers, got 12 of bool"),
+        ({"n_bits": 8}, "query codes: expected 8 columns of bits, or 1 column of packed integers, got 12 of bool"),
         (
             {"query_codes": np.full((6, 2), 300), "n_bits": 12},
             "expected packed codes from 0 to 255, got values from 300",

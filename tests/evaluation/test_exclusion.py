@@ -21,8 +21,8 @@ EXCLUDED = np.array([9, 2, 4])
 NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
 
 
-def found(kept=None, **options):
-    rows = np.arange(12) if kept is None else kept
+def found(remaining=None, **options):
+    rows = np.arange(12) if remaining is None else remaining
     given = {"query_labels": OF_QUERY[rows], "database_labels": OF_DATABASE} | options
     return evaluate(given.pop("query", QUERY)[rows], DATABASE, **given)
 
@@ -41,10 +41,12 @@ def test_scores_without_queries_equal_those_of_the_remaining_queries(convention)
 
 
 def test_asymmetric_and_vector_scores_without_queries():
-    kept = np.delete(np.arange(12), EXCLUDED)
+    remaining = np.delete(np.arange(12), EXCLUDED)
     real = QUERY + RNG.normal(size=QUERY.shape)
     options = {"query": real, "ranking": "asymmetric", "metrics": ["mAP", "mAP@5[all]"]}
-    assert found(**options, exclude_queries=EXCLUDED).without.metrics == pytest.approx(found(kept, **options).metrics)
+    assert found(**options, exclude_queries=EXCLUDED).without.metrics == pytest.approx(
+        found(remaining, **options).metrics
+    )
     vectors = RNG.normal(size=(30, 6)), RNG.normal(size=(80, 6))
     options = {"database_vectors": vectors[1], "neighbours": [1, 5], "metrics": ["mAP", "recall_micro@r1"]}
     every = evaluate(query_vectors=vectors[0], exclude_queries=EXCLUDED, **options)
@@ -97,7 +99,7 @@ def test_files_with_one_row_number_per_line(tmp_path, listed):
         ([12], "exclude_queries: expected row numbers from 0 to 11, got 12."),
         ([-1], "exclude_queries: expected row numbers from 0 to 11, got -1."),
         ([3, 1, 3], "exclude_queries: expected each row number once, got 3 more than once."),
-        (range(12), "exclude_queries: expected fewer than all 12 queries, got every one of them."),
+        (range(12), "exclude_queries: expected fewer than all 12 queries, got all of them."),
         ([1.5], "exclude_queries: expected integers, got 1.5."),
         (np.zeros(12, bool), "exclude_queries: expected row numbers of queries, shape (n,), got a mask; "),
         ([["a"]], "exclude_queries: expected "),
@@ -115,10 +117,10 @@ def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
 
 def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     def written(name, **options):
-        own = found(name=name, metrics=["mAP"], **NAMES, **options)
-        write_per_query(tmp_path / f"{name}.csv", own)
-        write_json(tmp_path / f"{name}.json", own, per_query=tmp_path / f"{name}.csv")
-        return tmp_path / f"{name}.json", own
+        evaluation = found(name=name, metrics=["mAP"], **NAMES, **options)
+        write_per_query(tmp_path / f"{name}.csv", evaluation)
+        write_json(tmp_path / f"{name}.json", evaluation, per_query=tmp_path / f"{name}.csv")
+        return tmp_path / f"{name}.json", evaluation
 
     (one, evaluation), (two, _), (three, _) = (
         written("one", exclude_queries=EXCLUDED),
@@ -128,7 +130,7 @@ def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     of_json, of_evaluation = read_scores(one), read_scores(evaluation)
     assert [score.protocol for score in of_json] == [score.protocol for score in of_evaluation]
     fields = [dict(zip(PROTOCOL, score.protocol, strict=True)) for score in of_json]
-    assert [(own["n_queries"], own["excluded_queries"]) for own in fields] == [
+    assert [(one["n_queries"], one["excluded_queries"]) for one in fields] == [
         ("12", "none"),
         ("9", evaluation.without.label),
     ]

@@ -183,7 +183,7 @@ STRINGS = {
 
 @pytest.mark.parametrize("form", STRINGS.values(), ids=STRINGS)
 def test_labels_that_are_strings_are_the_same_on_both_sides(form):
-    """The categories of the two sides differ, so their integers would not do."""
+    """The categories of the two sides differ, so their integers can't be compared."""
     mixed = {"query_labels": form(WORDS[OF_QUERY]), "database_labels": WORDS[OF_DATABASE]}
     both = {"query_labels": form(WORDS[OF_QUERY]), "database_labels": form(WORDS[OF_DATABASE])}
     assert means(**mixed) == means(**both) == means()
@@ -274,7 +274,7 @@ def test_refused_relevance(relevance, database, message):
 
 
 def test_unambiguous_relevance():
-    """Arrays in a list are positions, Boolean values a matrix, and so are fewer columns than items positions."""
+    """Arrays in a list are positions, Boolean values a matrix, and fewer columns than items again positions."""
     both = ([[0, 0]], [[0, 0], [1, 1]])
     assert evaluate(*both, relevance=[np.array([0])], metrics="mAP").metrics == {"mAP": 1.0}
     assert evaluate(*both, relevance=np.array([[0, 1]]).astype(bool), metrics="mAP").metrics == {"mAP": 0.5}

@@ -49,7 +49,7 @@ def test_the_three_numbers(found):
 
 
 def test_the_asymmetric_ranking(arrays, asymmetric):
-    """A script that sorts the inner products has 0.8824."""
+    """A script that sorts the inner products computes 0.8824."""
     query, database, of_query, of_database = arrays
     scores = query.astype(np.float64) @ np.where(database > 0, 1.0, -1.0).T
     first = np.argsort(-scores, axis=1)[:, :100]

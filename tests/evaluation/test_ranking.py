@@ -73,7 +73,7 @@ def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(
             assert row.value == pytest.approx(by_metric[row.metric, row.empty].value, rel=1e-12)
 
 
-def test_a_convention_is_without_its_metrics_of_the_radius():
+def test_a_convention_omits_its_metrics_of_the_radius():
     assert list(asymmetric_scores(convention="hashnet").metrics) == [
         "mAP",
         "mAP@1000[retrieved]",

@@ -89,17 +89,17 @@ def test_the_files(tmp_path, ties):
     assert [len(line) for line in lines] == [6] * 15 * 50
     distances = codes.hamming_distance(query, database)
     for q in range(15):
-        own = lines[50 * q : 50 * (q + 1)]
-        ids = [int(line[2][1:]) for line in own]
-        assert {(line[0], line[1], line[5]) for line in own} == {(f"q{q:06}", "Q0", "my_codes")}
-        assert [line[2] for line in own] == [f"d{row:07}" for row in ids]
-        assert [int(line[3]) for line in own] == list(range(1, 51))
+        of_query = lines[50 * q : 50 * (q + 1)]
+        ids = [int(line[2][1:]) for line in of_query]
+        assert {(line[0], line[1], line[5]) for line in of_query} == {(f"q{q:06}", "Q0", "my_codes")}
+        assert [line[2] for line in of_query] == [f"d{row:07}" for row in ids]
+        assert [int(line[3]) for line in of_query] == list(range(1, 51))
         assert len(set(ids)) == 50
         assert distances[q, ids].tolist() == sorted(distances[q])[:50]
-        scores = [int(line[4]) for line in own]
+        scores = [int(line[4]) for line in of_query]
         if ties == "distance":
             assert scores == [N_BITS - d for d in distances[q, ids]]
-            assert own == sorted(own, key=lambda line: (int(line[4]), line[2]), reverse=True)
+            assert of_query == sorted(of_query, key=lambda line: (int(line[4]), line[2]), reverse=True)
         else:
             assert scores == list(range(50, 0, -1))
     judged = [line.split(" ") for line in (tmp_path / "qrels").read_text().splitlines()]
@@ -177,7 +177,7 @@ def test_the_command_writes_the_files_and_reports_the_effect_of_ties(files, caps
     for name in ("run", "qrels"):
         with open(f"trec/{name}") as of_command, open(f"again/{name}") as of_function:
             assert of_command.read() == of_function.read()
-    trec, own = json.loads(Path("out.json").read_text())["trec"], found.trec
+    trec, computed = json.loads(Path("out.json").read_text())["trec"], found.trec
     assert trec == {
         "run": "trec/run",
         "qrels": "trec/qrels",
@@ -185,16 +185,16 @@ def test_the_command_writes_the_files_and_reports_the_effect_of_ties(files, caps
         "ties": "expected",
         "seed": None,
         "metric": "mAP@30[all]",
-        "expected": own.expected,
-        "by_document_id": own.by_document_id,
-        "of_run": own.of_run,
-        "moved": own.moved,
+        "expected": computed.expected,
+        "by_document_id": computed.by_document_id,
+        "of_run": computed.of_run,
+        "moved": computed.moved,
     }
     shown = capsys.readouterr().out
     assert "TREC files trec/run and trec/qrels: 30 items per query, ties expected; " in shown
-    assert re.search(f"^ties by document id, as trec_eval orders them  {own.by_document_id:.4f}$", shown, re.M)
-    means = f"from {own.expected:.4f} to {own.by_document_id:.4f}"
-    assert f"trec_eval's tie-breaking moves mAP@30[all] {means} ({own.moved:+.2g}):\n" in shown
+    assert re.search(f"^ties by document id, as trec_eval orders them  {computed.by_document_id:.4f}$", shown, re.M)
+    means = f"from {computed.expected:.4f} to {computed.by_document_id:.4f}"
+    assert f"trec_eval's tie-breaking moves mAP@30[all] {means} ({computed.moved:+.2g}):\n" in shown
 
 
 def test_the_command_shuffles_by_a_seed(files):

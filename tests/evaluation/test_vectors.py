@@ -80,7 +80,7 @@ def test_a_slow_loop(distance):
 
 
 def test_equally_near_items():
-    """Each item is in the database three times: one copy of the nearest item is enough, and any three of R_2 serve."""
+    """Each item is in the database three times: one copy of the nearest item suffices, and any two of R_2 count."""
     database = np.repeat(DATABASE[:40], 3, axis=0)
     found = evaluate(query_vectors=DATABASE[:5], database_vectors=database, neighbours=[1, 2, 3])
     assert found.metrics["1-recall@1"] == found.metrics["neighbours@1"] == 1
@@ -162,7 +162,7 @@ def test_metrics_that_are_chosen():
 
 
 def test_re_ranking_by_a_second_code():
-    """By the code itself, it changes nothing; by a code that has the order of the vectors, it is theirs."""
+    """By the same code, it changes nothing; by a code in the order of the vectors, it gives their order."""
     itself = evaluate(QUERY > 0, DATABASE > 0, rescore_codes=(QUERY > 0, DATABASE > 0), neighbours=[10], **VECTORS)
     by_vectors, by_codes = itself.rescoring
     assert (by_codes.by, by_codes.n_bits, by_codes.codes) == ("codes", 16, None)
@@ -173,9 +173,9 @@ def test_re_ranking_by_a_second_code():
     both = {"query_vectors": line[:4], "database_vectors": line, "distance": "euclidean", "neighbours": [3]}
     found = evaluate((line[:4] > 20), (line > 20), rescore_codes=(thermometer[:4], thermometer), **both)
     of_vectors, of_codes = (curve.rows for curve in found.rescoring)
-    whole = of_codes[-1]
-    assert (whole.retrieved, of_vectors[-1].expected) == (64, 1.0)
-    assert whole.best == 1.0
+    complete = of_codes[-1]
+    assert (complete.retrieved, of_vectors[-1].expected) == (64, 1.0)
+    assert complete.best == 1.0
     made = evaluate(**VECTORS, hasher="pcah", n_bits=4, rescore_bits=16, neighbours=[10])
     assert made.rescoring[1].codes.hasher == "pcah"
     assert made.rescoring[1].rows[3].expected > made.rescoring[1].rows[0].expected
@@ -193,7 +193,7 @@ def test_the_asymmetric_ranking_finds_more():
     assert found.metrics["neighbours@10"] > plain.metrics["neighbours@10"]
 
 
-def test_json_holds_no_times_unless_the_speed_is_measured():
+def test_json_contains_times_only_if_the_speed_is_measured():
     content = json.loads(evaluate(**VECTORS, neighbours=[10]).to_json())
     assert content["cost"] == {"code_bytes": 2, "rescore_code_bytes": None, "vector_bytes": 64}
     assert content["nearest"]["numbers"] == [10]
@@ -269,7 +269,7 @@ ZERO[7] = 0
         ({"query_codes": QUERY > 0}, "database codes: expected an array or a file, got none"),
         (
             {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "hasher": "lsh"},
-            "hasher: expected only vectors, from which it computes codes, got codes as well",
+            "hasher: expected vectors without codes, because it computes the codes, got both",
         ),
         (
             {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "train_vectors": DATABASE},

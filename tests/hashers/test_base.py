@@ -15,7 +15,7 @@ from protocol.hashers.sklsh import SKLSH
 X = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
 
 
-def test_repr_shows_n_bits_and_seed_always_and_the_rest_where_it_departs():
+def test_repr_always_shows_n_bits_and_seed_and_other_parameters_unless_default():
     assert repr(LSH()) == "LSH(n_bits=32, seed=0)"
     assert repr(ITQ(8, seed=3)) == "ITQ(n_bits=8, seed=3)"
     assert repr(SKLSH(n_bits=8, gamma=0.5)) == "SKLSH(n_bits=8, seed=0, gamma=0.5)"
@@ -78,9 +78,9 @@ def test_fit_remembers_the_width():
 
 def test_blocks_join_in_order(monkeypatch):
     hasher = ITQ(4).fit(X)
-    whole = hasher.transform(X)
+    at_once = hasher.transform(X)
     monkeypatch.setattr(base, "_BLOCK", 7)
-    np.testing.assert_array_equal(hasher.transform(X), whole)
+    np.testing.assert_array_equal(hasher.transform(X), at_once)
 
 
 @pytest.mark.parametrize(

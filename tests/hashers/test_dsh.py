@@ -13,7 +13,7 @@ def test_three_clusters_by_hand(seed):
     # each row is a cluster; all planes split 1 : 2, so the nearer pairs win: the planes at 5 and at 20
     hasher = DSH(2, seed=seed).fit(THREE)
     codes = hasher.transform([[0.0], [4.9], [5.1], [10.0], [19.9], [20.1], [30.0]])
-    codes ^= codes[[0]]  # which side is 1 hangs on the clusters' numbers
+    codes ^= codes[[0]]  # which side is 1 depends on the clusters' numbers
     np.testing.assert_array_equal(codes.T, [[0, 0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 1, 1]])
     assert hasher.fit_record_ == {"n_clusters": 3, "n_planes": 3}
 
@@ -56,7 +56,7 @@ def test_two_empty_clusters_take_two_rows():
     np.testing.assert_array_equal(dsh._assign(distances), [0, 1, 2])
 
 
-def test_a_row_taken_away_is_no_longer_there():
+def test_a_row_that_was_taken_is_not_taken_again():
     # cluster 1 has rows 2 and 3, the farthest; it can spare one of them, so the second comes from cluster 0
     distances = np.float32([[5, 1, 999, 999], [99, 99, 88, 77], [999] * 4, [999] * 4])
     np.testing.assert_array_equal(dsh._assign(distances), [3, 0, 2, 1])
@@ -82,7 +82,7 @@ def test_offset_does_not_matter():
 
 def test_too_few_rows_are_refused():
     with pytest.raises(
-        ProtocolError, match=r"X: DSH expected at least 12 training rows, .* \(8 bits, alpha=1.5\), got only 3"
+        ProtocolError, match=r"X: expected at least 12 training rows for DSH, .* \(8 bits, alpha=1.5\), got 3\."
     ):
         DSH(8).fit(THREE)
 

@@ -28,10 +28,8 @@ def test_fewer_bits_are_those_of_the_first_features():
 
 
 def test_offset_does_not_matter():
-    whole = np.random.default_rng(0).integers(-8, 8, size=(51, 6)).astype(np.float32)
-    np.testing.assert_array_equal(
-        Median(4).fit(whole + 64).transform(whole + 64), Median(4).fit(whole).transform(whole)
-    )
+    rows = np.random.default_rng(0).integers(-8, 8, size=(51, 6)).astype(np.float32)
+    np.testing.assert_array_equal(Median(4).fit(rows + 64).transform(rows + 64), Median(4).fit(rows).transform(rows))
 
 
 def test_the_largest_values_do_not_overflow():

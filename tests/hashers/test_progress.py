@@ -43,7 +43,7 @@ def test_a_resumed_training_estimates_time_from_its_own_steps(caplog, monkeypatc
 
 
 def job(output, *, killed):
-    """Leave a checkpoint for two lengths, and say what was there before."""
+    """Write checkpoints for two code lengths, and return their contents before."""
     with checkpoints(output) as checkpoint:
         before = [path.read_bytes() if path.exists() else None for path in map(checkpoint, (8, 16))]
         for n_bits in (8, 16):

@@ -86,7 +86,7 @@ def test_rows_on_the_sphere_stay_inside():
 
 
 def test_rows_at_the_same_distance_are_inside_together():
-    # 3 different rows, 100 times each: the sphere must take one or two whole groups, whatever is rounded
+    # 3 different rows, 100 times each: the sphere must contain one or two complete groups, whatever is rounded
     X = np.repeat(np.random.default_rng(0).normal(size=(3, 50)) + 10, 100, axis=0)
     codes = SpH(4).fit(X).transform(X)
     np.testing.assert_array_equal(codes, np.repeat(codes[::100], 100, axis=0))
@@ -94,7 +94,7 @@ def test_rows_at_the_same_distance_are_inside_together():
 
 
 def test_centres_that_run_away_are_stopped():
-    # overlaps of whole groups can't come near a quarter, so the pushes never end
+    # overlaps of complete groups can't come near a quarter, so the pushes never end
     X = np.repeat(np.random.default_rng(0).normal(size=(3, 50)) + 10, 100, axis=0)
     hasher = SpH(4).fit(X)
     assert not hasher.fit_record_["converged"]
@@ -104,7 +104,7 @@ def test_centres_that_run_away_are_stopped():
 
 
 def test_too_few_rows_are_refused():
-    with pytest.raises(ProtocolError, match="X: SpH expected at least 5 training rows, got 4"):
+    with pytest.raises(ProtocolError, match="X: expected at least 5 training rows for SpH, got 4"):
         SpH(2).fit(LINE[:4])
 
 

@@ -26,17 +26,19 @@ def run(folder, expected, *, hasher=ITQ):
         fitted.append(n_bits)
         return hasher(n_bits=n_bits, **options)
 
-    kept = reuse.unchanged(paths, expected)
+    earlier = reuse.unchanged(paths, expected)
     for path in paths:
         path.unlink(missing_ok=True)  # as Snakemake does before a job runs again
     blocks = {"query": [X[:5]], "items": [X[:30], X[30:]]}
     checkpoint = "{}.checkpoint".format
-    stored = trained(noted, expected, TrainingSet(X), blocks, kept=kept, checkpoint=lambda n: folder / checkpoint(n))
+    stored = trained(
+        noted, expected, TrainingSet(X), blocks, earlier=earlier, checkpoint=lambda n: folder / checkpoint(n)
+    )
     provenance = storage.provenance(
-        "hasher itq", parameters={}, inputs={}, fits={n: own.fit for n, own in stored.items()}
+        "hasher itq", parameters={}, inputs={}, fits={n: result.fit for n, result in stored.items()}
     )
     write_stored(*paths, stored, IMAGE, provenance)
-    return sorted(kept), fitted, stored
+    return sorted(earlier), fitted, stored
 
 
 def content(folder):
@@ -54,8 +56,8 @@ def test_a_new_length_is_trained_alone_and_the_files_equal_a_fresh_run(tmp_path)
 
 def test_a_removed_length_is_not_in_the_files(tmp_path):
     run(tmp_path, made_of(4, 8))
-    kept, fitted, stored = run(tmp_path, made_of(8))
-    assert (kept, fitted, list(stored)) == ([8], [], [8])
+    earlier, fitted, stored = run(tmp_path, made_of(8))
+    assert (earlier, fitted, list(stored)) == ([8], [], [8])
     assert sorted(storage.grouped(storage.read(tmp_path / "codes.h5"))) == ["8", "image"]
 
 
@@ -71,12 +73,12 @@ def test_anything_else_that_changed_trains_again(tmp_path, changed):
 
 def test_codes_are_those_of_the_models(tmp_path):
     _, _, stored = run(tmp_path, made_of(4, 8))
-    for n_bits, own in stored.items():
-        model = ITQ.from_arrays(own.model)
-        assert own.fit["made_of"]["seed"] == model.seed == 7 + n_bits
+    for n_bits, result in stored.items():
+        model = ITQ.from_arrays(result.model)
+        assert result.fit["made_of"]["seed"] == model.seed == 7 + n_bits
         for part, rows in (("query", X[:5]), ("items", X)):
             (packed,) = packed_codes({0: model}, [rows]).values()
-            np.testing.assert_array_equal(own.codes[part], packed)
+            np.testing.assert_array_equal(result.codes[part], packed)
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "altered"])
@@ -114,7 +116,7 @@ def test_the_second_name_takes_no_space_and_is_not_the_first(tmp_path):
     ]
 
 
-def test_where_there_are_no_links_it_is_a_copy(tmp_path, monkeypatch):
+def test_without_links_the_second_name_is_a_copy(tmp_path, monkeypatch):
     def refused(*_):
         raise OSError("no links here")
 

@@ -25,7 +25,7 @@ def test_affinities_of_labels_are_the_levels_that_codes_are_scored_by(y):
 
 
 @pytest.mark.parametrize("kind", [csr_array, coo_array])
-def test_a_sparse_matrix_holds_the_levels(kind):
+def test_a_sparse_matrix_contains_the_levels(kind):
     levels = np.array([[9, 2, 0], [5, 9, 0], [0, 1, 9]])
     found = Affinities(kind(levels), 3)
     np.testing.assert_array_equal(found.levels, [1, 2, 5])  # a row's level to itself is none
@@ -91,7 +91,7 @@ def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):
         else:
             np.testing.assert_array_equal(y.indices, built["indices"])
             np.testing.assert_array_equal(y.data, built.get("levels", np.ones(y.nnz)))
-            assert y.indices.dtype == y.indptr.dtype == np.int32  # else scipy holds them twice as long
+            assert y.indices.dtype == y.indptr.dtype == np.int32  # otherwise scipy would copy them
             apart = ((train.X[:, None].astype(float) - train.X) ** 2).sum(axis=2)
             assert np.unique(found).tolist() == ([0, 1, 2, 5, 10] if truth == "graded_distance" else [0, 1])
             assert all(apart[found >= level].max() < apart[found < level].min() for level in np.unique(found)[1:])

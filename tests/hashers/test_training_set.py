@@ -29,12 +29,12 @@ def test_project_subtracts_the_mean():
 
 def test_tiles_add_up(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
-    whole = TrainingSet(X).components(5)
-    projected = project(X, whole.mean, whole.directions)
+    complete = TrainingSet(X).components(5)
+    projected = project(X, complete.mean, complete.directions)
     for module in (training_set, linear_algebra):
         monkeypatch.setattr(module, "_TILE", 7)
-    np.testing.assert_allclose(TrainingSet(X).components(5).directions, whole.directions, atol=1e-5)
-    np.testing.assert_allclose(project(X, whole.mean, whole.directions), projected, atol=1e-5)
+    np.testing.assert_allclose(TrainingSet(X).components(5).directions, complete.directions, atol=1e-5)
+    np.testing.assert_allclose(project(X, complete.mean, complete.directions), projected, atol=1e-5)
 
 
 @pytest.mark.parametrize("tile", [7, 2048])

@@ -51,7 +51,7 @@ def test_evaluate_keeps_the_order_and_the_numbers():
         ("nDCG@1", [0.5, np.nan, 1.0]),
         ("precision@r0", [0.5, 0.0, np.nan]),
         ("recall@r0", [1.0, np.nan, 0.0]),
-        ("RAMAP@r1", [(1 / 2 + 1 / 4 / 3) / 2, 0.0, 1 / 3]),  # the third query keeps radius 1
+        ("RAMAP@r1", [(1 / 2 + 1 / 4 / 3) / 2, 0.0, 1 / 3]),  # radius 1 remains for the third query
         ("RAMAP@r0", [0.5, 0.0, np.nan]),
         ("mLGAP@r0", [0.5, 0.0, np.nan]),
         ("empty@r0", [0.0, 0.0, 1.0]),
@@ -88,7 +88,7 @@ def test_area_without_a_relevant_item():
 
 
 def test_numbers_beyond_the_database_and_the_code():
-    for far, whole in [
+    for far, complete in [
         ("mAP@99[all]", "mAP"),
         ("mAP@99[retrieved]", "mAP"),
         ("mAP@99[min]", "mAP"),
@@ -102,8 +102,8 @@ def test_numbers_beyond_the_database_and_the_code():
         ("F0.5_micro@r9", "F0.5_micro@r2"),
         ("lookups@r9", "lookups@r2"),
     ]:
-        values = evaluate(COUNTS, [far, whole])
-        np.testing.assert_array_equal(values[far], values[whole])
+        values = evaluate(COUNTS, [far, complete])
+        np.testing.assert_array_equal(values[far], values[complete])
 
 
 @pytest.mark.parametrize("name", ["RAMAP@r3", "mLGAP@r3"])
@@ -264,7 +264,7 @@ def test_long_codes_do_not_overflow():
 def test_utilisation_is_of_the_codes_that_the_database_could_use():
     retrieved = [[2, 3, 1, 0], [0, 6, 0, 0]]
     counts = HammingCounts.from_histograms(retrieved, np.zeros((2, 4)))
-    for own in (counts, counts.pooled()):  # six items in three buckets, eight codes
-        assert evaluate(own, ["utilisation"])["utilisation"].tolist() == [3 / 6]
+    for either in (counts, counts.pooled()):  # six items in three buckets, eight codes
+        assert evaluate(either, ["utilisation"])["utilisation"].tolist() == [3 / 6]
     few_bits = HammingCounts.from_histograms([[7, 2]], [[0, 0]])  # nine items in two buckets, two codes
     assert evaluate(few_bits, ["utilisation"])["utilisation"].tolist() == [1.0]

@@ -55,8 +55,8 @@ def test_every_item_twice_keeps_precision_and_recall(case):
     np.testing.assert_array_equal(twice.retrieved, 2 * once.retrieved)
     np.testing.assert_array_equal(twice.largest_bucket, 2 * once.largest_bucket)
     of_radius = [name for name in names(n_bits) if "@r" in name]
-    kept = [*of_radius, "entropy", "largest_bucket", "AUPRC[trapezoid]"]
-    for name, values in evaluate(once, kept).items():
+    unchanged = [*of_radius, "entropy", "largest_bucket", "AUPRC[trapezoid]"]
+    for name, values in evaluate(once, unchanged).items():
         np.testing.assert_allclose(evaluate(twice, [name])[name], values, rtol=1e-14)
 
 

@@ -17,7 +17,7 @@ METRICS = [
 
 
 def some(seed, n_bits, *, n_queries=9, n_database=80, classes=3, of_items=None):
-    """Return outputs in single precision, bits of the database, and labels: one class an item, or several."""
+    """Return outputs in single precision, bits of the database, and labels: one class per item, or several."""
     rng = np.random.default_rng(seed)
     outputs = rng.standard_normal((n_queries, n_bits)).astype(np.float32)
     bits = rng.random((n_database, n_bits)) < 0.5
@@ -141,7 +141,7 @@ def test_the_rounded_sums_are_exact_in_any_order():
 def test_blocks_parts_and_threads_change_nothing(monkeypatch):
     outputs, bits, relevance = some(2, 20, n_queries=23)
     packed = codes.pack(bits)
-    (whole,) = asymmetric_counts(outputs, packed, 20, relevance, index_order=True)
+    (complete,) = asymmetric_counts(outputs, packed, 20, relevance, index_order=True)
     monkeypatch.setattr(asymmetric, "_BLOCK_BYTES", 8 * 80 * 3 * 5)
     monkeypatch.setattr(asymmetric, "_SIGN_BYTES", 8 * 20 * 7)
     done = []
@@ -151,9 +151,9 @@ def test_blocks_parts_and_threads_change_nothing(monkeypatch):
     for counts in found:
         rows = slice(start, start + counts.n_queries)
         width = counts.retrieved.shape[1]
-        np.testing.assert_array_equal(counts.retrieved, whole.retrieved[rows, :width])
-        np.testing.assert_array_equal(counts.at_level, whole.at_level[rows, :, :width])
-        np.testing.assert_array_equal(counts.index_average_precision, whole.index_average_precision[rows])
+        np.testing.assert_array_equal(counts.retrieved, complete.retrieved[rows, :width])
+        np.testing.assert_array_equal(counts.at_level, complete.at_level[rows, :, :width])
+        np.testing.assert_array_equal(counts.index_average_precision, complete.index_average_precision[rows])
         start += counts.n_queries
 
 

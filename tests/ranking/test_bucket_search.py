@@ -88,7 +88,7 @@ def test_lookup_time_of_an_impossible_radius(radius):
         lookup_time(one, one, 3, radius=radius)
 
 
-def test_lookup_time_of_too_large_a_ball():
+def test_lookup_time_refuses_a_ball_that_is_too_large():
     one = codes.pack(np.zeros((1, 64), dtype=bool))
     with pytest.raises(ProtocolError, match="codes in a Hamming ball, got 8,303,633 for radius 5 and 64 bits"):
         lookup_time(one, one, 64, radius=5)

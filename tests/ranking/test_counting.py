@@ -128,7 +128,7 @@ def test_once_loaded_the_compiled_code_is_used(monkeypatch):
 
 @pytest.mark.usefixtures("fresh")
 def test_many_calls_of_59_million_pairs_load_the_compiled_code():
-    """As a training loop that calls `evaluate` after each epoch, and does not know how often it will."""
+    """A training loop calls `evaluate` after each epoch, without announcing the number of calls."""
     chosen = [counting._choose(1000 * 59_000, 64, {}, False, 1) for _ in range(30)]
     assert chosen[0] is Plain
     assert set(chosen[5:]) == {BitPlanes}

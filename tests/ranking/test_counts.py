@@ -147,7 +147,7 @@ def test_counts_of_several_truths_survive_packing():
     assert without["a"].bucket_sizes is None
 
 
-def test_parts_add_up_at_the_levels_of_either():
+def test_the_sum_of_parts_has_the_levels_of_both():
     first = HammingCounts.from_histograms([[2, 0], [1, 1]], {1: [[1, 0], [0, 0]], 3: [[1, 0], [1, 0]]})
     second = HammingCounts.from_histograms([[0, 1], [1, 0]], {2: [[0, 1], [0, 0]]})
     total = first + second

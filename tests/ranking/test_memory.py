@@ -1,4 +1,4 @@
-"""The memory that a ground truth of many classes takes: measured in a process of its own."""
+"""The memory that a ground truth of many classes takes: measured in a separate process."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from protocol.ranking import LabelRelevance, ground_truth_sha256
 scale = 1 if sys.platform == "darwin" else 1024
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
 truth = LabelRelevance(*label_pair("ql.npy", "dl.npy", 50, 100_000)[:2])
-ground_truth_sha256(truth), truth.side_by_side, truth.row(0)
+ground_truth_sha256(truth), truth.grouped_by_label, truth.row(0)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale - before)
 """
 

@@ -47,7 +47,7 @@ def test_neighbours_with_and_without_levels():
     assert (plain.levels.tolist(), graded.levels.tolist()) == ([1], [2, 5])
 
 
-def test_no_neighbours_at_all():
+def test_without_any_neighbours():
     relevance = NeighbourRelevance([0, 0, 0], np.empty(0, dtype=np.int64), 5)
     assert rows(relevance) == [([], []), ([], [])]
     assert relevance.levels.tolist() == [1]

@@ -23,15 +23,15 @@ N_QUERIES, N_DATABASE = 7, 103
 
 
 class Rows:
-    """The relevance of somebody else, which has no parts of its own."""
+    """A class of relevance that a user wrote, without a method `part`."""
 
-    def __init__(self, whole):
-        self.row, self.levels, self.kind = whole.row, whole.levels, whole.kind
-        self.n_queries, self.n_database = whole.n_queries, whole.n_database
+    def __init__(self, complete):
+        self.row, self.levels, self.kind = complete.row, complete.levels, complete.kind
+        self.n_queries, self.n_database = complete.n_queries, complete.n_database
 
 
 def relevances(rng):
-    """Class labels, sets of labels, and neighbours with levels, one of them in the last items alone."""
+    """Class labels, sets of labels, and neighbours with levels, one of them only in the last items."""
     relevant = rng.random((N_QUERIES, N_DATABASE)) < 0.2
     relevant[3] = False
     indptr = np.append(0, np.cumsum(relevant.sum(axis=1)))
@@ -39,7 +39,7 @@ def relevances(rng):
     levels[-1] = 9
     neighbours = NeighbourRelevance(indptr, np.nonzero(relevant)[1], N_DATABASE, levels)
     many = rng.random((N_DATABASE, 5)) < 0.3
-    many[: N_DATABASE // 2, 2:] = False  # three shared labels occur in the second half alone
+    many[: N_DATABASE // 2, 2:] = False  # three shared labels occur only in the second half
     return {
         "labels": LabelRelevance(rng.integers(0, 4, N_QUERIES), rng.integers(0, 5, N_DATABASE)),
         "sets": LabelRelevance(rng.random((N_QUERIES, 5)) < 0.6, many),
@@ -101,7 +101,7 @@ def test_codes_and_labels_in_files(tmp_path):
     np.save(tmp_path / "codes.npy", database)
     np.save(tmp_path / "labels.npy", labels)
     mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("codes", "labels")]
-    truth, in_memory = ({"t": LabelRelevance(np.arange(N_QUERIES) % 3, own)} for own in (mapped[1], labels))
+    truth, in_memory = ({"t": LabelRelevance(np.arange(N_QUERIES) % 3, either)} for either in (mapped[1], labels))
     found = count_in_shards(query, mapped[0], 16, truth, shard_items=20)
     assert_same(found, count(query, database, 16, in_memory))
     assert ground_truth_sha256(truth["t"]) == ground_truth_sha256(in_memory["t"])
@@ -126,12 +126,12 @@ def test_shards_divide_the_database():
 
 @pytest.mark.parametrize("name", ["labels", "sets", "neighbours", "rows"])
 def test_a_part_of_the_relevance_is_the_relevance_of_the_part(name):
-    whole = relevances(np.random.default_rng(5))[name]
-    part = part_of(whole, 40, 90)
-    assert (part.n_queries, part.n_database, part.kind) == (N_QUERIES, 50, whole.kind)
-    np.testing.assert_array_equal(part.levels, whole.levels)
+    complete = relevances(np.random.default_rng(5))[name]
+    part = part_of(complete, 40, 90)
+    assert (part.n_queries, part.n_database, part.kind) == (N_QUERIES, 50, complete.kind)
+    np.testing.assert_array_equal(part.levels, complete.levels)
     for query in range(N_QUERIES):
-        positions, levels = whole.row(query)
+        positions, levels = complete.row(query)
         inside = (positions >= 40) & (positions < 90)
         for found, expected in zip(part.row(query), (positions[inside] - 40, levels[inside]), strict=True):
             np.testing.assert_array_equal(found, expected)
@@ -165,7 +165,7 @@ def test_refusals(monkeypatch):
 
 
 def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):
-    """Codes and labels, 64 MB, stay in their files; counting sees a shard at a time, and little else is in memory."""
+    """Codes and labels, 64 MB, stay in their files; counting reads one shard at a time and needs little else."""
     for name, shape, dtype in (("codes", (4_000_000, 8), np.uint8), ("labels", (4_000_000,), np.int64)):
         np.lib.format.open_memmap(tmp_path / f"{name}.npy", "w+", dtype, shape).flush()
     database, labels = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("codes", "labels"))

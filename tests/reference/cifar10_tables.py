@@ -64,9 +64,9 @@ INTRODUCTION = """\
 Made by `python tests/reference/cifar10_tables.py` from a run of `workflow/config/cifar10_full.yaml`: 60,000 images,
 512-d GIST, two ground truths, two splits, eight hashers, six code lengths and ten runs. Values are mean ± sample
 standard deviation over the runs. mAP is the expected value over ties, divided by all relevant items, and 0 for a query
-without relevant items. `summary.csv` contains every metric of every combination, `extensions.csv` those of the extension
-codes (standard split), and `runs.csv` the mAP of each run. The comparison with published results under their own
-protocols comes from a run of `workflow/config/cifar10_matched.yaml` and is in `matched.csv`; `provenance.json`
+without relevant items. `summary.csv` contains every metric of every combination, `extensions.csv` those of the
+extension codes (standard split), and `runs.csv` the mAP of each run. The comparison with published results under their
+own protocols comes from a run of `workflow/config/cifar10_matched.yaml` and is in `matched.csv`; `provenance.json`
 identifies both runs.
 
 `utilisation` is relative to min(2^bits, database), where the database has 59,000 items in `standard` and 46,000 in

@@ -1,10 +1,10 @@
 """The tables that claims about data are judged on: makes ``results/reference/claims/``.
 
-Run by hand: `python tests/reference/claims_tables.py MIRROR`, some minutes on one core, or with the names of tables
-after MIRROR, such as `growth variants`, for these alone. MIRROR holds datasets as a mirror does, each in a folder of
-its name; those that are there are loaded and counted. Its folder ``nuswide_lists`` has public lists of NUS-WIDE, whose
-labels give the level of constant codes. Bucket searches are of scikit-learn's digits. Timings and variants of TALR are
-taken from ``results/reference/growth/`` and ``results/reference/talr/``, the rows about ties from the results of
+Run by hand: `python tests/reference/claims_tables.py MIRROR`, which takes some minutes on one core. Names of tables
+after MIRROR, such as `growth variants`, restrict it to these. MIRROR is a mirror of datasets, each in a folder of its
+name; the datasets that it contains are loaded and counted. Its folder ``nuswide_lists`` has public lists of NUS-WIDE,
+whose labels give the level of constant codes. Bucket searches use scikit-learn's digits. Timings and variants of TALR
+are taken from ``results/reference/growth/`` and ``results/reference/talr/``, the rows about ties from the results of
 `workflow/config/cifar10_s1.yaml` and `cifar10_s2.yaml`, where these experiments have been run.
 """
 
@@ -99,7 +99,7 @@ def constant_codes(labels: NDArray[np.bool_], draw: int) -> Statistics:
 def searched(n_bits: int) -> Statistics:
     """Yield each hasher's area under the curve and best micro F1 of a bucket search, means over runs, on the digits.
 
-    The best is over the numbers of tables 1, 2, 4 ... and all bits of a table that the code has for that many.
+    The best is over 1, 2, 4, ... tables, each with any number of bits for which the code is long enough.
     """
     for hasher in SEARCHED:
         found = np.mean([_search(hasher, n_bits, run) for run in range(SEARCH_RUNS)], axis=0)
@@ -125,7 +125,7 @@ def _f1(query, database, n_bits, relevance, bits_per_table: int, n_tables: int) 
 
 
 def timed(table: Path) -> Statistics:
-    """Yield the CPU seconds in which 1,000 queries were counted and scored, by items of the database."""
+    """Yield the CPU seconds in which 1,000 queries were counted and scored, by the size of the database."""
     with open(table, newline="") as file:
         for row in csv.DictReader(file):
             if row["stage"] == "evaluate":
@@ -133,7 +133,7 @@ def timed(table: Path) -> Statistics:
 
 
 def varied(table: Path) -> Statistics:
-    """Yield the mean of each variant of TALR on the digits; nothing before there are any."""
+    """Yield the mean of each variant of TALR on the digits; nothing if there are none."""
     if table.exists():
         with open(table, newline="") as file:
             for row in csv.DictReader(file):
@@ -142,7 +142,7 @@ def varied(table: Path) -> Statistics:
 
 
 def counted(mirror: Path) -> Statistics:
-    """Yield what each dataset in the mirror holds."""
+    """Yield the statistics of each dataset in the mirror."""
     for dataset in COUNTED:
         yield from ((dataset, *statistic) for statistic in _counted(mirror, dataset))
     yield from (("cifar100", *statistic) for statistic in _cifar100(mirror))
@@ -171,7 +171,7 @@ def _counted(mirror: Path, dataset: str) -> Iterator[tuple[str, float]]:
 
 
 def _of_each(member: np.ndarray) -> float:
-    """Return the items of a class, on average where they differ."""
+    """Return the number of items of a class, as a mean if the numbers differ."""
     return round(float(member.sum(axis=0).mean()), 2)
 
 

@@ -48,7 +48,7 @@ CURVES = f"mLGAP, table 1: {mlgap_curves.N_BITS} bits on images, epoch by epoch"
 M = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
 RADII = (0, 1, 2, 4, 8, 12)
 TIMED = 3
-PUBLISHED = {  # mLGAP's paper, table 1, CIFAR-10; it does not say which radius
+PUBLISHED = {  # mLGAP's paper, table 1, CIFAR-10; which does not state the radius
     ("deep_supervised", 12): ("0.6012", "0.2633"),
     ("deep_supervised", 24): ("0.6407", "0.2889"),
     ("buffer_zone", 12): ("0.3008", "0.2796"),
@@ -74,9 +74,8 @@ hour on one core, not for hundreds of epochs on a GPU.
   network described, three convolutions and two linear layers, from random weights as there, {images.epochs} epochs of
   Adam in batches of {images.batch_size}; the paper has 750 epochs in batches of 200. mLGAP's radius is not
   printed in the paper: 0, 1 and 2 are shown. The margin of `buffer_zone` is m = 2k as printed.
-- The section "{curves}" contains the scores of both readings of the
-  margin at 12 bits on images while the networks learn. Once their training is complete, these networks are in the tables
-  as {followed}.
+- The section "{curves}" contains the scores of both readings of the margin at 12 bits on images while the networks
+  learn. Once their training is complete, these networks are in the tables as {followed}.
 - CIFAR-100 was not run, because its images were not available.
 
 `utilisation` is relative to min(2^bits, database). The first runs recorded it relative to 2^bits; it was computed again
@@ -181,23 +180,24 @@ def _verdicts(per_run: pd.DataFrame) -> str:
             f"their mean is {of.loc['mAP'][list(M)].to_numpy().mean():.4f} (ITQ {of.loc['mAP']['itq'].mean():.4f})."
         )
         for metric, words, sign in (("RAMAP", "RAMAP falls", -1), ("empty", "the share of empty balls grows", 1)):
-            held = [_ordered(of.loc[f"{metric}@r{radius}"], sign) for radius in RADII]
-            told = ", ".join(f"R = {radius}: {count}" for radius, count in zip(RADII, held, strict=True))
+            counts = [_ordered(of.loc[f"{metric}@r{radius}"], sign) for radius in RADII]
+            shown = ", ".join(f"R = {radius}: {count}" for radius, count in zip(RADII, counts, strict=True))
             lines.append(
-                f"- {n_bits} bits, {words} in the order m = 0, 4, 8, 12. Runs in which it does, out of {n_runs}: {told}."
+                f"- {n_bits} bits, {words} in the order m = 0, 4, 8, 12. Runs in which it does, out of {n_runs}: "
+                f"{shown}."
             )
         top = of.loc["precision@r0"]["deep_squared"].mean()
         answered = top / (1 - of.loc["empty@r0"]["deep_squared"].mean())
         reached = ", ".join(f"{of.loc[f'precision@r{m}'][name].mean():.4f} (m = {m})" for name, m in M.items() if m)
         lines.append(
-            f"- {n_bits} bits, precision of m-DSH at R = m: {reached}. That of deep squared hashing at R = 0 is {top:.4f} "
-            f"if empty balls count as 0, and {answered:.4f} over the queries that find an item."
+            f"- {n_bits} bits, precision of m-DSH at R = m: {reached}. That of deep squared hashing at R = 0 is "
+            f"{top:.4f} if empty balls count as 0, and {answered:.4f} over the queries that find an item."
         )
         higher = {r: of.loc[f"precision@r{r}"].eval("m_dsh_4 > deep_squared").sum() for r in (*range(4), *RADII[3:])}
-        told = ", ".join(f"R = {radius}: {count}" for radius, count in higher.items())
+        shown = ", ".join(f"R = {radius}: {count}" for radius, count in higher.items())
         lines.append(
-            f"- {n_bits} bits, 4-DSH has a higher precision than deep squared hashing, in the paper from R = 3 on. Runs in "
-            f"which it has, out of {n_runs}: {told}."
+            f"- {n_bits} bits, 4-DSH has a higher precision than deep squared hashing, in the paper from R = 3 on. "
+            f"Runs in which it has, out of {n_runs}: {shown}."
         )
     return "\n".join(lines)
 
@@ -208,7 +208,7 @@ def _ordered(scores: pd.DataFrame, sign: int) -> int:
 
 
 def _first_hits(feature: str, n_bits: int) -> list[str]:
-    """Return how far a search has to go until it finds anything, and how long an inverted index takes."""
+    """Return the radius at which a search first finds an item, and the time of an inverted index."""
     cells, rows = _of_draw(SQUARED[feature], feature), []
     splits = storage.read(SQUARED[feature] / "splits" / "cifar10_s1" / "run0" / "splits.h5", ["database"])
     for hasher in M:
@@ -219,11 +219,8 @@ def _first_hits(feature: str, n_bits: int) -> list[str]:
         lookups = sum(comb(n_bits, distance) for distance in range(median + 1))
         rows.append([hasher, median, f"{lookups:,}", *(f"{1000 * second:.3g}" for second in seconds)])
     header = ["", "median radius of the first item", "lookups to it", *(f"ms at R = {r}" for r in range(TIMED + 1))]
-    return [
-        "The radius and the lookups at which a search finds its first item, and milliseconds per query of an inverted "
-        "index:",
-        _table(header, rows),
-    ]
+    text = "Radius and lookups at which a search finds its first item, and milliseconds per query of an inverted index:"
+    return [text, _table(header, rows)]
 
 
 def _first_radius(folder: Path, n_bits: int) -> np.ndarray:
@@ -246,8 +243,8 @@ def _mlgap(summary: pd.DataFrame) -> list[str]:
             ours = [f"{of.loc[hasher, name]:.4g}" for name in names]
             rows.append([feature, n_bits, hasher, *ours, *PUBLISHED[hasher, n_bits]])
         change = of.loc["buffer_zone"] - of.loc["deep_supervised"]
-        told = ", ".join(f"{name} {change[name]:+.4f}" for name in names if name.startswith(("mAP", "mLGAP")))
-        lines.append(f"- {feature}, {n_bits} bits, buffer zone minus deep supervised hashing: {told}.")
+        shown = ", ".join(f"{name} {change[name]:+.4f}" for name in names if name.startswith(("mAP", "mLGAP")))
+        lines.append(f"- {feature}, {n_bits} bits, buffer zone minus deep supervised hashing: {shown}.")
     header = ["feature", "bits", "", *names, "published mAP", "published mLGAP"]
     claim = "According to the paper, the buffer zone lowers mAP and raises mLGAP. Here:"
     return [_table(header, rows), claim, "\n".join(lines)]
@@ -389,8 +386,8 @@ CURVES_TEXT = """\
 Made by `python tests/reference/mlgap_curves.py`: the networks of table 1 for CIFAR-10 at 12 bits, which are deep
 supervised hashing and the buffer zone in both readings of its margin. `buffer_zone` has m = 2k, as printed, and
 `buffer_zone_half` m = k, with which codes are "at least k/2 apart" by the L1 distance, as the paper's text requires. In
-each run, all are trained for {epochs} epochs, from the same initial weights and on the same batches. Number of runs:
-{n_runs}. Unlike in the paper, there are {epochs} epochs instead of 750, Adam with a learning rate of {learning_rate}
+each run (their number is {n_runs}), all are trained for {epochs} epochs, from the same initial weights and on the same
+batches. Unlike in the paper, there are {epochs} epochs instead of 750, Adam with a learning rate of {learning_rate}
 replaces an optimiser that the paper does not name, with 0.01, and convolutions are computed in bfloat16. As in the
 paper, batches have {batch_size} images, the learning rate falls by 40 % after every fifth of the epochs, and the
 partitions are the official ones. `curves.csv` contains all metrics of all epochs that were scored.
@@ -431,7 +428,9 @@ def _moving(curves: pd.DataFrame) -> str:
                 moved = "the ordering changed"
             else:
                 moved = "the gap narrowed" if abs(after) < abs(before) else "the gap widened"
-            lines.append(f"- {network}, {name}: {after:+.4f}, {holds}. At epoch {third} it was {before:+.4f}, so {moved}.")
+            lines.append(
+                f"- {network}, {name}: {after:+.4f}, {holds}. At epoch {third} it was {before:+.4f}, so {moved}."
+            )
     return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
 Run by hand after `snakemake --cores all --configfile workflow/config/cifar10_mlgap_images.yaml -- features`:
 `python tests/reference/mlgap_curves.py [--networks NAME ...] [--runs N ...] [--output FOLDER]`. Every network and run
-has a table of its own in the folder, NAME-RUN.csv, with a row for each epoch that was scored, and a checkpoint, from
+has a table in the folder, NAME-RUN.csv, with a row for each epoch that was scored, and a checkpoint, from
 which the next start resumes an interrupted training. Several processes may train different networks at the same time.
 `learned_tables.py` stores the tables under `results/reference/learned/`.
 
@@ -56,10 +56,10 @@ PRECISION_RUNS, PRECISION_IMAGES = 3, {"train": 5_000, "test": 2_000}
 COLUMNS = ("network", "run", "epoch", "seconds", "loss", *METRICS)
 
 
-def followed(own: type) -> type:
+def followed(hasher: type) -> type:
     """Return a neural hasher that scores its network after the first epoch and after every fifth."""
 
-    class Followed(own):
+    class Followed(hasher):
         """A hasher that writes a row of scores for some epochs."""
 
         def follow(self, network: str, run: int, folder: Path) -> None:
@@ -80,7 +80,7 @@ def followed(own: type) -> type:
             snapshot.mean_, snapshot.scale_ = training.mean, np.array([training.scale], np.float32)
             return snapshot
 
-    Followed.__name__ = own.__name__
+    Followed.__name__ = hasher.__name__
     return Followed
 
 
@@ -104,7 +104,7 @@ def score(hasher: Any, path: Path, found: dict[str, NDArray]) -> dict[str, float
 
 
 def write_row(path: Path, row: list[Any]) -> None:
-    """Add a row to the table of one training in place of one of the same epoch; the file is replaced as a whole."""
+    """Add a row to the table of one training in place of one of the same epoch; the file is replaced at once."""
     rows = rows_of(path) if path.exists() else []
     place = COLUMNS.index("epoch")
     write_csv(path, COLUMNS, [*(old for old in rows if int(old[place]) < int(row[place])), row])

@@ -71,9 +71,9 @@ values are not comparable with theirs; this page examines the *order* of the met
 
 The tuning effort is equal: every hasher has a grid of three values for its most important option, and the value with
 the best mAP on 1,000 validation queries and 10,000 validation images is selected in every run and at every code length.
-Networks are trained for 20 epochs, and TALR for the number of minibatches that contains as many images. No test query is
-used for the selection. The sizes are those of TALR's split S1: 1,000 queries and 5,000 training images, equally many of
-each class, and 59,000 images in the database. S1 itself has no validation partitions, so the split is `standard`.
+Networks are trained for 20 epochs, and TALR for the number of minibatches that contains as many images. No test query
+is used for the selection. The sizes are those of TALR's split S1: 1,000 queries and 5,000 training images, equally many
+of each class, and 59,000 images in the database. S1 itself has no validation partitions, so the split is `standard`.
 
 On S2 (10,000 queries, 50,000 training images, which are also the database) the options are fixed to those that were
 selected most often at S1's sizes. A sixth of the validation images of these selections are queries of S2.
@@ -85,9 +85,9 @@ Differences are paired by run. The code of the predicted class gives the same ra
 two class codes differ in half of the bits. `runs.csv` contains every metric of every run, `summary.csv` the means over
 the runs that all supervised hashers have, and `selection.csv` every point of every grid."""
 ABOUT_TALR = """\
-TALR's paper finds list-wise objectives better than triplets (`dtsh`), and triplets better than pairs (`dpsh`, `hashnet`,
-`ksh`); `mihash` is its closest competitor. Here `talr_ap` learns linear functions, and the networks have a hidden
-layer."""
+TALR's paper finds list-wise objectives better than triplets (`dtsh`), and triplets better than pairs (`dpsh`,
+`hashnet`, `ksh`); `mihash` is its closest competitor. Here `talr_ap` learns linear functions, and the networks have a
+hidden layer."""
 ABOUT_BUCKETS = """\
 The mLGAP paper finds its buffer zone better than deep supervised hashing, and the RAMAP paper m-DSH better than deep
 squared hashing. By their metrics, objectives that take buckets into account should be better than those that maximise
@@ -213,7 +213,7 @@ def collected(name: str, results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return means and standard deviations with the columns of an experiment's ``summary.csv``, for the ledger.
 
-    They are over the runs that all hashers of a split have, so that means can be compared. ITQ is left out: its cells
+    They are over the runs that all hashers of a split have, so that means can be compared. ITQ is left out: its rows
     on the standard split are those of `results/reference/cifar10`, which has 2,000 training images.
     """
     supervised = runs[runs["hasher"] != "itq"]
@@ -233,12 +233,12 @@ def interval(values: pd.Series, errors: pd.Series | None = None) -> float:
 
 
 def with_interval(mean: float, half: float, sign: str = "") -> str:
-    """Return a mean with half of its interval, where it has one."""
+    """Return a mean with half of its interval, if it has one."""
     return f"{mean:{sign}.4f}" + ("" if np.isnan(half) else f" ± {half:.4f}")
 
 
 def table(runs: pd.DataFrame, metric: str, order: list[str]) -> str:
-    """Return the means of a metric with their intervals as markdown, a hasher a row and a code length a column."""
+    """Return the means of a metric with their intervals as Markdown: a row per hasher, a column per code length."""
     own = runs[runs["metric"] == metric]
     lengths = sorted(own["n_bits"].unique())
     lines = [f"| hasher | runs | {' | '.join(f'{n} bits' for n in lengths)} |", "|---" * (2 + len(lengths)) + "|"]
@@ -271,13 +271,13 @@ class Comparison(NamedTuple):
         higher, (surely, not_at_all) = sum(mean > 0 for mean in means), self.sure
         lengths = ", ".join(with_interval(mean, half, "+") for mean, half in self.differences.values())
         return (
-            f"- `{self.above}` minus `{self.below}`: positive at {higher} of {len(means)} code lengths; the interval is "
-            f"above 0 at {surely} and below 0 at {not_at_all} ({lengths})."
+            f"- `{self.above}` minus `{self.below}`: positive at {higher} of {len(means)} code lengths; the interval "
+            f"is above 0 at {surely} and below 0 at {not_at_all} ({lengths})."
         )
 
 
 def compared(runs: pd.DataFrame, metric: str, above: str, below: str) -> Comparison | None:
-    """Return the paired differences of two hashers by code length; None where they share no run."""
+    """Return the paired differences of two hashers by code length; None if they share no run."""
     own = runs[(runs["metric"] == metric) & runs["hasher"].isin([above, below])]
     values = own.pivot_table("value", ["n_bits", "run"], "hasher")
     errors = own.pivot_table("error", ["n_bits", "run"], "hasher", dropna=False)
@@ -286,7 +286,7 @@ def compared(runs: pd.DataFrame, metric: str, above: str, below: str) -> Compari
     differences = (values[above] - values[below]).dropna()
     found = {}
     for n_bits, rows in differences.groupby("n_bits"):
-        # The two errors over the same queries, taken as independent: too wide where hashers agree on what is hard.
+        # The errors over the same queries are treated as independent: too wide if hashers agree on which are hard.
         error = np.hypot(*(errors.loc[rows.index, [above, below]].to_numpy()[0])) if errors.size else float("nan")
         found[int(n_bits)] = (float(rows.mean()), interval(rows, pd.Series([error])))
     return Comparison(above, below, found) if found else None
@@ -312,7 +312,7 @@ def ordering(runs: pd.DataFrame, metric: str, pairs: list[tuple[str, str]]) -> s
 
 
 def against_baseline(runs: pd.DataFrame, data: str) -> tuple[str, str]:
-    """Return whether TALR beats the trivial baseline, in a sentence, and the differences with who else does."""
+    """Return a sentence on whether TALR beats the trivial baseline, and lines on this and on the other hashers."""
     verdicts, lines = [], []
     for code in BASELINES:
         found = compared(runs, "mAP", "talr_ap", code)
@@ -323,11 +323,12 @@ def against_baseline(runs: pd.DataFrame, data: str) -> tuple[str, str]:
             lines.append(found.sentence())
     others = {name: compared(runs, "mAP", name, BASELINES[-1]) for name in sorted(set(runs["hasher"]) - set(BASELINES))}
     names = [
-        f"`{name}`" for name, own in others.items() if own and all(mean > 0 for mean, _ in own.differences.values())
+        f"`{name}`"
+        for name, found in others.items()
+        if found and all(mean > 0 for mean, _ in found.differences.values())
     ]
-    lines.append(
-        f"- better than `{BASELINES[-1]}` at every code length, over the runs of both: {', '.join(names) or 'no hasher'}"
-    )
+    better = ", ".join(names) or "no hasher"
+    lines.append(f"- better than `{BASELINES[-1]}` at every code length, over the runs of both: {better}")
     return f"On {data}, `talr_ap` {' and '.join(verdicts)} by mAP.", "\n".join(lines)
 
 
@@ -393,7 +394,7 @@ def seconds(searched: pd.DataFrame, order: list[str]) -> str:
 
 
 def write(results: Path, folder: Path = FOLDER) -> None:
-    """Write the tables of all runs that are there, and the page."""
+    """Write the tables of all runs that exist, and the page."""
     folder.mkdir(parents=True, exist_ok=True)
     found = [collected(name, results) for name in EXPERIMENTS.values()]
     runs = pd.concat([scores for scores, _ in found if len(scores)], ignore_index=True)

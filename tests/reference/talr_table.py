@@ -1,9 +1,9 @@
-"""TALR beside ITQ and LSH on the metric that each maximises: makes ``results/reference/talr/``.
+"""TALR compared with ITQ and LSH on the metric that each maximises: makes ``results/reference/talr/``.
 
-Run by hand, `python tests/reference/talr_table.py`; with the argument `variants`, only the start, the rate, the
-relaxations and `classifier` on the digits. The digits need nothing. CIFAR-10 needs the GIST of its 60,000 images, which
-`snakemake --cores all --configfile workflow/config/cifar10_talr.yaml -- features` leaves. Splits, seeds and
-preprocessing are those of the settings digits_talr and cifar10_talr, so a run is one of theirs.
+Run by hand: `python tests/reference/talr_table.py`. With the argument `variants`, only the start, the rate, the
+relaxations and `classifier` on the digits are computed. The digits need no files. CIFAR-10 needs the GIST of its 60,000
+images, which `snakemake --cores all --configfile workflow/config/cifar10_talr.yaml -- features` writes. Splits, seeds
+and preprocessing are those of the experiments digits_talr and cifar10_talr, so the runs are the same.
 """
 
 import os
@@ -37,7 +37,7 @@ from protocol.seeds import derive
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "talr"
 METRICS = {"class_label": "mAP", "graded_distance": "nDCG"}
-CLIMBED = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
+MAXIMISED = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
 ALPHAS = ((1, 1), (2, 1), (5, 1), (10, 1), (40, 1), (1, 10), (1, 40))  # alpha, growth
 VARIED_RUNS = (0, 3, 6, 8)
 VARIANTS: tuple[dict[str, Any], ...] = (
@@ -67,12 +67,12 @@ already preserves distances well, and only part of the gain on the training rows
 digits there is nothing left to gain at 64 bits. All runs draw from the same images, so the standard errors are slightly
 too small.
 
-The number of components, the thresholds, alpha, the batch size, the number of steps and the learning rate of `talr_ndcg`
-were compared with other values without test queries: other items of the database served as queries, in runs 0 to 3 of
-CIFAR-10 and 0 to 4 of the digits. The values of the last four, which `talr_ap` shares, and of the momentum had first
-been chosen by scores of test queries at 32 bits; this effect is small compared with the gains in mAP. The batches of 512
-rows on CIFAR-10, the best size there, were chosen after a first table with 256 rows, in which the gains of `talr_ndcg`
-at the four code lengths were 0.0015, 0.0089, 0.0134 and 0.0153.
+The number of components, the thresholds, alpha, the batch size, the number of steps and the learning rate of
+`talr_ndcg` were compared with other values without test queries: other items of the database served as queries, in runs
+0 to 3 of CIFAR-10 and 0 to 4 of the digits. The values of the last four, which `talr_ap` shares, and of the momentum
+had first been chosen by scores of test queries at 32 bits; this effect is small compared with the gains in mAP. The
+batches of 512 rows on CIFAR-10, the best size there, were chosen after a first table with 256 rows, in which the gains
+of `talr_ndcg` at the four code lengths were 0.0015, 0.0089, 0.0134 and 0.0153.
 
 The paper's numbers are not shown here, because they can't be compared with these: on CIFAR-10 they are for a fine-tuned
 network, not for linear functions on GIST, and its nDCG on GIST is for LabelMe.
@@ -86,8 +86,8 @@ start.
 
 ![Training curves](curves.svg)
 
-The objective is that of minibatches, and thus of far shorter rankings than those of the table above. A relaxed objective
-may exceed 1, because soft counts below one row correspond to ranks before the first.
+The objective is that of minibatches, and thus of far shorter rankings than those of the table above. A relaxed
+objective may exceed 1, because soft counts below one row correspond to ranks before the first.
 
 ## Alpha
 
@@ -106,9 +106,9 @@ those of the class that logistic regression predicts. `variants.csv` contains st
 
 With four runs, only a difference of more than three standard errors is significant (t-test, 5 %).
 
-Start: by default, training starts from the functions of ITQ; the authors' code starts from random weights. From a random
-start, `talr_ap` ends lower at every code length, significantly at 48 bits. `talr_ndcg` ends significantly lower at 32
-bits. No other difference is significant.
+Start: by default, training starts from the functions of ITQ; the authors' code starts from random weights. From a
+random start, `talr_ap` ends lower at every code length, significantly at 48 bits. `talr_ndcg` ends significantly lower
+at 32 bits. No other difference is significant.
 
 Relaxation: AP_r is below AP_s (the default, `simplified`) at every code length, by 2.3 to 3.8 standard errors, and
 significantly at 64 bits. DCG_r does not differ significantly from DCG_s at any length. These results give no reason to
@@ -134,15 +134,15 @@ Baseline: on the digits, `talr_ap` is not significantly better than `classifier`
 
 
 class Run(NamedTuple):
-    """One run of a setting: its training set by supervision, its queries and database, and what is relevant."""
+    """One run of an experiment: its training set by supervision, its queries and database, and their relevance."""
 
     training: dict[str | None, TrainingSet]
     prepared: dict[str, NDArray[np.float32]]
     relevance: dict[str, Relevance]
 
 
-def setting(dataset: str) -> dict[str, Any]:
-    """Return the shipped setting of a dataset."""
+def experiment(dataset: str) -> dict[str, Any]:
+    """Return the shipped experiment on a dataset."""
     return yaml.safe_load((ROOT / "workflow" / "config" / f"{dataset}_talr.yaml").read_text())
 
 
@@ -158,7 +158,7 @@ def features(dataset: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 def drawn(dataset: str, run: int) -> Run:
     """Return one run, made as the pipeline makes it."""
-    (raw, y), chosen = features(dataset), setting(dataset)
+    (raw, y), chosen = features(dataset), experiment(dataset)
     seed = chosen["seed"]
     split = registry.get("split", chosen["splits"][0]).split(
         len(raw), y, sizes=chosen.get("split_sizes", {}), seed=derive(seed, dataset, "split", run)
@@ -179,11 +179,11 @@ def drawn(dataset: str, run: int) -> Run:
 
 
 def scored(own: Run, dataset: str, hasher: str, n_bits: int, run: int, **options: float) -> dict[str, Any]:
-    """Return the metrics of one fit, how long it took in seconds of the processor, and the course of its objective."""
-    seed = derive(setting(dataset)["seed"], dataset, "gist", hasher, n_bits, run)
+    """Return the metrics of one fit, its CPU seconds, and the course of its objective."""
+    seed = derive(experiment(dataset)["seed"], dataset, "gist", hasher, n_bits, run)
     model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed, **options)
     training = own.training[model.supervision]
-    training.components(n_bits)  # once for all hashers, so in no one's time
+    training.components(n_bits)  # once for all hashers, so it is not part of any hasher's time
     began = time.process_time()
     model.fit(training)
     seconds = time.process_time() - began
@@ -194,8 +194,8 @@ def scored(own: Run, dataset: str, hasher: str, n_bits: int, run: int, **options
 
 
 def cells(dataset: str) -> Iterator[dict[str, Any]]:
-    """Yield the scores of every run, hasher and length of a dataset's setting."""
-    chosen = setting(dataset)
+    """Yield the scores of every run, hasher and code length of the experiment on a dataset."""
+    chosen = experiment(dataset)
     for run in range(chosen["runs"]):
         own = drawn(dataset, run)
         for hasher in chosen["hashers"]:
@@ -211,10 +211,10 @@ def cells(dataset: str) -> Iterator[dict[str, Any]]:
 
 
 def alphas() -> Iterator[dict[str, Any]]:
-    """Yield the scores of each alpha and its growth on the digits, all else at the defaults."""
-    for run in range(setting("digits")["runs"]):
+    """Yield the scores of each alpha and its growth on the digits, with defaults otherwise."""
+    for run in range(experiment("digits")["runs"]):
         own = drawn("digits", run)
-        for hasher, metric in CLIMBED.items():
+        for hasher, metric in MAXIMISED.items():
             for alpha, growth in ALPHAS:
                 found = scored(own, "digits", hasher, 32, run, alpha=alpha, growth=growth)
                 yield {"hasher": hasher, "metric": metric, "alpha": alpha, "growth": growth, "value": found[metric]}
@@ -227,11 +227,11 @@ def varied(runs: Iterable[int] = VARIED_RUNS) -> Iterator[dict[str, Any]]:
     """
     for run in runs:
         own = drawn("digits", run)
-        for hasher, metric in CLIMBED.items():
+        for hasher, metric in MAXIMISED.items():
             for options in ({}, *VARIANTS):
-                for n_bits in (32,) if "alpha" in options else setting("digits")["n_bits"]:
+                for n_bits in (32,) if "alpha" in options else experiment("digits")["n_bits"]:
                     yield _scored(own, run, hasher, n_bits, metric, options)
-        for n_bits in setting("digits")["n_bits"]:
+        for n_bits in experiment("digits")["n_bits"]:
             yield _scored(own, run, "classifier", n_bits, "mAP", {})
 
 
@@ -291,10 +291,10 @@ def write_varied(rows: list[dict[str, Any]]) -> None:
 
 
 def gains(long: pd.DataFrame) -> pd.DataFrame:
-    """Return what each hasher of `CLIMBED` is above ITQ on its metric, run by run: mean and standard error."""
+    """Return how far each hasher of `MAXIMISED` is above ITQ on its metric: mean over paired runs, standard error."""
     values = long.pivot_table("value", ["dataset", "metric", "n_bits", "run"], "hasher")
-    own = [(values[hasher] - values["itq"]).xs(metric, level="metric") for hasher, metric in CLIMBED.items()]
-    above = pd.concat(own, keys=CLIMBED, names=["hasher"]).groupby(["dataset", "hasher", "n_bits"])
+    own = [(values[hasher] - values["itq"]).xs(metric, level="metric") for hasher, metric in MAXIMISED.items()]
+    above = pd.concat(own, keys=MAXIMISED, names=["hasher"]).groupby(["dataset", "hasher", "n_bits"])
     return above.agg(gain="mean", standard_error="sem", n_runs="size").reset_index()
 
 

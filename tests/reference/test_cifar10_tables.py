@@ -57,11 +57,11 @@ def test_the_summary_is_that_of_the_runs(name):
         for row in csv.DictReader(file):
             by_cell.setdefault(tuple(row[column] for column in tables.CELL), []).append(float(row["value"]))
     with open(tables.FOLDER / name, newline="") as file:
-        kept = [
+        listed = [
             row for row in csv.DictReader(file) if row["metric"] == "mAP" and row.get("extension", "none") == "none"
         ]
-    assert kept
-    for row in kept:
+    assert listed
+    for row in listed:
         values = by_cell[tuple(row[column] for column in tables.CELL)]
         assert float(row["mean"]) == pytest.approx(np.mean(values), abs=2e-6)
         assert float(row["std"]) == pytest.approx(np.std(values, ddof=1), abs=2e-6)

@@ -1,4 +1,4 @@
-"""The stored tables of the ledger are what their script makes."""
+"""The stored tables of the ledger equal those that their script makes."""
 
 import csv
 import importlib.util

@@ -13,15 +13,18 @@ from protocol.ranking._words import Words
 
 LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 255, 256, 512, 1024, 4096)
 LONGEST = {Shell: 9, BitPlanes: 256}
-WAYS = [
-    (way, n_bits) for way in (Plain, BitPlanes, Words, Shell) for n_bits in LENGTHS if n_bits <= LONGEST.get(way, 4096)
+CASES = [
+    (algorithm, n_bits)
+    for algorithm in (Plain, BitPlanes, Words, Shell)
+    for n_bits in LENGTHS
+    if n_bits <= LONGEST.get(algorithm, 4096)
 ]
-WAYS.append((Shell, 16))
+CASES.append((Shell, 16))
 
 
 @pytest.fixture
-def forced(monkeypatch, way):
-    monkeypatch.setattr(counting, "_choose", lambda *args: way)
+def forced(monkeypatch, algorithm):
+    monkeypatch.setattr(counting, "_choose", lambda *args: algorithm)
 
 
 def slow_counts(query, database, n_bits, level_of):
@@ -61,9 +64,9 @@ def random_codes(rng, n, n_bits, n_distinct):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("way", "n_bits"), WAYS)
+@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
 @pytest.mark.parametrize(("n_queries", "n_items", "n_distinct"), [(5, 40, 12), (1, 30, 30), (4, 1, 1), (3, 20, 1)])
-def test_class_labels(way, n_bits, n_queries, n_items, n_distinct):
+def test_class_labels(algorithm, n_bits, n_queries, n_items, n_distinct):
     rng = np.random.default_rng(n_bits)
     pool = random_codes(rng, n_queries + n_items, n_bits, n_distinct)
     query, database = pool[:n_queries], pool[n_queries:]
@@ -74,8 +77,8 @@ def test_class_labels(way, n_bits, n_queries, n_items, n_distinct):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("way", "n_bits"), WAYS)
-def test_several_truths_at_once(way, n_bits):
+@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
+def test_several_truths_at_once(algorithm, n_bits):
     rng = np.random.default_rng(n_bits)
     query, database = random_codes(rng, 6, n_bits, 6), random_codes(rng, 50, n_bits, 20)
     of_query, of_database = rng.random((6, 5)) < 0.4, rng.random((50, 5)) < 0.4
@@ -95,9 +98,9 @@ def test_several_truths_at_once(way, n_bits):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize("way", [Plain, BitPlanes, Words, Shell])
+@pytest.mark.parametrize("algorithm", [Plain, BitPlanes, Words, Shell])
 @pytest.mark.parametrize("labels", [(0, 1), (0, 0)], ids=["none relevant", "all relevant"])
-def test_extreme_truths(way, labels):
+def test_extreme_truths(algorithm, labels):
     rng = np.random.default_rng(0)
     query, database = random_codes(rng, 3, 10, 3), random_codes(rng, 20, 10, 9)
     truth = LabelRelevance(np.full(3, labels[0]), np.full(20, labels[1]))
@@ -107,11 +110,11 @@ def test_extreme_truths(way, labels):
 
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize(
-    ("way", "n_bits"),
+    ("algorithm", "n_bits"),
     [(Plain, 12), (BitPlanes, 12), (Words, 12), (Shell, 12), (Plain, 70), (BitPlanes, 70), (Words, 70)],
 )
 @pytest.mark.parametrize("n_distinct", [1, 4000, 10**6])
-def test_many_items_blocks_and_threads(way, n_bits, n_distinct):
+def test_many_items_blocks_and_threads(algorithm, n_bits, n_distinct):
     """Several tiles, with a last one that is partly filled; checked against distances as one matrix."""
     rng = np.random.default_rng(1)
     n_queries, n_items = 70, 20_000
@@ -142,9 +145,9 @@ def test_many_items_blocks_and_threads(way, n_bits, n_distinct):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("way", "n_bits"), [(BitPlanes, 40), (BitPlanes, 200), (Words, 40), (Words, 1000)])
+@pytest.mark.parametrize(("algorithm", "n_bits"), [(BitPlanes, 40), (BitPlanes, 200), (Words, 40), (Words, 1000)])
 @pytest.mark.parametrize("n_items", [63, 64, 65, 511, 512, 513, 1025, 2048, 2049])
-def test_borders_of_vectors_and_tiles(way, n_bits, n_items):
+def test_borders_of_vectors_and_tiles(algorithm, n_bits, n_items):
     """Classes that start and stop at these borders and near them, and an odd number of queries."""
     rng = np.random.default_rng(n_items)
     query, database = random_codes(rng, 5, n_bits, 5), random_codes(rng, n_items, n_bits, 700)
@@ -164,8 +167,8 @@ def test_borders_of_vectors_and_tiles(way, n_bits, n_items):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("way", "n_bits"), [(BitPlanes, 64), (Words, 300)])
-def test_blocks_of_queries(monkeypatch, way, n_bits):
+@pytest.mark.parametrize(("algorithm", "n_bits"), [(BitPlanes, 64), (Words, 300)])
+def test_blocks_of_queries(monkeypatch, algorithm, n_bits):
     monkeypatch.setattr(_bit_planes, "_PAIRS", 1)
     monkeypatch.setattr(_bit_planes, "_LEAST_QUERIES", 2)
     monkeypatch.setattr(_bit_planes, "_MASK_BYTES", 1)
@@ -208,9 +211,9 @@ def test_equal_codes_have_equal_keys():
     assert first == again != other
 
 
-@pytest.mark.parametrize("way", [Plain, BitPlanes, Words, Shell])
+@pytest.mark.parametrize("algorithm", [Plain, BitPlanes, Words, Shell])
 @pytest.mark.usefixtures("forced")
-def test_without_the_sizes_of_buckets(way):
+def test_without_the_sizes_of_buckets(algorithm):
     rng = np.random.default_rng(0)
     query, database = random_codes(rng, 3, 10, 3), random_codes(rng, 20, 10, 9)
     truths = {"t": LabelRelevance(np.zeros(3, int), np.zeros(20, int))}
@@ -221,9 +224,9 @@ def test_without_the_sizes_of_buckets(way):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("way", "n_bits"), WAYS)
+@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
 @pytest.mark.parametrize(("n_items", "n_distinct"), [(1, 1), (30, 1), (30, 4), (30, 30)])
-def test_average_precision_in_index_order(way, n_bits, n_items, n_distinct):
+def test_average_precision_in_index_order(algorithm, n_bits, n_items, n_distinct):
     rng = np.random.default_rng(n_bits)
     pool = random_codes(rng, 6 + n_items, n_bits, n_distinct)
     query, database = pool[:6], pool[6:]

@@ -33,7 +33,7 @@ def test_every_cell_is_there():
     ],
 )
 def test_recomputed_cells_agree_with_the_table(wiki, cell):
-    # Rounding on another machine moves a bit here and there and a run's mAP by far less than the runs differ.
+    # Rounding on another machine changes single bits, and a run's mAP by far less than the runs differ.
     values = np.array([wiki.mean_average_precision(*cell, run) for run in range(made.EXPERIMENT["runs"])])
     found = {"mean": values.mean(), "std": values.std(ddof=1), "min": values.min(), "max": values.max(), "n_runs": 10}
     assert found == pytest.approx(TABLE[cell], abs=0.05 * TABLE[cell]["std"] + 1e-6)

@@ -32,7 +32,7 @@ def bound(*cells):
 
 @pytest.mark.parametrize("cell", [("lsh", 16), ("pcah", 32)])
 def test_recomputed_cells_agree_with_the_table(cell):
-    # Rounding on another machine moves a bit here and there and a run's mAP by far less than the runs differ.
+    # Rounding on another machine changes single bits, and a run's mAP by far less than the runs differ.
     values = np.array([made.mean_average_precision(*cell, run) for run in range(made.N_RUNS)])
     expected, slack = TABLE[cell], 0.05 * TABLE[cell]["std"]
     found = {"mean": values.mean(), "std": values.std(ddof=1), "min": values.min(), "max": values.max()}

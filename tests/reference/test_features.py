@@ -154,7 +154,7 @@ def test_dense_sift_is_lowe_s_descriptor_of_every_patch(pictures, grid, patch, i
 def agreement_with_opencv(images, smoothing):
     """Return the correlation of our descriptors with OpenCV's at the same places, over all patches of all images.
 
-    OpenCV takes whole pixels for centres, so the patches have odd sides; `smoothing` is done for ours alone.
+    OpenCV's centres have integer coordinates, so the patches have odd sides; `smoothing` is only applied for ours.
     """
     import cv2
 
@@ -167,7 +167,9 @@ def agreement_with_opencv(images, smoothing):
     return np.corrcoef(ours.ravel(), theirs.ravel())[0, 1]
 
 
-SMOOTHING = math.sqrt(1.6**2 - 0.5**2)  # what OpenCV does to an image that it takes for one smoothed by half a pixel
+SMOOTHING = math.sqrt(
+    1.6**2 - 0.5**2
+)  # by which OpenCV smooths an image, which it assumes to be smoothed by half a pixel
 
 
 def test_dense_sift_is_near_opencv_s_on_digits():

@@ -117,11 +117,11 @@ def test_sh(n_bits):
         for k in range(1, math.ceil((n_bits + 1) * (high - low)[i] / max(high - low))):
             modes.append(np.where(np.arange(n_components) == i, k, 0))
     modes.sort(key=lambda mode: sum((mode * np.pi / (high - low)) ** 2))
-    kept = modes[1 : n_bits + 1]
+    chosen = modes[1 : n_bits + 1]
 
     def slow(X):
         waves = ((X - mean) @ W[:, :n_components] - low) * np.pi / (high - low)
-        return np.array([[np.prod(np.sin(wave * mode + np.pi / 2)) > 0 for mode in kept] for wave in waves])
+        return np.array([[np.prod(np.sin(wave * mode + np.pi / 2)) > 0 for mode in chosen] for wave in waves])
 
     agree(SH(n_bits), slow)
 
@@ -182,7 +182,7 @@ def test_sph(n, seed, options):
     centres, radii, n_iter = slow_sph(train.astype(np.float64), 6, seed, **options)
     hasher = SpH(6, seed=seed, **options).fit(train)
     assert hasher.fit_record_ == {"n_iter": n_iter, "converged": True}
-    # The row that sets a radius lies on its sphere: a hair is added for this reference's own rounding.
+    # The row that determines a radius lies on its sphere: a margin is added for the rounding of this reference.
     spheres = list(zip(centres, radii, strict=True))
     agree(hasher, lambda X: np.array([[math.dist(x, c) <= r + 1e-9 for c, r in spheres] for x in X]), train)
 
@@ -246,7 +246,7 @@ PAIRS = (TRAIN[:, :4] @ np.random.default_rng(5).normal(size=(4, 3)) + mixture(1
 
 
 def plain_kernel(X, train, rows):
-    """Return the centred kernel of X, entry by entry; every anchor has a width of its own."""
+    """Return the centred kernel of X, entry by entry; each anchor has its own width."""
     phi = []
     for anchor in train[rows].astype(np.float64):
         width = np.mean([math.dist(x, anchor) for x in train])
@@ -278,7 +278,7 @@ def pairs_agree(hasher, x, y, rows):
         (hasher.transform(query), plain_kernel(query, TRAIN, rows) @ x),
         (hasher.transform_database(database), plain_kernel(database, PAIRS, rows) @ y),
     ):
-        clear = abs(projected) > 1e-4 * abs(projected).max()  # of the others the last digits decide
+        clear = abs(projected) > 1e-4 * abs(projected).max()  # the bits of the others depend on rounding
         assert clear.mean() > 0.98
         np.testing.assert_array_equal(found[clear], projected[clear] > 0)
 

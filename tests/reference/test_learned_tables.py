@@ -17,38 +17,38 @@ CELL = ["dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "exte
 
 
 @pytest.fixture(scope="module")
-def kept():
+def stored():
     return [pd.read_csv(tables.FOLDER / f"{name}.csv") for name in ("metrics", "summary")]
 
 
-def test_the_summary_is_that_of_the_runs(kept):
-    metrics, summary = (table.set_index(CELL).sort_index() for table in kept)
-    assert list(kept[0]) == [*CELL[:4], "run", *CELL[4:], "value"]
+def test_the_summary_is_that_of_the_runs(stored):
+    metrics, summary = (table.set_index(CELL).sort_index() for table in stored)
+    assert list(stored[0]) == [*CELL[:4], "run", *CELL[4:], "value"]
     grouped = metrics.groupby(level=CELL)["value"]
     np.testing.assert_allclose(summary["mean"], grouped.mean(), rtol=1e-8)
     np.testing.assert_allclose(summary["std"], grouped.std(), rtol=1e-6, atol=1e-12)
     np.testing.assert_array_equal(summary["n_runs"], grouped.count())
 
 
-def test_what_the_page_says_of_the_orderings_is_what_the_runs_give(kept):
+def test_the_orderings_on_the_page_are_those_of_the_runs(stored):
     page = (tables.FOLDER / "README.md").read_text()
     for feature in tables.SQUARED:
-        verdicts = tables._verdicts(tables._by_run(kept[0], feature))
+        verdicts = tables._verdicts(tables._by_run(stored[0], feature))
         assert verdicts
         assert verdicts in page
-    for part in tables._mlgap(kept[1]):
+    for part in tables._mlgap(stored[1]):
         assert part in page
 
 
-def test_the_last_epoch_of_the_curves_is_in_the_tables_and_on_the_page(kept):
-    """The tables have it once the training is complete; the page always has the last epoch, and says how far it is."""
+def test_the_last_epoch_of_the_curves_is_in_the_tables_and_on_the_page(stored):
+    """The tables contain it when the training is complete; the page always gives the last epoch so far."""
     curves = pd.read_csv(tables.FOLDER / "curves.csv")
     page = (tables.FOLDER / "README.md").read_text()
     for part in tables._curves(curves):
         assert part in page
     complete = curves["epoch"].max() == tables.mlgap_curves.EPOCHS
     assert ("The training is not complete" in page) == (not complete)
-    for table, name in zip(kept, ("metrics.csv", "summary.csv"), strict=True):
+    for table, name in zip(stored, ("metrics.csv", "summary.csv"), strict=True):
         rows = table[table["hasher"].isin(list(tables.FOLLOWED))]
         n_values = len(tables.FOLLOWED) * len(tables.mlgap_curves.METRICS)
         assert len(rows) == complete * n_values * (curves["run"].nunique() if name == "metrics.csv" else 1)

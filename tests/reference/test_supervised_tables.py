@@ -1,4 +1,4 @@
-"""The stored comparison of supervised hashers: its tables agree with each other, and a run is made again."""
+"""The stored comparison of supervised hashers: its tables agree with each other, and a run is computed again."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def test_the_summary_is_that_of_the_runs_and_has_the_columns_of_an_experiments(t
     pd.testing.assert_frame_equal(tables["summary"], expected, rtol=1e-7, atol=1e-9)
 
 
-def test_the_page_says_what_the_tables_say():
+def test_the_page_agrees_with_the_tables():
     assert (made.FOLDER / "README.md").read_text() == made.page(made.FOLDER)
 
 

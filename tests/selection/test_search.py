@@ -29,7 +29,7 @@ def mean_precision(model):
         for d in np.unique(distance):
             before, tied = distance < d, distance == d
             n, r = tied.sum(), (relevant & tied).sum()
-            for place in range(1, n + 1):  # the chance that this place is relevant, and what stands before it then
+            for place in range(1, n + 1):  # the chance that this rank is relevant, and the precision there
                 ahead = (relevant & before).sum() + 1 + (place - 1) * (r - 1) / max(n - 1, 1)
                 total += r / n * ahead / (before.sum() + place)
         values.append(total / relevant.sum())
@@ -46,7 +46,7 @@ def test_scores_are_the_metric_of_each_point_at_each_length():
     assert len(set(found[9])) == 3  # a grid whose points differ
 
 
-def test_other_options_hold_for_every_point():
+def test_other_options_apply_to_every_point():
     hasher, seen = registry.get("hasher", "dsh"), []
 
     def spy(**options):
@@ -58,7 +58,7 @@ def test_other_options_hold_for_every_point():
 
 
 def test_a_point_that_can_not_be_fitted_is_reported():
-    with pytest.raises(ProtocolError, match=r"^grid point alpha=99 at 4 bits: X: DSH expected at least 396"):
+    with pytest.raises(ProtocolError, match=r"^grid point alpha=99 at 4 bits: X: expected at least 396"):
         search(
             registry.get("hasher", "dsh"),
             points({"alpha": [2, 99]}),

@@ -15,11 +15,11 @@ def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50})
         chosen=dict.fromkeys((8, 16), points[chosen]),
     )
     scores = {8: [1 / 3, float("nan")], 16: [0.25, 0.5]}
-    storage.write(path, {f"{n_bits}/scores": own for n_bits, own in scores.items()}, provenance)
+    storage.write(path, {f"{n_bits}/scores": of_length for n_bits, of_length in scores.items()}, provenance)
     return path
 
 
-def test_one_row_for_each_point_in_the_order_of_cells_and_grid(tmp_path):
+def test_one_row_for_each_point_in_the_order_of_combinations_and_grid(tmp_path):
     files = [selection(tmp_path / f"{run}.h5", run) for run in (10, 2)]
     write_table(tmp_path / "table.csv", files)
     assert (tmp_path / "table.csv").read_text() == ",".join(COLUMNS) + "\n" + "".join(

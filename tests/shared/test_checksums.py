@@ -88,7 +88,7 @@ def mutations(content, seed):
 
 @pytest.fixture
 def interrupted():
-    """Interrupt what hangs; a file is read in milliseconds, on a busy machine in a second."""
+    """Interrupt a read that hangs; a file is read in milliseconds, on a busy machine in a second."""
 
     def hung(*_):
         raise TimeoutError("reading hangs")
@@ -210,9 +210,9 @@ def test_any_program_reads_the_files_as_before(tmp_path):
 
 def test_a_process_hashes_a_file_once_until_it_changes(tmp_path, monkeypatch):
     path, hashed = tmp_path / "codes.h5", []
-    own = checksums._sha256_after_user_block
+    original = checksums._sha256_after_user_block
     write_hdf5(path)
-    monkeypatch.setattr(checksums, "_sha256_after_user_block", lambda path: hashed.append(path) or own(path))
+    monkeypatch.setattr(checksums, "_sha256_after_user_block", lambda path: hashed.append(path) or original(path))
     for _ in range(3):
         storage.read(path)
     assert len(hashed) == 1

@@ -88,7 +88,7 @@ def test_check_refuses_bits_beyond_the_last_and_another_width():
 @pytest.mark.parametrize("split", ["", "improved"])
 @pytest.mark.parametrize("n_shards", [1, 3, 7])
 def test_the_shards_of_a_split_are_its_database(monkeypatch, split, n_shards):
-    """Several items an image, in any order, and images that are not in the database."""
+    """Several items per image, in any order, and images that are not in the database."""
     monkeypatch.setattr(codes, "_BLOCK", 4)
     rng = np.random.default_rng(0)
     prefix = f"{split}/" if split else ""
@@ -97,16 +97,16 @@ def test_the_shards_of_a_split_are_its_database(monkeypatch, split, n_shards):
         for side, n in (("query", 5), ("items", 36)):
             stored[f"{prefix}{n_bits}/{side}"] = codes.pack(rng.random((n, n_bits)) < 0.5)
     database = np.array([1, 4, 5, 8, 11])
-    whole = codes.of_split(stored, database, split)
+    complete = codes.of_split(stored, database, split)
     rows = codes.rows_of_split(stored, database, split)
     assert rows.sum() == 15
-    parts = {n_bits: [] for n_bits in whole}
+    parts = {n_bits: [] for n_bits in complete}
     for number in range(n_shards):
         part = slice(15 * number // n_shards, 15 * (number + 1) // n_shards)
         for n_bits, pair in codes.of_shard(stored, rows, part, split):
-            np.testing.assert_array_equal(pair["query"], whole[n_bits]["query"])
+            np.testing.assert_array_equal(pair["query"], complete[n_bits]["query"])
             parts[n_bits].append(pair["database"])
-    for n_bits, pair in whole.items():
+    for n_bits, pair in complete.items():
         np.testing.assert_array_equal(np.concatenate(parts[n_bits]), pair["database"])
 
 

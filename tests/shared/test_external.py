@@ -58,9 +58,9 @@ def test_values_and_digests_are_those_of_a_copy(tmp_path, stored, values):
 
 
 def test_a_reference_to_a_reference_or_to_an_array_of_a_stage_is_no_copy(tmp_path, referring):
-    with storage.writing(tmp_path / "whole.h5", record()) as file:
+    with storage.writing(tmp_path / "complete.h5", record()) as file:
         file.fill("X", X.shape, np.float64, [X[:3000], X[3000:]], progress=lambda rows: None)
-    for source, expected in ((referring, X.astype(np.float32)), (tmp_path / "whole.h5", X)):
+    for source, expected in ((referring, X.astype(np.float32)), (tmp_path / "complete.h5", X)):
         (tmp_path / "b").mkdir(exist_ok=True)
         with storage.writing(tmp_path / "b" / "b.h5", record()) as file:
             file.refer("X", storage.span(source, "X"))
@@ -82,7 +82,7 @@ def test_a_changed_file_is_one_error_until_it_is_as_before(referring, npy):
         with pytest.raises(ProtocolError) as error:
             storage.read(referring)
         assert str(error.value).startswith(f"{npy}: changed since {referring} was made from it (array 'X': expected")
-        assert str(error.value).endswith("Put the former file back, or touch it, and run again.")
+        assert str(error.value).endswith("Restore the earlier file, or touch this one, and run again.")
         npy.write_bytes(before)
         np.testing.assert_array_equal(storage.read(referring)["X"], X.astype(np.float32))
     storage.read_provenance(referring)  # reads no values

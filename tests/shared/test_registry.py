@@ -168,7 +168,7 @@ def test_a_wrong_field_is_one_line_with_the_file_and_the_field(fields, problem):
     assert "\n" not in str(error.value)
 
 
-def test_a_record_without_a_name_and_a_file_outside_the_package_are_refused_as_well():
+def test_a_record_without_a_name_or_in_a_file_outside_the_package_is_refused():
     with pytest.raises(ProtocolError, match=rf"^{__file__}: feature '': missing field 'name'"):
         registry.FeatureRecord(source="a page", deviations="")
     with pytest.raises(ProtocolError, match=r"split 'x': missing field 'summary'"):

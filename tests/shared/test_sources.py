@@ -1,4 +1,4 @@
-"""Digests of code: of the package itself, after edits of a copy, and of packages made for one question each."""
+"""Digests of code: of the package itself, after edits of a copy, and of packages made for one test each."""
 
 import shutil
 from pathlib import Path
@@ -77,7 +77,7 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
         forget()
 
 
-def test_imports_in_functions_and_blocks_are_followed_and_those_for_type_checkers_not(made):
+def test_imports_in_functions_and_blocks_are_followed_but_not_those_for_type_checkers(made):
     text = """
 from typing import TYPE_CHECKING
 if TYPE_CHECKING:

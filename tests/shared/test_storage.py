@@ -83,8 +83,8 @@ def test_an_altered_provenance_record_or_a_lost_array_is_refused(tmp_path, harm)
 def test_cut_file_foreign_file_and_missing_file_are_refused(tmp_path):
     path = tmp_path / "a.h5"
     storage.write(path, {"x": np.arange(30_000)}, PROVENANCE)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
+    complete = path.read_bytes()
+    path.write_bytes(complete[: len(complete) // 2])
     with pytest.raises(ProtocolError, match=rf"a\.h5: {ALTERED}"):
         storage.read(path)
     with h5py.File(tmp_path / "foreign.h5", "w") as file:
@@ -159,12 +159,12 @@ def test_a_provenance_record_has_the_digests_and_notes_of_its_inputs(tmp_path):
 def test_appending_blocks_gives_the_same_file_as_writing_at_once(tmp_path):
     X = np.arange(60, dtype=np.float32).reshape(20, 3)
     record = PROVENANCE
-    storage.write(tmp_path / "whole.h5", {"X": X}, record)
+    storage.write(tmp_path / "complete.h5", {"X": X}, record)
     for name, size in (("ones", 1), ("sevens", 7), ("all", 20)):
         with storage.writing(tmp_path / f"{name}.h5", record) as file:
             for start in range(0, len(X), size):
                 file.append("X", X[start : start + size])
-        assert storage.read_provenance(tmp_path / f"{name}.h5") == storage.read_provenance(tmp_path / "whole.h5")
+        assert storage.read_provenance(tmp_path / f"{name}.h5") == storage.read_provenance(tmp_path / "complete.h5")
         np.testing.assert_array_equal(storage.read(tmp_path / f"{name}.h5")["X"], X)
 
 

@@ -47,14 +47,14 @@ def test_training_sets_lie_inside_one_another_and_inside_their_own_database():
 
 
 def test_every_item_is_as_likely_on_either_side():
-    """Over 400 draws, how often an item is in a less how often in b: 0, with a standard deviation below 20."""
+    """Over 400 draws, how often an item is in a minus how often in b: 0, with a standard deviation below 20."""
     difference = np.zeros(Y.size)
     for seed in range(400):
         drawn = halves(Y, **SIZES, seed=seed)
         difference[drawn["a"]["database"]] += 1
         difference[drawn["b"]["database"]] -= 1
     assert np.abs(difference).max() < 5 * 20
-    assert difference.std() > 5  # it is drawn at all
+    assert difference.std() > 5  # the draws differ
 
 
 def test_a_seed_gives_one_draw_and_another_seed_another():
@@ -77,9 +77,9 @@ def test_items_without_a_single_label_are_refused():
 
 
 class Memoriser:
-    """A fake that knows the classes of its training rows, guesses those of others, and looks at a query's values.
+    """A fake hasher that memorises the classes of its training rows, guesses others, and reads those of queries.
 
-    Ranking its own database it puts a query's class first; ranking another one it can only guess.
+    It ranks the query's class first in the database inside which it was trained; in another one, it can only guess.
     """
 
     def __init__(self, rows, y, seed):
@@ -92,7 +92,7 @@ class Memoriser:
 
 
 class ByNumber:
-    """A fake that learns nothing: bits from its seed and from the item's own values."""
+    """A fake hasher that learns nothing: bits that depend on its seed and on the values of the item."""
 
     def __init__(self, seed, n_bits=6):
         self.projection = np.random.default_rng(seed).standard_normal((3, n_bits))
@@ -158,7 +158,7 @@ def test_with_one_seed_for_both_sides_it_shows_exactly_none():
 
 
 def test_an_easier_database_cancels_out():
-    """Without the swap it would pass for a leak, of the other sign, and a large one."""
+    """Without the swap, it would look like a large leak of the opposite sign."""
     found, one_way = leaks_of(item_independent, easier=3.0, runs=200)
     assert abs(found.mean()) < 3 * standard_error(found)
     assert one_way.mean() < -10 * standard_error(one_way)

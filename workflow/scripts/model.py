@@ -24,7 +24,7 @@ def main(job):
         y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(rows["train"]))
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
         blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
-        stored = trained(hasher, made_of, training, blocks, kept=kept, checkpoint=checkpoint)
+        stored = trained(hasher, made_of, training, blocks, earlier=kept, checkpoint=checkpoint)
     provenance = storage.provenance(
         f"hasher {p.hasher}",
         parameters={"n_bits": list(stored), **p.hasher_options},

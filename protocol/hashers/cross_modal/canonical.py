@@ -56,9 +56,9 @@ def canonical_directions(
     between, within = np.zeros_like(covariance), np.zeros_like(covariance)
     between[:d, d:], between[d:, :d] = covariance[:d, d:], covariance[d:, :d]
     for part in (slice(d), slice(d, None)):
-        own = covariance[part, part]
-        variance = np.trace(own) / len(own)
-        within[part, part] = own + regularisation * (variance or 1) * np.eye(len(own))
+        block = covariance[part, part]
+        variance = np.trace(block) / len(block)
+        within[part, part] = block + regularisation * (variance or 1) * np.eye(len(block))
     n = len(within)
     correlations, pairs = eigh(between, within, subset_by_index=(n - n_directions, n - 1))
     pairs = pairs[:, ::-1]

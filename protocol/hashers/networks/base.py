@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import sources, storage
-from protocol.checks import ProtocolError, integer, one_of, positive_number
+from protocol.checks import ProtocolError, integer, not_installed, one_of, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.networks.architectures import ARCHITECTURES, architecture, check_features
 from protocol.hashers.progress import Progress, progress
@@ -86,8 +86,8 @@ class NetworkHasher(Hasher):
     -----
     On a CPU, the same seed gives the same bytes for any number of cores, because training uses one thread. If there is
     a GPU, it is used for training, without this guarantee; codes are always computed on the CPU.
-    A fit with a `checkpoint` saves its state there after every epoch. Started again with the same rows, labels,
-    parameters and code, it resumes from there, with the same result.
+    A fit with a `checkpoint` saves its state in that file after every epoch. A later fit with the same rows, labels,
+    parameters and code resumes from it, with the same result.
     """
 
     learned = {"mean_": ("float32", "d"), "scale_": ("float32", 1)}
@@ -170,8 +170,8 @@ class NetworkHasher(Hasher):
         """Return the scheduler of the learning rate, which makes one step after every epoch."""
         from torch.optim.lr_scheduler import LambdaLR
 
-        factor, stretches = self.decay
-        return LambdaLR(optimiser, lambda epoch: factor ** (epoch * stretches // self.epochs))
+        factor, periods = self.decay
+        return LambdaLR(optimiser, lambda epoch: factor ** (epoch * periods // self.epochs))
 
     def _after_epoch(self, network: "Module", training: TrainingSet, losses: list[float]) -> None:
         """Inspect the network after every epoch, with the mean losses of all epochs so far; does nothing by default.
@@ -190,10 +190,7 @@ class NetworkHasher(Hasher):
             integer(self.patience, "patience")
         one_of(self.precision, PRECISIONS, "precision")
         if importlib.util.find_spec("torch") is None:
-            raise ProtocolError(
-                f"{type(self).__name__} requires PyTorch, which is not installed: "
-                "pip install 'hashing-protocol[learned]'"
-            )
+            raise ProtocolError(f"{type(self).__name__}: {not_installed('torch', 'learned')}")
 
     def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the network does not accept rows of `n_features`."""
@@ -395,11 +392,11 @@ def _arrays_of(network: "Module") -> dict[str, NDArray]:
 
 def _code_of(hasher: type) -> str:
     """Return a digest of the modules of a class and its bases, and of the source of classes outside this package."""
-    modules = {own.__module__ for own in hasher.__mro__}
+    modules = {base.__module__ for base in hasher.__mro__}
     ours = sorted(module for module in modules if module.startswith("protocol."))
-    others = [own for own in hasher.__mro__ if own.__module__ not in {*ours, "abc", "builtins"}]
+    others = [base for base in hasher.__mro__ if base.__module__ not in {*ours, "abc", "builtins"}]
     try:
-        text = "".join(inspect.getsource(own) for own in others)
+        text = "".join(inspect.getsource(base) for base in others)
     except (OSError, TypeError):  # without the source we can't know whether the code is the same
         text = secrets.token_hex()
     return sources.digest(*ours) + (hashlib.sha256(text.encode()).hexdigest()[:16] if text else "")

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 class BufferZone(NetworkHasher):
     """The buffer zone: deep supervised hashing in which similar pairs are drawn to a range of distances, not to zero.
 
-    With the L1 distance instead of the squared distance, the loss is ``1/2 max(r_1 - d, 0) + 1/2 max(d - r_2, 0)`` of
-    similar pairs, ``1/2 max(m - d, 0)`` of others, and ``0.01 || |b| - 1 ||_1`` of every item. ``bit_j(x) = [b_j(x) >=
-    0]``; the rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of
+    With the L1 distance instead of the squared distance, the loss is ``1/2 max(r_1 - d, 0) + 1/2 max(d - r_2, 0)`` for
+    similar pairs, ``1/2 max(m - d, 0)`` for others, and ``0.01 || |b| - 1 ||_1`` for every item. ``bit_j(x) = [b_j(x)
+    >= 0]``; the learning rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of
     `NetworkHasher`, and:
 
     Parameters
     ----------
     margin : float, default 2
         m as a multiple of n_bits, above 0. The paper sets "m = 2k to encourage dissimilar images at least k/2 apart",
-        which is contradictory under the L1 distance: between corners it is twice the Hamming distance, so 2 (m = 2k,
-        as printed) requires dissimilar pairs to differ in all k bits, and 1 (m = k) in k/2 of them, as in the text.
-        2k and k/2 agree under the squared L2 distance of deep supervised hashing.
+        which is contradictory under the L1 distance. Between corners, this distance is twice the Hamming distance, so 2
+        (m = 2k, as printed) requires dissimilar pairs to differ in all k bits, and 1 (m = k) in k/2 of them, as in the
+        text. 2k and k/2 agree under the squared L2 distance of deep supervised hashing.
     zones : sequence of pairs of float, or None, default None
         ``[r_1, r_2]`` as multiples of n_bits for pairs that share one label, then for pairs that share two labels, and
         so on; every row must have that number of labels. None: the paper's `PAPER_ZONES`, which are ``[[1/6, 1/3]]``

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 class CSQ(NetworkHasher):
     """Central similarity quantization: a network whose codes are drawn to fixed, distant centres of the classes.
 
-    ``L_C + lambda_1 L_Q``, of ``h = sigmoid(g(x))``: the binary cross-entropy between h and the row's centre, as a mean
-    over bits, and ``sum_j log cosh(|2 h_j - 1| - 1)``. The centre of a row with several labels is the majority vote of
-    theirs; ties are broken at random. Parameters and attributes are those of `NetworkHasher`, and:
+    The loss is ``L_C + lambda_1 L_Q`` with ``h = sigmoid(g(x))``: L_C is the mean over bits of the binary cross-entropy
+    between h and the row's centre, and L_Q is ``sum_j log cosh(|2 h_j - 1| - 1)``. The centre of a row with several
+    labels is the majority vote of their centres; ties are broken at random. Parameters and attributes are those of
+    `NetworkHasher`, and:
 
     Parameters
     ----------

@@ -27,10 +27,10 @@ DEVIATIONS = (
 class DeepSquared(NetworkHasher):
     """Deep squared hashing: a network that draws similar pairs to distance 0 and others to distance n_bits.
 
-    ``mean over S+ of d^2 + mean over S- of (n_bits - d)^2``, with ``d = (n_bits - h_k . h_l) / 2`` of the codes
-    ``h = tanh(beta g(x))`` of a minibatch. beta is 1 in the first epoch and 7.35 in the last, and grows by the same
-    factor every epoch; the learning rate is halved for the second half, as in the paper. Parameters and attributes are
-    those of `NetworkHasher`.
+    The loss is ``mean over S+ of d^2 + mean over S- of (n_bits - d)^2``, with ``d = (n_bits - h_k . h_l) / 2`` for the
+    codes ``h = tanh(beta g(x))`` of a minibatch. beta is 1 in the first epoch and 7.35 in the last, and grows by the
+    same factor every epoch; the learning rate is halved for the second half, as in the paper. Parameters and attributes
+    are those of `NetworkHasher`.
 
     References
     ----------

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 class DeepSupervised(NetworkHasher):
     """Deep supervised hashing: a network whose codes are close for similar pairs and beyond a margin for others.
 
-    ``1/2 ||b_1 - b_2||^2`` of similar pairs, ``1/2 max(2 n_bits - ||b_1 - b_2||^2, 0)`` of others, and
-    ``0.01 || |b| - 1 ||_1`` of every item; of corners the margin is n_bits / 2 bits. ``bit_j(x) = [b_j(x) >= 0]``; the
-    rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of `NetworkHasher`.
+    The loss is ``1/2 ||b_1 - b_2||^2`` for similar pairs, ``1/2 max(2 n_bits - ||b_1 - b_2||^2, 0)`` for others, and
+    ``0.01 || |b| - 1 ||_1`` for every item; between corners, the margin is n_bits / 2 bits. ``bit_j(x) = [b_j(x) >=
+    0]``; the learning rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of
+    `NetworkHasher`.
 
     References
     ----------

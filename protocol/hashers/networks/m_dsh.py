@@ -19,14 +19,14 @@ from protocol.registry import HasherRecord
 class MDSH(DeepSquared):
     """m-DSH: deep squared hashing in which similar pairs are drawn to a distance of m bits, the option `margin`.
 
-    ``mean over S+ of (m - d)^2 + mean over S- of (n_bits - d)^2``: if m is far below n_bits, the order of distances
-    does not change, but a search finds little at the first m radii. Parameters and attributes are those of
+    The loss is ``mean over S+ of (m - d)^2 + mean over S- of (n_bits - d)^2``. If m is far below n_bits, the order of
+    distances does not change, but a search finds little at the first m radii. Parameters and attributes are those of
     `NetworkHasher`, and:
 
     Parameters
     ----------
     margin : int, default 4
-        m, at least 0; the paper has 4, 8 and 12.
+        m, at least 0; the paper uses 4, 8 and 12.
 
     References
     ----------

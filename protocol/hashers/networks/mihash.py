@@ -26,8 +26,8 @@ class MIHash(NetworkHasher):
     """MIHash: a network whose Hamming distances distinguish neighbours from other items, by mutual information.
 
     Every row of a minibatch queries the others, and the mean over the queries of ``I(D; C) = H(D) - H(D | C)`` is
-    maximised: D is the distance ``(n_bits - h . h_q) / 2`` of codes ``h = 2 sigmoid(slope g(x)) - 1``, C whether the
-    item shares a label with the query. The distributions are soft histograms of triangular bins. Parameters and
+    maximised. D is the distance ``(n_bits - h . h_q) / 2`` of codes ``h = 2 sigmoid(slope g(x)) - 1``, and C is whether
+    the item shares a label with the query. The distributions are soft histograms of triangular bins. Parameters and
     attributes are those of `NetworkHasher`, and:
 
     Parameters

@@ -83,9 +83,9 @@ def _before(histogram: Floats) -> Floats:
     return np.cumsum(histogram, axis=1) - histogram
 
 
-def _through_sums(own: Floats, by_before: Floats) -> Floats:
+def _through_sums(direct: Floats, by_before: Floats) -> Floats:
     """Return the total derivative by each bin: directly, and through the sums before all later bins (eq. 76)."""
-    return own + by_before[:, ::-1].cumsum(axis=1)[:, ::-1] - by_before
+    return direct + by_before[:, ::-1].cumsum(axis=1)[:, ::-1] - by_before
 
 
 def _ends(total: Floats) -> tuple[Floats, Floats]:
@@ -298,8 +298,8 @@ def _soft_histogram(bins: NDArray[np.int64], above: Floats, weights: Floats | No
     """Return sums of weights (1 if None) by query and distance; a pair is divided between its bin and the next one."""
     n_bins = shape[0] * shape[1]
     high = np.bincount(bins, above if weights is None else weights * above, n_bins)[:n_bins]
-    whole = np.bincount(bins, weights, n_bins)[:n_bins]
-    return (whole - high + np.concatenate([[0.0], high[:-1]])).reshape(shape)
+    total = np.bincount(bins, weights, n_bins)[:n_bins]
+    return (total - high + np.concatenate([[0.0], high[:-1]])).reshape(shape)
 
 
 def _steps(derivative: Floats) -> Floats:

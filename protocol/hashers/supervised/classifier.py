@@ -124,8 +124,8 @@ class Classifier(Hasher):
         self.intercept_ = intercept.astype(np.float32)
         self.class_codes_ = class_codes(has_label.shape[1], self.n_bits, rng)
         scores = self._scores(training.X)
-        right = (scores > 0) == has_label if several else scores.argmax(axis=1) == has_label.argmax(axis=1)
-        return {"accuracy": round(float(right.mean()), 6), "iterations": n_iter}
+        correct = (scores > 0) == has_label if several else scores.argmax(axis=1) == has_label.argmax(axis=1)
+        return {"accuracy": round(float(correct.mean()), 6), "iterations": n_iter}
 
     def _regression(
         self, rows: NDArray[np.float32], has_label: NDArray[np.bool_], several: bool

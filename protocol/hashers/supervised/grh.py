@@ -195,6 +195,6 @@ class Machines:
             if length <= _TOLERANCE * first or step == _STEPS - 1:
                 break
             following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            keep = np.float32((momentum - 1) / following)
-            v, s, momentum = w + keep * (w - before[0]), t + keep * (t - before[1]), following
+            weight = np.float32((momentum - 1) / following)
+            v, s, momentum = w + weight * (w - before[0]), t + weight * (t - before[1]), following
         return w, t

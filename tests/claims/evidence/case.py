@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from protocol import claims
-from protocol.claims._results import CELL
+from protocol.claims._results import COMBINATION
 
-SUMMARY = [*CELL, "mean", "std", "n_runs"]
+SUMMARY = [*COMBINATION, "mean", "std", "n_runs"]
 COUNTED = ["dataset", "statistic", "value"]
 USUAL = dict(
     zip(

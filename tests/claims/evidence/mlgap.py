@@ -6,7 +6,7 @@ from evidence.case import Case, Row
 
 METHODS = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
 DATASETS = {"CIFAR-10": ("cifar10", "cifar10_s2"), "CIFAR-100": ("cifar100", "cifar100_mlgap")}
-# mLGAP and mAP by data set and code length, as table 1 prints them.
+# mLGAP and mAP by dataset and code length, as table 1 prints them.
 OLD = {
     ("CIFAR-10", 12): (0.2633, 0.6012),
     ("CIFAR-10", 24): (0.2889, 0.6407),
@@ -24,8 +24,8 @@ NEW = {
 def network(hasher: str, title: str, n_bits: int, **means: float) -> list[Row]:
     """Return a row for each mean of a network on images; ``r1`` in a metric's name is written ``_r1``."""
     dataset, split = DATASETS[title]
-    cell = {"dataset": dataset, "split": split, "feature": "pixels", "hasher": hasher, "n_bits": n_bits, "n_runs": 1}
-    return [cell | {"metric": metric.replace("_r", "@r"), "mean": mean} for metric, mean in means.items()]
+    columns = {"dataset": dataset, "split": split, "feature": "pixels", "hasher": hasher, "n_bits": n_bits, "n_runs": 1}
+    return [columns | {"metric": metric.replace("_r", "@r"), "mean": mean} for metric, mean in means.items()]
 
 
 def table_1(hasher: str, values: Mapping[tuple[str, int], tuple[float, float]], radius: int = 2) -> list[Row]:
@@ -38,8 +38,8 @@ def table_1(hasher: str, values: Mapping[tuple[str, int], tuple[float, float]], 
 
 
 def off(values: Mapping[tuple[str, int], tuple[float, float]]) -> dict[tuple[str, int], tuple[float, float]]:
-    """Return values that are beyond what a training may be off."""
-    return {cell: (mlgap + 0.1, mean + 0.1) for cell, (mlgap, mean) in values.items()}
+    """Return values outside the tolerance."""
+    return {case: (mlgap + 0.1, mean + 0.1) for case, (mlgap, mean) in values.items()}
 
 
 def of_methods(metric: str, means: list[float]) -> list[Row]:
@@ -56,7 +56,7 @@ COUNTS = {
 
 
 def counted(more: int) -> list[Row]:
-    """Return the counts of both data sets, each with some more."""
+    """Return the counts of both datasets, each increased by `more`."""
     return [
         {"dataset": dataset, "statistic": name, "value": value + more}
         for dataset, values in COUNTS.items()

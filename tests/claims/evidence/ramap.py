@@ -21,9 +21,9 @@ def rows_of_map(means: Sequence[float], *, of_extended: float) -> list[Row]:
     return [*top, ALEXNET | {"mean": means[-1] + 0.001 * (means[0] < means[-1]) - 1e-4}, *extended]
 
 
-def at_radii(name: str, values: Sequence[float], **cell: object) -> list[Row]:
+def at_radii(name: str, values: Sequence[float], **columns: object) -> list[Row]:
     """Return a row for each radius from 0 on."""
-    return [ALEXNET | cell | {"metric": f"{name}@r{r}", "mean": mean} for r, mean in enumerate(values)]
+    return [ALEXNET | columns | {"metric": f"{name}@r{r}", "mean": mean} for r, mean in enumerate(values)]
 
 
 def of_table_3(more: float, *, of_same: float) -> list[Row]:

@@ -45,9 +45,9 @@ def ranges(centres: tuple[float, ...]) -> Iterator[Row]:
     """Yield ranges of ties, 0.02 wide, of a method for each centre, with the split S1."""
     for n_bits in (12, 24, 32, 48):
         for method, centre in enumerate(centres):
-            cell = {"hasher": f"method_{method}", "n_bits": n_bits, "split": "cifar10_s1"}
-            yield cell | {"metric": "mAP[best]", "mean": centre + 0.01}
-            yield cell | {"metric": "mAP[worst]", "mean": centre - 0.01}
+            columns = {"hasher": f"method_{method}", "n_bits": n_bits, "split": "cifar10_s1"}
+            yield columns | {"metric": "mAP[best]", "mean": centre + 0.01}
+            yield columns | {"metric": "mAP[worst]", "mean": centre - 0.01}
 
 
 def by_length(hasher: str, means: list[float], lengths: tuple[int, ...], **columns: Any) -> Iterator[Row]:
@@ -68,15 +68,15 @@ def printed(number: str, lengths: tuple[int, ...], moved: float = 0.0, **columns
 def table_1(moved: float = 0.0) -> Iterator[Row]:
     for row, means in EXPECTED["S3-15"].items():
         half, _, method = row.rpartition(", ")
-        cell, lengths = HALVES[half]
-        yield from by_length(hasher_of(method), [mean + moved for mean in means], lengths, feature="vgg_f", **cell)
+        columns, lengths = HALVES[half]
+        yield from by_length(hasher_of(method), [mean + moved for mean in means], lengths, feature="vgg_f", **columns)
 
 
 def appendix_d(moved: float = 0.0) -> Iterator[Row]:
-    cell, lengths = HALVES["CIFAR-10 S1"]
+    columns, lengths = HALVES["CIFAR-10 S1"]
     for name, hasher in (("alpha 40", "talr_ap"), ("alpha without bound", "talr_ap_growing")):
         means = [mean + moved for mean in EXPECTED["S3-20"][name]]
-        yield from by_length(hasher, means, lengths, feature="vgg_f", **cell)
+        yield from by_length(hasher, means, lengths, feature="vgg_f", **columns)
 
 
 def supervised(means: dict[str, float]) -> Iterator[Row]:

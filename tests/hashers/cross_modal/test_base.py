@@ -28,7 +28,7 @@ def distances(model):
     return (query[:, None] != database).sum(axis=2)
 
 
-def test_there_are_some():
+def test_there_are_cross_modal_hashers():
     assert NAMES == ["cca_itq", "cvh"]
 
 
@@ -99,7 +99,7 @@ def test_fewer_anchors_than_bits_are_refused_before_there_is_data(name):
 
 
 def test_cvh_is_the_same_in_both_directions():
-    """Asked the other way round, a bit may be flipped, in both modalities: no distance changes."""
+    """If the modalities are exchanged, a bit may be flipped in both of them, which changes no distance."""
     forth, back = CVH(16).fit(IMAGE[TRAIN], TEXT[TRAIN]), CVH(16).fit(TEXT[TRAIN], IMAGE[TRAIN])
     reverse = back.transform(TEXT[TEST])[None] != back.transform_database(IMAGE[TEST])[:, None]
     np.testing.assert_array_equal(reverse.sum(axis=2), distances(forth))

@@ -47,8 +47,8 @@ class KilledError(Exception):
     pass
 
 
-def broken_off(hasher, training, path, monkeypatch, *, after):
-    """Fit until so many epochs are saved, then stop as a kill would."""
+def interrupted(hasher, training, path, monkeypatch, *, after):
+    """Fit until `after` epochs are saved, then stop as if the process was killed."""
     save, saved = base._Run.save, []
 
     def save_and_stop(run, *arguments):
@@ -87,20 +87,20 @@ def test_the_margin_moves_similar_rows_apart():
 @pytest.mark.parametrize("after", [1, 3, 5])
 def test_an_interrupted_training_resumes_to_the_same_result(tmp_path, monkeypatch, after):
     training, path = TrainingSet(X, Y), tmp_path / "models.h5.8.checkpoint"
-    whole = DeepSquared(8, seed=5, epochs=5).fit(training)
-    saved = broken_off(DeepSquared(8, seed=5, epochs=5), training, path, monkeypatch, after=after)
+    uninterrupted = DeepSquared(8, seed=5, epochs=5).fit(training)
+    saved = interrupted(DeepSquared(8, seed=5, epochs=5), training, path, monkeypatch, after=after)
     assert saved == [2 * epoch for epoch in range(1, after + 1)]  # two steps an epoch
     steps = []
     step = base._Run._step
     monkeypatch.setattr(base._Run, "_step", lambda run, *given: steps.append(1) or step(run, *given))
     resumed = DeepSquared(8, seed=5, epochs=5).fit(training, checkpoint=path)
     assert len(steps) == 10 - 2 * after
-    assert model_bytes(resumed) == model_bytes(whole)
-    assert resumed.fit_record_ == whole.fit_record_
+    assert model_bytes(resumed) == model_bytes(uninterrupted)
+    assert resumed.fit_record_ == uninterrupted.fit_record_
 
 
-class OwnNetwork(NetworkHasher):
-    """A module, an optimiser and a scheduler of its own, with buffers and random numbers of PyTorch's."""
+class CustomNetwork(NetworkHasher):
+    """A hasher with a custom module, optimiser and scheduler, with buffers and with random numbers of PyTorch."""
 
     def _network(self, n_features, n_bits):
         from torch import nn
@@ -131,31 +131,31 @@ def test_a_model_with_a_custom_network_survives_a_file(tmp_path):
     import torch
 
     state = torch.random.get_rng_state()
-    hasher = OwnNetwork(8, learning_rate=1, epochs=40).fit(X, Y)
+    hasher = CustomNetwork(8, learning_rate=1, epochs=40).fit(X, Y)
     codes = hasher.transform(X)
     assert (codes == (np.arange(8) % 4 == Y[:, None])).mean() > 0.9
     assert hasher.scale_ == np.float32(TrainingSet(X).scale)
     storage.write(tmp_path / "m.h5", hasher.to_arrays(), storage.provenance("test", parameters={}, inputs={}))
     arrays = storage.read(tmp_path / "m.h5")
     assert arrays["network_/0.0.num_batches_tracked"] == 80
-    back = OwnNetwork.from_arrays(arrays)
+    back = CustomNetwork.from_arrays(arrays)
     assert model_bytes(back) == model_bytes(hasher)
     assert back.transform(X).tobytes() == codes.tobytes()
     assert torch.equal(torch.random.get_rng_state(), state)
     with pytest.raises(ProtocolError, match=r"array 'network_/2.weight': expected float32 of shape \(8, 20\), got"):
-        OwnNetwork.from_arrays(arrays | {"network_/2.weight": np.zeros((8, 21), dtype=np.float32)})
-    with pytest.raises(ProtocolError, match=r"model of OwnNetwork: expected the arrays .*, got mean_, "):
-        OwnNetwork.from_arrays({name: array for name, array in arrays.items() if name != "network_/2.bias"})
+        CustomNetwork.from_arrays(arrays | {"network_/2.weight": np.zeros((8, 21), dtype=np.float32)})
+    with pytest.raises(ProtocolError, match=r"model of CustomNetwork: expected the arrays .*, got mean_, "):
+        CustomNetwork.from_arrays({name: array for name, array in arrays.items() if name != "network_/2.bias"})
 
 
 @needs_torch
 @pytest.mark.parametrize("after", [1, 3])
 def test_dropout_buffers_momentum_and_schedule_resume_to_the_same_result(tmp_path, monkeypatch, after):
     training, path = TrainingSet(X, Y), tmp_path / "checkpoint"
-    whole = OwnNetwork(8, epochs=6).fit(training)
-    broken_off(OwnNetwork(8, epochs=6), training, path, monkeypatch, after=after)
-    assert model_bytes(OwnNetwork(8, epochs=6).fit(training, checkpoint=path)) == model_bytes(whole)
-    assert model_bytes(OwnNetwork(8, epochs=6, seed=1).fit(training)) != model_bytes(whole)
+    uninterrupted = CustomNetwork(8, epochs=6).fit(training)
+    interrupted(CustomNetwork(8, epochs=6), training, path, monkeypatch, after=after)
+    assert model_bytes(CustomNetwork(8, epochs=6).fit(training, checkpoint=path)) == model_bytes(uninterrupted)
+    assert model_bytes(CustomNetwork(8, epochs=6, seed=1).fit(training)) != model_bytes(uninterrupted)
 
 
 @needs_torch
@@ -163,9 +163,9 @@ def test_a_convolutional_training_resumes_to_the_same_result(tmp_path, monkeypat
     images = np.random.default_rng(0).integers(0, 255, size=(30, 3072)).astype(np.float32)
     training, path = TrainingSet(images, Y[:30]), tmp_path / "checkpoint"
     hasher = DeepSquared(8, network="conv", epochs=3, batch_size=10)
-    whole = model_bytes(hasher.fit(training))
-    broken_off(hasher, training, path, monkeypatch, after=2)
-    assert model_bytes(hasher.fit(training, checkpoint=path)) == whole
+    uninterrupted = model_bytes(hasher.fit(training))
+    interrupted(hasher, training, path, monkeypatch, after=2)
+    assert model_bytes(hasher.fit(training, checkpoint=path)) == uninterrupted
 
 
 @needs_torch
@@ -219,7 +219,7 @@ def test_a_subclass_can_look_at_every_epoch_and_none_is_missed_or_repeated(tmp_p
 
     training, path = TrainingSet(X, Y), tmp_path / "checkpoint"
     hasher = Followed(8, epochs=4)
-    broken_off(hasher, training, path, monkeypatch, after=2)
+    interrupted(hasher, training, path, monkeypatch, after=2)
     hasher.fit(training, checkpoint=path)
     resumed = seen.copy()
     seen.clear()
@@ -253,7 +253,7 @@ def test_a_wrong_network_or_loss_is_refused_by_name(wrong, message):
 @pytest.mark.parametrize("change", ["seed", "rows", "labels", "epochs", "damaged", "hasher"])
 def test_another_trainings_checkpoint_is_not_used(tmp_path, monkeypatch, caplog, change):
     path = tmp_path / "checkpoint"
-    broken_off(DeepSquared(8, epochs=3), TrainingSet(X, Y), path, monkeypatch, after=2)
+    interrupted(DeepSquared(8, epochs=3), TrainingSet(X, Y), path, monkeypatch, after=2)
     hasher, rows, y = DeepSquared(8, epochs=3), X, Y
     if change == "seed":
         hasher.set_params(seed=1)
@@ -284,7 +284,7 @@ def test_a_loss_that_is_not_finite_is_stopped_at_its_step():
 @needs_torch
 @pytest.mark.parametrize("n_rows", range(4, 11))
 def test_no_part_of_an_epoch_is_a_single_row(n_rows):
-    """It has no pairs, and a mean over none is no number."""
+    """It would have no pairs, and a mean over none is undefined."""
     for batch_size in (3, 4, 5):
         record = DeepSupervised(4, epochs=1, batch_size=batch_size).fit(X[:n_rows], Y[:n_rows]).fit_record_
         assert np.isfinite(record["loss"]).all()
@@ -304,7 +304,7 @@ def test_training_stops_early_only_with_patience():
 
 
 @needs_torch
-def test_threads_change_nothing_and_stay_as_they_were():
+def test_threads_change_nothing_and_are_restored():
     import torch
 
     before, found = torch.get_num_threads(), []
@@ -343,7 +343,7 @@ def test_heads_are_matrix_products(name):
 
 
 @needs_torch
-def test_the_convolutional_network_sees_images():
+def test_the_convolutional_network_uses_positions_in_images():
     """The class is the position of a bright square: mean pixels carry no information, and neither do shuffled ones."""
     rng = np.random.default_rng(0)
     y = np.arange(48) % 3
@@ -373,7 +373,7 @@ def test_the_convolutional_network_refuses_rows_that_are_not_images():
     [
         ({"network": "cnn"}, "network: expected .*, got 'cnn'"),
         ({"epochs": 0}, "epochs: expected an integer >= 1"),
-        ({"batch_size": 2}, "batch_size: expected an integer >= 3"),  # of five rows one would be left alone
+        ({"batch_size": 2}, "batch_size: expected an integer >= 3"),  # five rows would leave a batch of one row
         ({"learning_rate": 0}, "learning_rate: expected a finite number > 0"),
         ({"weight_decay": -1}, "weight_decay: expected a finite number > 0"),
         ({"patience": 0}, "patience: expected an integer >= 1"),
@@ -390,7 +390,8 @@ def test_without_pytorch_the_error_gives_the_install_command(name, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     hasher = registry.get("hasher", name)
     expected = (
-        rf"^{hasher.__name__} requires PyTorch, which is not installed: pip install 'hashing-protocol\[learned\]'$"
+        rf"^{hasher.__name__}: torch: expected an installed package, got none. "
+        r"Install it with: pip install 'hashing-protocol\[learned\]'$"
     )
     for call in (hasher().check, lambda: hasher().fit(X, Y)):
         with pytest.raises(ProtocolError, match=expected):

@@ -49,7 +49,7 @@ def test_zones_and_margin_are_options():
 
 @pytest.mark.parametrize(("margin", "apart"), [(2, 12), (1, 6)])
 def test_a_margin_of_2_requires_all_bits_and_1_half_of_them(margin, apart):
-    """The loss of a dissimilar pair of corners vanishes from so many of 12 bits on: the two readings of m."""
+    """The loss of a dissimilar pair of corners vanishes from `apart` of 12 bits on, by the two readings of m."""
     torch = pytest.importorskip("torch")
     labels, rows = torch.tensor([0, 1]), torch.arange(2)
     for n_different in range(13):

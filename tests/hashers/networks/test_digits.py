@@ -1,4 +1,4 @@
-"""The supervised networks of TALR's comparison learn the digits better than ITQ, and train on images, too."""
+"""The supervised networks of TALR's comparison learn the digits better than ITQ, and also train on images."""
 
 import functools
 

@@ -104,7 +104,7 @@ def corner(n_ones, k=12):
 
 
 def pair(distance, *, similar, k=12):
-    """Return two corners so many bits apart, and their labels."""
+    """Return two corners that differ in `distance` bits, and their labels."""
     return np.stack([corner(0, k), corner(distance, k)]), np.array([0, 0 if similar else 1])
 
 
@@ -115,7 +115,7 @@ def test_squared_pulls_similar_corners_to_m_and_others_to_all_bits():
 
 
 def test_squared_weighs_similar_and_dissimilar_pairs_alike():
-    """Of eq. 4's two lines the second: one similar pair at distance 12 and five dissimilar ones at 0 or 12."""
+    """The second line of eq. 4: one similar pair at distance 12 and five dissimilar ones at 0 or 12."""
     H = np.stack([corner(0), corner(12), corner(0), corner(0)])
     y = np.array([0, 0, 1, 2])
     # dissimilar: (0,2) (0,3) (2,3) at 0, (1,2) (1,3) at 12

@@ -42,7 +42,7 @@ def test_more_bits_than_components_start_from_different_functions():
     assert len(np.unique(codes, axis=1).T) == 16
 
 
-def test_no_component_at_all_is_refused():
+def test_zero_components_are_refused():
     with pytest.raises(ProtocolError, match="n_components"):
         TALRAP(n_bits=2, n_components=0).fit(np.eye(4), [0, 0, 1, 1])
 

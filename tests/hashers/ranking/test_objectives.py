@@ -86,8 +86,8 @@ def test_the_derivative_through_later_bins_has_its_factor_two():
     found = ap_s(np.array([[0.0, 1.0]]), np.array([[1.0, 1.0]]), np.ones(1))
     assert found.value[0] == 2 / 4
     through = 2 * (1 + 1) / 16  # 2 (C-_0 + C-_1) / 16, by one more relevant row in bin 0
-    own = (0 + 0 + 1) / (0 + 1 + 1)  # its own share in bin 0
-    assert found.by_gain[0, 0] + found.by_total[0, 0] == pytest.approx(own + through)
+    direct = (0 + 0 + 1) / (0 + 1 + 1)  # its direct share in bin 0
+    assert found.by_gain[0, 0] + found.by_total[0, 0] == pytest.approx(direct + through)
 
 
 def soft_count(distance, at):
@@ -145,7 +145,7 @@ def test_value_and_gradient_are_those_of_slow_loops(objective, gains):
 
 @pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
 def test_codes_at_the_corners_are_counted_at_integer_distances(objective, gains):
-    """Also at 0 and at b, where a bin has no other on one side."""
+    """Also at 0 and at b, where a bin has no neighbour on one side."""
     relaxed, levels = np.sign(drawn(9, 5, seed=4)[0]), drawn(9, 5, seed=4)[1]
     relaxed[1:3] = relaxed[0], -relaxed[0]
     value, gradient = mean_objective(relaxed, *gains(levels), objective)
@@ -153,7 +153,7 @@ def test_codes_at_the_corners_are_counted_at_integer_distances(objective, gains)
     assert np.isfinite(gradient).all()
 
 
-def test_no_relevant_row_at_all_is_no_gradient():
+def test_without_relevant_rows_the_gradient_is_zero():
     relaxed, levels = drawn(5, 3)
     value, gradient = mean_objective(relaxed, *binary_gains(levels * 0), ap_s)
     assert value == 0

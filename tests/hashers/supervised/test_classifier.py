@@ -33,7 +33,7 @@ def test_ten_classes_are_half_of_the_bits_apart_at_the_papers_lengths(n_bits):
     np.testing.assert_array_equal(apart, n_bits // 2 * (1 - np.eye(10)))
 
 
-def test_more_classes_than_bits_have_the_negated_codes_too():
+def test_more_classes_than_bits_also_have_the_negated_codes():
     codes = class_codes(7, 4, np.random.default_rng(0))
     np.testing.assert_array_equal(codes[4:], ~codes[:3])
 
@@ -61,7 +61,7 @@ def test_an_item_has_the_code_of_its_predicted_class():
     np.testing.assert_array_equal(between.transform(X), model.transform(X))
 
 
-def test_between_three_classes_bits_are_the_vote_that_probabilities_weigh():
+def test_between_three_classes_bits_are_a_vote_weighted_by_probabilities():
     X, y = blobs()
     model = Classifier(n_bits=8, code="probabilities", temperature=1000).fit(X, y)
     votes = np.where(model.class_codes_, 1, -1).sum(axis=0) > 0  # of three equal probabilities

@@ -15,7 +15,7 @@ def test_codes_are_smoothed_over_a_path_of_three_nodes():
     first = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     # The ends take the middle's bits. The middle has 1 and 1 in the first column, a tie in the second.
     np.testing.assert_array_equal(smoothed(first, first, path, 1.0), [[-1, -1], [1, -1], [-1, -1]])
-    # With the first codes at weight 0.4, a tie is theirs to decide; at weight 0.5 nothing changes.
+    # With weight 0.4, the first codes decide a tie; with weight 0.5, nothing changes.
     codes = -first
     np.testing.assert_array_equal(smoothed(codes, first, path, 0.6), [[1, 1], [-1, -1], [1, 1]])
     np.testing.assert_array_equal(smoothed(first, first, path, 0.5), first)
@@ -25,7 +25,7 @@ def test_a_node_without_neighbours_has_its_first_code():
     pair = Affinities(csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 1]]), 3)  # a row is not its own neighbour
     first = np.array([[1.0], [-1.0], [-1.0]])
     np.testing.assert_array_equal(smoothed(-first, first, pair, 0.9), [[1], [-1], [-1]])
-    np.testing.assert_array_equal(smoothed(-first, first, pair, 1.0), [[1], [-1], [1]])  # a tie: as it was
+    np.testing.assert_array_equal(smoothed(-first, first, pair, 1.0), [[1], [-1], [1]])  # a tie changes nothing
 
 
 def test_the_machines_minimise_the_squared_hinge_loss():

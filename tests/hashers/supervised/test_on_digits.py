@@ -1,4 +1,4 @@
-"""Supervised hashers on real images: all of them are far above ITQ, which sees no labels."""
+"""Supervised hashers on real images: all of them are far above ITQ, which uses no labels."""
 
 import numpy as np
 import pytest

@@ -29,14 +29,14 @@ def test_the_discrete_step_lowers_every_rows_objective_to_one_that_no_single_bit
         assert (objective(other, Q, W) >= objective(found, Q, W) - 1e-12).all()
 
 
-def test_of_one_bit_the_step_is_optimal():
+def test_with_one_bit_the_step_is_optimal():
     B, Q, W = example(1)
     np.testing.assert_array_equal(discrete_codes(B, Q, W), np.sign(Q))
     best = np.min([objective(np.full((30, 1), b), Q, W) for (b,) in itertools.product((-1.0, 1.0))], axis=0)
     np.testing.assert_allclose(objective(discrete_codes(B, Q, W), Q, W), best)
 
 
-def test_a_bit_whose_values_are_equal_stays():
+def test_a_bit_whose_values_are_equally_good_does_not_change():
     B = np.array([[1.0, -1.0]])
     np.testing.assert_array_equal(discrete_codes(B, np.zeros((1, 2)), np.array([[1.0, 0.0], [0.0, 1.0]])), B)
 
