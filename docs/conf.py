@@ -1,4 +1,4 @@
-"""Configuration of the documentation site: sphinx-build -j auto -W --keep-going docs docs/_build."""
+"""Configuration of the documentation site, which ``sphinx-build -W --keep-going docs docs/_build`` builds."""
 
 import re
 import shutil
@@ -25,12 +25,12 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["deflist", "dollarmath"]
 html_math_renderer = "mathml"
 
-# Every reference must lead somewhere, except to names of other packages, whose documentation is not at hand offline.
+# Every reference must be resolved, except those to other packages, whose documentation is not available offline.
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!protocol\.).*")]
 
-suppress_warnings = ["ref.python"]  # a name in an annotation that classes of two packages have
-napoleon_use_ivar = True  # attributes are described once, where they are properties as well
+suppress_warnings = ["ref.python"]  # annotations with a class name that two packages have
+napoleon_use_ivar = True  # otherwise, attributes that are also properties would be described twice
 
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -60,7 +60,7 @@ def _copy_stored_results(_app: Sphinx) -> None:
 
 
 def _link_to_copies(_app: Sphinx, _page: str, source: list[str]) -> None:
-    """Let links to stored results, which the pages write as in the repository, lead to the copies."""
+    """Make links to stored results, whose paths are those of the repository, lead to the copies."""
     source[0] = source[0].replace("](../../results/reference/", "](../results/")
 
 

@@ -67,7 +67,7 @@ def denominators() -> Any:
 
 
 def near_duplicates() -> Any:
-    """Draw the change of mAP that leaving out the queries with a near-duplicate makes, by split and ground truth."""
+    """Draw the change of mAP without the queries that have a near-duplicate, by split and ground truth."""
     table = pd.read_csv(REFERENCE / "near_duplicates" / "duplicates.csv")
     table = table[table["metric"] == "mAP"][["ground_truth", "split", "n_bits", "hasher", "difference"]]
     return (

@@ -1,4 +1,4 @@
-"""The page docs/reference/files.md: the files of a finished experiment, and what is in them.
+"""The page docs/reference/files.md: the files of a finished experiment and their content.
 
 python docs/files.py results/digits
 
@@ -20,25 +20,25 @@ PAGE = Path(__file__).parent / "reference" / "files.md"
 _ABOVE = """\
 # File formats
 
-An experiment writes these files to `results/`. `NAME` is the experiment and `DATASET` the dataset, with a digest of
-its options if these are not the defaults. `DRAW` is what split protocols share that differ only in their database: the
-queries, the validation sets and the training set. `R` is the number of a run. `LIST` stands for the official parts of a
-dataset.
+An experiment writes these files to `results/`. `NAME` is the name of the experiment, and `DATASET` that of the dataset,
+followed by a digest of its options if these are not the defaults. `DRAW` is a draw: the queries, the validation sets
+and the training set of a run, which split protocols share if they differ only in their database. `R` is the number of
+the run. `LIST` stands for the name of an official part of a dataset.
 
 HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
-attributes: `digest`, which depends on the arrays and the provenance only, and `provenance`, a JSON object:
+attributes: `digest`, which depends only on the arrays and the provenance, and `provenance`, a JSON object:
 
 | key | content |
 |---|---|
-| `maker` | what made the file, such as `split improved` |
-| `parameters` | the options that it was made with |
-| `inputs` | the digests of the files that it was made from |
+| `maker` | the stage that made the file, such as `split improved` |
+| `parameters` | the options of that stage |
+| `inputs` | the digests of the files that it read |
 | `seed` | the seed of its random numbers, or null |
 | `versions` | the versions of Python and of the libraries |
-| `notes` | what a reader has to know, inherited from the inputs |
+| `notes` | notes for readers of the results, including those of the inputs |
 
-CSV and JSON files have their SHA-256 in a file next to them (`sha256sum -c summary.csv.sha256`). A file gets its name
-only when it is complete. [Train on our split](../how-to/train-on-our-split.md) reads splits in five lines.
+The SHA-256 of a CSV or JSON file is in a file next to it (`sha256sum -c summary.csv.sha256`). A file gets its name only
+when it is complete. [Train on our split](../how-to/train-on-our-split.md) shows how to read splits in five lines.
 """
 _HDF5 = {
     "datasets/DATASET/items.h5": {
@@ -52,8 +52,8 @@ _HDF5 = {
         "vectors/LIST": "float32 (n, d), the vectors of the dataset, if there are any.",
     },
     "datasets/DATASET/FEATURE/features.h5": {
-        "X": "The features of each item before preprocessing, (n, d); several rows an item for some features.",
-        "image": "The row number of the item that a row of `X` belongs to.",
+        "X": "The features of each item before preprocessing, (n, d). Some features have several rows for an item.",
+        "image": "For each row of `X`, the row number of its item.",
     },
     "NAME/draws/DRAW/runR.h5": {
         "query": "Row numbers of the test queries, ascending.",
@@ -62,7 +62,7 @@ _HDF5 = {
         "validation_database": "Row numbers of the validation database; empty if the protocol has none.",
     },
     "NAME/splits/SPLIT/runR/splits.h5": {
-        "database": "Row numbers of the items that the queries are ranked against, ascending.",
+        "database": "Row numbers of the items that are ranked for each query, ascending.",
         "query": "As in the draw.",
         "train": "As in the draw.",
         "validation_query": "As in the draw.",
@@ -75,18 +75,18 @@ _HDF5 = {
     "NAME/FEATURE/DRAW/runR/ground_truth.h5": {
         "SPLIT/GROUND_TRUTH/query_labels": "The labels of the queries (ground truths by labels).",
         "SPLIT/GROUND_TRUTH/database_labels": "The labels of the database.",
-        "SPLIT/GROUND_TRUTH/indptr": "Where the relevant items of each query begin, (n_queries + 1,).",
-        "SPLIT/GROUND_TRUTH/indices": "Positions in the database of the relevant items, query by query.",
+        "SPLIT/GROUND_TRUTH/indptr": "The position in `indices` at which each query begins, (n_queries + 1,).",
+        "SPLIT/GROUND_TRUTH/indices": "Positions of the relevant items in the database, query by query.",
         "SPLIT/GROUND_TRUTH/radius": "The radius of `epsilon_ball`, (1,).",
     },
     "NAME/FEATURE/DRAW/runR/HASHER/models.h5": {
         "N_BITS/model": "The hasher's class, options and record of the fit, as JSON.",
-        "N_BITS/LEARNED": "Each learned array of the hasher, with its own name, which ends in `_`.",
+        "N_BITS/LEARNED": "Each learned array of the hasher. Its name ends in `_`.",
     },
     "NAME/FEATURE/DRAW/runR/HASHER/codes.h5": {
         "N_BITS/query": "Packed codes of the queries, (n_queries, n_bytes); the first bit has weight 1.",
         "N_BITS/items": "Packed codes of all items of the dataset, from which each split takes its database.",
-        "image": "The row number of the item that a row of `items` belongs to.",
+        "image": "For each row of `items`, the row number of its item.",
     },
     "NAME/FEATURE/DRAW/runR/HASHER/counts.h5": {
         "SPLIT/CODE/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
@@ -100,12 +100,13 @@ _HDF5 = {
 _PLACES = {"N_BITS": r"\d+", "CODE": r"\d+ \w+ \d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
 _NOTES = {
     "counts.h5": "`CODE` is `N_BITS EXTENSION EXTENSION_BITS`, such as `32 none 0`. Counts have the smallest unsigned "
-    "type that holds them."
+    "type that can represent them."
 }
 _TABLES = {
     "metrics.csv": "One row for each value.",
-    "summary.csv": "One row for each mean over runs, with what identifies the number.",
-    "runs.csv": "Which queries, database and ground truth each run had, so that runs of two experiments can be paired.",
+    "summary.csv": "One row for each mean over runs, with the conventions and sizes that identify it.",
+    "runs.csv": "A digest of the queries, database and ground truth of each run, by which runs of two experiments are "
+    "paired.",
     "audit.csv": "The findings of the audit.",
     "claims.json": "Only with `reproduction: true`: a list with an object for each claim of the papers.",
 }
@@ -118,7 +119,7 @@ _COLUMNS = {
     "hasher": "Name of the hasher in the config file, or of finished codes.",
     "n_bits": "Code length.",
     "extension": "Kind of extension code: `none`, `same` or `different`.",
-    "extension_bits": "By how many bits the code is extended.",
+    "extension_bits": "Number of bits by which the code is extended.",
     "metric": "Name of the metric.",
     "value": "Mean of the metric over the queries, nine digits.",
     "mean": "Mean over the runs.",
@@ -127,42 +128,43 @@ _COLUMNS = {
     "relevance": "Kind of ground truth, such as `class labels` or `neighbours`.",
     "n_queries": "Number of queries.",
     "n_database": "Number of database items.",
-    "options": "Digest of options of dataset, ground truth and split that are not the defaults.",
+    "options": "Digest of the options of dataset, ground truth and split that are not the defaults.",
     "empty": "How an undefined value counts: `zero` or `drop`.",
     "ties": "How tied items are treated.",
-    "ranking": "What orders the database, such as `hamming`.",
+    "ranking": "How the database is ranked, such as `hamming`.",
     "convention": "Convention of the scores.",
     "version": "Version of this package.",
     "items": "Digest of the queries, the database and the ground truth of the run.",
-    "file": "The file that the finding is about.",
+    "file": "The file to which the finding refers.",
     "finding": "Name of the [finding](findings.md).",
     "severity": "`error`, `warning` or `information`.",
     "count": "Number of items concerned.",
     "examples": "Some of these items.",
-    "consequence": "What follows for the numbers.",
+    "consequence": "The consequence for the scores.",
     "fix": "How to fix it.",
     "treatment": "How the papers treat it.",
     "id": "Id of the claim.",
-    "paper": "The paper that claims it.",
+    "paper": "The paper that makes the claim.",
     "place": "Section, equation, table or figure.",
     "claim": "The claim in one sentence.",
-    "expected": "What the paper prints, with the tolerance.",
-    "ours": "What is computed here.",
+    "expected": "The value that the paper prints, with the tolerance.",
+    "ours": "The value computed here.",
     "status": "The status, see [What the papers claim](../explanation/claims-of-the-papers.md).",
-    "parts": "How many parts of the claim hold.",
-    "note": "How it was computed, and what explains a difference.",
+    "parts": "Number of parts of the claim that hold.",
+    "note": "How the value was computed, and the reason for a difference.",
 }
 _OTHERS = {
     "`NAME/report.html`": "The report, one page that opens offline.",
-    "`NAME/figures/`, `NAME/tables/`": "Only with the target `paper`: figures as PDF, SVG, PNG and CSV, tables "
-    "as LaTeX and Markdown.",
+    "`NAME/figures/`, `NAME/tables/`": "Only with the target `paper`: "
+    "[figures and tables for a paper](../how-to/figures-for-a-paper.md).",
     "`NAME/selection.csv`": "Only with `hasher_grids`: the validation score of each combination, and the choice.",
     "`NAME/duplicates.csv`": "Only for CIFAR-10 and CIFAR-100: every metric with all queries, and without those "
     "that have a judged near-duplicate.",
     "`NAME/leak/`, `NAME/leak.csv`, `NAME/leak_summary.csv`, `NAME/leak.md`": "Only with the key `leak`: the "
     "[leak study](../explanation/split-protocols.md).",
-    "`NAME/FEATURE/DRAW/runR/labels.h5`, `affinities.h5`": "Only for supervised hashers: what they learn from.",
-    "`NAME/logs/`, `NAME/benchmarks/`": "What the jobs printed; their time and memory.",
+    "`NAME/FEATURE/DRAW/runR/labels.h5`, `affinities.h5`": "Only for supervised hashers: the labels or affinities of "
+    "the training set.",
+    "`NAME/logs/`, `NAME/benchmarks/`": "The output of the jobs; their time and memory.",
     "`downloads/`": "The downloaded files, each with its provenance.",
 }
 

@@ -32,25 +32,26 @@ _TITLES = {
 }
 _ABOVE = {
     "dataset": "The key `dataset` of a config file names a dataset, and `dataset_options` sets its options. "
-    "Files that are downloaded come from the official address or from a [mirror](../how-to/index.md).",
+    "Files are downloaded from their official address or from a "
+    "[mirror](../how-to/use-a-mirror-or-work-offline.md).",
     "feature": "Vectors that describe the items, from which hashers learn. The key `features` of a config file "
     "names them.",
-    "ground_truth": "Definitions of the database items that are relevant to a query. The key `ground_truths` of a "
-    "config file names them.",
+    "ground_truth": "A ground truth defines the database items that are relevant to a query "
+    "([explanation](../explanation/ground-truths.md)). The key `ground_truths` of a config file names ground truths.",
     "split": "A split protocol declares where the queries, the validation sets, the training set and the database "
-    "come from, their sizes, and which of them may overlap. The key `splits` of a config file names protocols; "
-    "sizes that a protocol leaves open are in the key `split_sizes`.",
+    "come from, their sizes, and which of them may overlap ([explanation](../explanation/split-protocols.md)). The key "
+    "`splits` of a config file names protocols; the key `split_sizes` states the sizes that a protocol leaves open.",
     "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key "
     "`hashers` of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists "
     "values to select from.",
     "metric": "Names of metrics in config files, commands and results. K, R and beta stand for numbers: "
     "`mAP@K[all]` is requested as `mAP@1000[all]`, `precision@rR` as `precision@r2`, `F_beta@rR` as `F0.5@r2`.\n\n"
-    "A query without relevant items, or with an empty Hamming ball, leads to 0/0. By default this counts 0 and "
-    "the query stays in the mean; `empty: drop` in a config file leaves it out. Ties count with their expected "
-    "value unless the name of the metric states otherwise.",
-    "convention": "A convention is a way in which a paper or a tool scores: its metrics, and how it treats "
-    "undefined values. `protocol evaluate --convention NAME` applies it.",
-    "finding": "Everything that `protocol audit` can find in a split. Each finding is an error, a warning or "
+    "For a query without relevant items, or with an empty Hamming ball, some metrics are 0/0. By default, such a value "
+    "counts as 0; `empty: drop` in a config file leaves the query out of the mean. The value is the expected one over "
+    "all orders of [ties](../explanation/ties.md), unless the name of the metric states otherwise.",
+    "convention": "A convention is the way in which a paper or a tool computes its scores: its metrics, and its "
+    "treatment of undefined values. `protocol evaluate --convention NAME` applies it.",
+    "finding": "The problems that `protocol audit` can find in a split. Each finding is an error, a warning or "
     "information; the same finding can be an error under one protocol and inherent in another.",
 }
 _PACKAGES = {
@@ -162,17 +163,21 @@ def _command_line() -> str:
     os.environ["COLUMNS"] = "100"
     parser = cli._parser()
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    helps = [f"## `{own.prog}`\n\n```text\n{own.format_help(everything=True)}```" for own in commands.choices.values()]
+    helps = [
+        f"## `{command.prog}`\n\n```text\n{command.format_help(everything=True)}```"
+        for command in commands.choices.values()
+    ]
     above = "`protocol COMMAND --help-all` prints the same text. `python -m protocol` is the same program."
     return "\n\n".join(["# Command line", above, f"```text\n{parser.format_help()}```", *helps]) + "\n"
 
 
 def _claims() -> str:
-    """Return the page with the totals of the ledger of claims, and the claims that do not hold."""
+    """Return the page with the totals of the claims, and the claims that do not hold."""
     above = (
         "`protocol claims` lists the claims of the papers. Each is computed with this project's own code and compared "
-        "with the printed values. This page has the totals, and the claims that do not hold or hold in parts. "
-        "`protocol claims ID` prints a claim in full. [Explanation](../explanation/index.md) describes the statuses."
+        "with the printed values. This page contains the totals, and the claims that do not hold or hold only in part. "
+        "`protocol claims ID` prints a claim in full. [What the papers claim, and what "
+        "holds](../explanation/claims-of-the-papers.md) describes the statuses."
     )
     stored = sorted((FOLDER.parents[1] / "results" / "reference").glob("*/*.csv"))
     entries = claims.judge(claims.Results(stored))

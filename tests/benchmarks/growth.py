@@ -28,6 +28,7 @@ import pandas as pd
 import yaml
 
 from protocol import codes, datasets, metrics, registry, storage
+from protocol.checks import counted
 from protocol.groundtruth import Items
 from protocol.hashers import TrainingSet
 from protocol.ranking import LabelRelevance, count
@@ -259,9 +260,9 @@ def page(table: pd.DataFrame, made_on: dict[str, str] | None, shards: pd.DataFra
     stages = "\n".join(f"- **{stage}**: {what}" for stage, what in STAGES.items())
     return f"""# Growth
 
-Made by `python tests/benchmarks/growth.py`, every line in a fresh process on one core of
+Made by `python tests/benchmarks/growth.py`. Every row was measured in a fresh process on one core of
 {described}.
-Peak memory is that of the whole process, its data and libraries included.
+Peak memory is that of the whole process, including its data and libraries.
 
 {stages}
 
@@ -277,20 +278,20 @@ One run of one hasher at one code length, {TARGET_QUERIES:,} queries, in hours o
 
 | stage | hours | how it is divided |
 | --- | --: | --- |
-| truth | {p["truth_h"]:.1f} | by blocks of queries and of database: a query's neighbours are those of all blocks |
-| training | {p["training_h"]:.2f} | not at all: a sample of {TARGET_TRAINING:,} items |
-| encoding | {p["encoding_h"]:.2f} | by rows: an item's code depends on the model and the item |
-| evaluate | {p["evaluate_h"]:.1f} | by shards of the database: counts add up, and metrics are made of counts |
+| truth | {p["truth_h"]:.1f} | by blocks of queries and of the database, because neighbours can be merged |
+| training | {p["training_h"]:.2f} | not divided: trained on a sample of {TARGET_TRAINING:,} items |
+| encoding | {p["encoding_h"]:.2f} | by rows, because a code depends only on the model and the item |
+| evaluate | {p["evaluate_h"]:.1f} | by shards of the database, because counts add up and metrics need only counts |
 
-In {p["shards"]:.0f} shards a job needs no more than the {p["shard_mb"]:,.0f} MB measured above. Codes take
-{p["codes_gb"]:.1f} GB of disk for each code length, features {p["features_gb"]:.0f} GB. One core of this kind does
+With {p["shards"]:.0f} shards, a job needs no more than the {p["shard_mb"]:,.0f} MB measured above. Codes take
+{p["codes_gb"]:.1f} GB on disk for each code length, and features {p["features_gb"]:.0f} GB. One such core does
 the work in {p["divided_h"] + p["training_h"]:.1f} hours. With a core for each shard, it takes
-{60 * (p["divided_h"] / p["shards"] + p["training_h"]):.0f} minutes.
+{counted(round(60 * (p["divided_h"] / p["shards"] + p["training_h"])), "minute")}.
 
-The counting is divided among jobs by the key `count_shards` of a config file, as `docs/how-to/count-on-a-cluster.md`
-describes. The ground truth and the encoding run block by block in one job each. Metrics of ties in the order of the
-database (`mAP[index]`) and of buckets (mLGAP, utilisation and others) don't add up over shards and are refused there;
-`protocol evaluate` computes those of buckets from all codes, sorted in memory.
+The key `count_shards` of a config file divides the counting among jobs (`docs/how-to/count-on-a-cluster.md`). The
+ground truth and the encoding run block by block in one job each. Metrics that depend on the order of the database
+(`mAP[index]`) or on buckets (mLGAP, utilisation and others) don't add up over shards and are refused there;
+`protocol evaluate` computes those of buckets from all codes, which it sorts in memory.
 {"" if shards is None else _of_shards(shards)}"""
 
 
@@ -305,10 +306,11 @@ def _of_shards(table: pd.DataFrame) -> str:
 ## {LARGE // 10**6} million items, counted
 
 Made by `python tests/benchmarks/growth.py --shards {table["n_shards"].iloc[0]}`: random codes of {N_BITS} bits and 100
-classes in files, {N_QUERIES:,} queries, the metrics {", ".join(ADDED)}. First the jobs of the pipeline, of a rule with
-several jobs the longest and the one with the most memory; then `protocol evaluate`, whose codes and labels are mapped
-from their files: the last column leaves out the pages of these. `with buckets` are the metrics of the convention
-`protocol`, mLGAP and utilisation included. All results are the same to nine digits.
+classes in files, {N_QUERIES:,} queries, and the metrics {", ".join(ADDED)}. The first rows are the jobs of the
+pipeline; for a rule with several jobs, they contain the longest time and the largest memory of a job. The others are
+`protocol evaluate`, which maps codes and labels from their files; the last column excludes the pages of these files.
+The row `with buckets` has the metrics of the convention `protocol`, including mLGAP and utilisation. All results are
+the same to nine digits.
 
 | what | threads | seconds | CPU seconds | peak memory, MB | without mapped files, MB |
 | --- | --: | --: | --: | --: | --: |

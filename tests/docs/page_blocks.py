@@ -4,7 +4,7 @@ Python blocks of a page share one namespace. A block of `protocol` commands runs
 function. The `text` block that follows is the output; a line ``...`` in it stands for any lines. A comment
 ``<!-- not run: REASON -->`` above a block means that it is not run.
 
-python tests/docs/page_blocks.py PAGE ... rewrites the outputs that are no longer right, and prints those with ``...``.
+``python tests/docs/page_blocks.py PAGE ...`` replaces outdated outputs, and prints those that contain ``...``.
 """
 
 import contextlib
@@ -74,7 +74,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 @contextlib.contextmanager
 def folder_of_a_reader(folder: Path) -> Iterator[dict[str, Any]]:
-    """Work in a folder with the stored results and the workflow; give the namespace of a page."""
+    """Change to a folder with the stored results and the workflow, and yield the namespace of a page."""
     (folder / "results").mkdir()
     (folder / "results" / "reference").symlink_to(ROOT / "results" / "reference")
     (folder / "workflow").symlink_to(ROOT / "workflow")
@@ -83,7 +83,7 @@ def folder_of_a_reader(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def rewrite(page: Path) -> None:
-    """Run the blocks of a page, and write what they print into it."""
+    """Run the blocks of a page, and write their outputs into it."""
     text = page.read_text()
     with tempfile.TemporaryDirectory() as folder, folder_of_a_reader(Path(folder)) as namespace:
         for block in list(blocks(text)):

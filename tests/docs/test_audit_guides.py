@@ -25,7 +25,7 @@ def test_the_page_shows_what_its_command_prints(page, tmp_path, monkeypatch, cap
     assert [part for part in shown.split("           ...\n") if part not in printed] == []
 
 
-def test_what_the_training_log_guide_says_of_other_scores(tmp_path, monkeypatch, capsys):
+def test_other_reported_scores_have_the_exit_status_of_the_guide(tmp_path, monkeypatch, capsys):
     text = (PAGES / "audit-a-training-log.md").read_text()
     monkeypatch.chdir(tmp_path)
     exec(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], {})

@@ -38,7 +38,7 @@ def shell(tmp_path):
     return run
 
 
-def test_the_commands_of_the_page_end_as_it_says(shell):
+def test_the_commands_of_the_page_have_the_output_and_exit_status_that_it_shows(shell):
     plain, fixing, again = map(shell, AUDITS)
     assert (plain.returncode, fixing.returncode, again.returncode) == (1, 1, 0)
     assert "error    query-in-database: 1" in plain.stdout

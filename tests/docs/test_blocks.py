@@ -1,4 +1,4 @@
-"""Every block of the docs is run, by this file or by one that it names, or the page has the reason why it is not."""
+"""Every block of the docs is run, by this file or by one that it names, or its page states why it is not run."""
 
 import re
 
@@ -59,7 +59,7 @@ def test_config_files_of_the_page_are_accepted(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", WRITTEN)
-def test_what_the_page_names_exists(page, root):
+def test_paths_and_links_of_the_page_exist(page, root):
     text = (DOCS / f"{page}.md").read_text()
     for path in re.findall(r"`((?:protocol|workflow|envs|tests|docs|results/reference)/[\w./-]+)`", text):
         assert (root / path).exists() or re.search(rf"(Write|This is|^)\s*`{re.escape(path)}`:", text, re.M), path

@@ -1,4 +1,4 @@
-"""The config files that the page on shards shows are valid, and divide the counting."""
+"""The config files in the guide to shards are valid, and divide the counting."""
 
 import itertools
 import re
@@ -16,7 +16,7 @@ def blocks(root):
 
 
 @pytest.mark.parametrize("index", [0, 1])
-def test_the_page_s_config_files(blocks, index, root, tmp_path, monkeypatch):
+def test_the_config_files_divide_the_counting(blocks, index, root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     synthetic = yaml.safe_load((root / "workflow" / "config" / "synthetic.yaml").read_text())
     config = synthetic | blocks[index]

@@ -1,4 +1,4 @@
-"""The guide to the figures of the papers: its commands run, its names are those of the command."""
+"""The guide to the figures of the papers: its commands run, and its names are those of the command."""
 
 import re
 import shlex

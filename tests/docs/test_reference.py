@@ -1,4 +1,4 @@
-"""The generated pages of the reference are those that the code gives."""
+"""The stored pages of the reference equal the generated ones."""
 
 import importlib.util
 
@@ -23,7 +23,7 @@ def test_the_stored_pages_are_the_generated_ones(generate, root, monkeypatch):
             assert stored == page(), f"{name}.md: run python docs/generate.py"
 
 
-def test_every_package_of_stages_has_a_page(generate, root):
+def test_every_package_has_a_page(generate, root):
     packages = {path.parent.name for path in (root / "protocol").glob("*/__init__.py")}
     assert packages - {"cli", "formats"} == generate._PACKAGES.keys()
 

@@ -1,4 +1,4 @@
-"""The tutorial that is a session of Python shows what the code prints."""
+"""The tutorial in the form of a Python session shows the output of its code."""
 
 import doctest
 from pathlib import Path

@@ -64,9 +64,9 @@ INTRODUCTION = """\
 Made by `python tests/reference/cifar10_tables.py` from a run of `workflow/config/cifar10_full.yaml`: 60,000 images,
 512-d GIST, two ground truths, two splits, eight hashers, six code lengths and ten runs. Values are mean ± sample
 standard deviation over the runs. mAP is the expected value over ties, divided by all relevant items, and 0 for a query
-without relevant items. `summary.csv` has every metric of every combination, `extensions.csv` those of the extension
-codes (standard split), and `runs.csv` the mAP of each run. The comparison with published figures under their own
-protocols comes from a run of `workflow/config/cifar10_matched.yaml` and is in `matched.csv`; `provenance.json`
+without relevant items. `summary.csv` contains every metric of every combination, `extensions.csv` those of the
+extension codes (standard split), and `runs.csv` the mAP of each run. The comparison with published results under their
+own protocols comes from a run of `workflow/config/cifar10_matched.yaml` and is in `matched.csv`; `provenance.json`
 identifies both runs.
 
 `utilisation` is relative to min(2^bits, database), where the database has 59,000 items in `standard` and 46,000 in
@@ -84,18 +84,18 @@ balance, and is trained on items of one of them. With 2,000 training images, as 
 {high:+.4f} with the epsilon-ball; over these {n} combinations of hasher and code length, the smallest p after Holm's
 correction is {p:.2f}."""
 PUBLISHED_TEXT = """\
-The {n} differences between our default protocol (2,000 training images, 59,000 ranked images, 50 updates of ITQ, a
-mean for each dimension) and the published figures {signs}; their mean is {mean:+.4f}. We therefore also ran the
-protocol of each source, as far as its loader and its hasher record it: 1,000 queries; 5,000 training images, which are
-also the database; one common mean of all values subtracted; 3 updates of ITQ. "Off" is ours minus published, divided by
-the standard deviation of our ten runs. A published figure is a single run, so about two in three should be within 1,
-and 19 in 20 within 2."""
+The {n} differences between the published results and ours under the default protocol (2,000 training images, 59,000
+ranked images, 50 updates of ITQ, a mean for each dimension) {signs}; their mean is {mean:+.4f}. We therefore also ran
+the protocol of each source, as far as the code of its loader and its hasher defines it: 1,000 queries; 5,000 training
+images, which are also the database; one common mean of all values subtracted; 3 updates of ITQ. "Off" is ours minus
+published, divided by the standard deviation of our ten runs. A published result is a single run, so about two in three
+should be within 1, and 19 in 20 within 2."""
 VERDICT = """\
-As recorded, {recorded}. The protocol that the sources record does not explain the difference. With vectors of unit
-norm, {unit}. The sources do not record this step, but the authors of SDH, from whom their file seems to come, scale
-each vector in this way. The file could not be downloaded, so this explanation is consistent with the figures but not
-proved. {earlier} This table has ours minus published, as a mean over the six code lengths, for each variant of the
-features and each database:"""
+As recorded, {recorded}. The recorded protocol does not explain the difference. With vectors of unit norm, {unit}. The
+sources do not record this step, but the authors of SDH, from whom their file seems to come, scale each vector in this
+way. The file could not be downloaded, so this explanation is consistent with the results but not proved. {earlier} This
+table shows ours minus published, as a mean over the six code lengths, for each variant of the features and each
+database:"""
 FACTS_ABOVE = "The sources record the following (`workflow/published/cifar10_gist_facts.csv`):"
 DEVIATIONS = """\
 Our runs differ from all three: every class has 100 queries and 500 training images, which are drawn again in each run;
@@ -218,8 +218,8 @@ def _twelve_bits(per_run: pd.DataFrame) -> str:
     verdict = "holds" if best["value"] < 0.2 else "does not hold"
     return (
         '## "Unsupervised methods stay under 20 % mAP with 12 bits on CIFAR-10"\n\n'
-        f"The claim of the mLGAP paper {verdict} for these eight methods on GIST: of {len(short)} runs (both splits, "
-        f"class labels) the best has {best['value']:.4f} ({best['hasher']}, {best['split']} split, run {best['run']})."
+        f"The claim of the mLGAP paper {verdict} for these eight methods on GIST: the best of {len(short)} runs (both "
+        f"splits, class labels) has {best['value']:.4f} ({best['hasher']}, {best['split']} split, run {best['run']})."
     )
 
 
@@ -265,7 +265,7 @@ def _published(table: pd.DataFrame) -> list[str]:
     table_of_figures = _table([*header, "ours, also unit norm", "off"], rows)
     verdict = VERDICT.format(recorded=recorded, unit=unit, earlier=_earlier(table, shown[1]))
     return [
-        "## Comparison with published figures",
+        "## Comparison with published results",
         _wrapped(text),
         table_of_figures,
         _wrapped(verdict),
@@ -279,7 +279,7 @@ def _published(table: pd.DataFrame) -> list[str]:
 def _verdict(table: pd.DataFrame, variant: str) -> str:
     distance, difference = off(table, variant).abs(), table[variant] - table["value"]
     return (
-        f"{(distance <= 1).sum()} of {len(table)} figures are within one standard deviation and "
+        f"{(distance <= 1).sum()} of {len(table)} results are within one standard deviation and "
         f"{(distance <= 2).sum()} within two; the mean difference is {difference.mean():+.4f}, and "
         f"{(difference > 0).sum()} are above zero"
     )
@@ -302,7 +302,7 @@ def _earlier(table: pd.DataFrame, variant: str) -> str:
         return text + "."
     other = earlier_run()[row["n_bits"]]
     return (
-        f"{text}; there an earlier README of the same source has {other:.4f} from another run "
+        f"{text}. An earlier README of the same source has {other:.4f}, from another run, for this combination "
         f"({(row[variant] - other) / row[f'{variant}_std']:+.1f})."
     )
 

@@ -147,14 +147,14 @@ def _markdown(scores: dict[Cell, NDArray[np.float64]], wiki: Wiki) -> str:
         "",
         "mAP of the complete database with class labels, as the expected value over ties: mean and standard",
         f"deviation (n - 1) over {EXPERIMENT['runs']} runs. Under `wiki_official`, all runs have the same split, so",
-        "the deviation is only that of the hashers' seeds. No published figures of these protocols were available, so",
+        "the deviation is only that of the hashers' seeds. No published results of these protocols were available, so",
         f"the hashers are compared with two baselines: *{RANDOM}* show the level of chance, and *{COSINE}* ranks by",
         "real numbers, the cosine of ten linear canonical variates, weighted by their correlations.",
         "",
-        "Text to image improves under `standard`, but image to text does not: the maps fit the 128 visual words of the",
-        "training images closely, and `standard` ranks these images, whereas `improved` ranks others. `cvh` falls with",
-        "more bits, because each further direction is less correlated across modalities but has the same weight;",
-        "`cca_itq` weights and rotates the directions.",
+        "mAP is higher under `standard` than under `improved` from text to image, but not from image to text. The hash",
+        "functions fit the 128 visual words of the training images closely, and `standard` ranks these images, whereas",
+        "`improved` ranks others. The mAP of `cvh` falls with more bits, because each further direction is less",
+        "correlated across modalities but has the same weight; `cca_itq` weights and rotates the directions.",
     ]
     for split in EXPERIMENT["splits"]:
         for direction in EXPERIMENT["features"]:

@@ -55,14 +55,14 @@ PUBLISHED = {  # mLGAP's paper, table 1, CIFAR-10; which does not state the radi
     ("buffer_zone", 24): ("0.3124", "0.3461"),
 }
 INTRODUCTION = """\
-# CIFAR-10: the learned objectives of RAMAP's and mLGAP's papers
+# CIFAR-10: the objectives of the RAMAP and mLGAP papers
 
 Made by `python tests/reference/learned_tables.py` from runs of `workflow/config/cifar10_learned.yaml`,
 `cifar10_learned_images.yaml`, `cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, and of
 `tests/reference/mlgap_curves.py`; class labels; mean ± sample standard deviation over the runs where there are several.
-`metrics.csv` and `summary.csv` have every metric of every combination. **Every network here is a substitute for one of
-the papers' networks**: no pre-trained AlexNet can be shipped, and these trainings took seconds to half an hour of a
-core, not hundreds of epochs of a GPU.
+`metrics.csv` and `summary.csv` contain every metric of every combination. **Every network here is a substitute for one
+of the papers' networks**: no pre-trained AlexNet can be shipped, and these networks were trained for seconds to half an
+hour on one core, not for hundreds of epochs on a GPU.
 
 - RAMAP, section 5.2: 5,000 training images, split `cifar10_s1`; the paper fine-tunes a pre-trained AlexNet for 400
   epochs of gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap.epochs} epochs of Adam in
@@ -74,13 +74,12 @@ core, not hundreds of epochs of a GPU.
   network described, three convolutions and two linear layers, from random weights as there, {images.epochs} epochs of
   Adam in batches of {images.batch_size}; the paper has 750 epochs in batches of 200. mLGAP's radius is not
   printed in the paper: 0, 1 and 2 are shown. The margin of `buffer_zone` is m = 2k as printed.
-- The same at 12 bits on images, scored as the networks learn, for both readings of the margin: the section
-  "{curves}". Once their training is complete, its networks are in the tables as
-  {followed}.
-- CIFAR-100 was not run: its images were not at hand.
+- The section "{curves}" contains the scores of both readings of the margin at 12 bits on images while the networks
+  learn. Once their training is complete, these networks are in the tables as {followed}.
+- CIFAR-100 was not run, because its images were not available.
 
-`utilisation` is relative to min(2^bits, database). The first runs recorded it relative to 2^bits; it was re-expressed
-from the number of codes in use, which their nine digits determine."""
+`utilisation` is relative to min(2^bits, database). The first runs recorded it relative to 2^bits; it was computed again
+from the number of codes in use, which the nine recorded digits determine."""
 
 
 def main() -> None:
@@ -160,7 +159,7 @@ def _ramap(title: str, metrics: pd.DataFrame, summary: pd.DataFrame) -> list[str
         of = scores.loc[feature, n_bits]
         rows = [[name, *(_both(of.loc[name, hasher]) for hasher in ["itq", *M])] for name in names]
         parts += [f"{n_bits} bits:", _table(["", "itq", *M], rows), *_first_hits(feature, n_bits)]
-    return [*parts, "What the paper says of them:", _verdicts(_by_run(metrics, feature))]
+    return [*parts, "The paper's statements about these methods, and our runs:", _verdicts(_by_run(metrics, feature))]
 
 
 def _by_run(metrics: pd.DataFrame, feature: str) -> pd.DataFrame:
@@ -177,27 +176,28 @@ def _verdicts(per_run: pd.DataFrame) -> str:
         n_runs = len(of.loc["mAP"])
         spread = of.loc["mAP"][list(M)].agg(lambda row: row.max() - row.min(), axis=1)
         lines.append(
-            f"- {n_bits} bits. mAP close: the four differ by {spread.min():.4f} to {spread.max():.4f} within a run, "
+            f"- {n_bits} bits, similar mAP: the four differ by {spread.min():.4f} to {spread.max():.4f} within a run; "
             f"their mean is {of.loc['mAP'][list(M)].to_numpy().mean():.4f} (ITQ {of.loc['mAP']['itq'].mean():.4f})."
         )
-        for metric, words, sign in (("RAMAP", "RAMAP falls", -1), ("empty", "empty balls grow", 1)):
+        for metric, words, sign in (("RAMAP", "RAMAP falls", -1), ("empty", "the share of empty balls grows", 1)):
             counts = [_ordered(of.loc[f"{metric}@r{radius}"], sign) for radius in RADII]
             shown = ", ".join(f"R = {radius}: {count}" for radius, count in zip(RADII, counts, strict=True))
             lines.append(
-                f"- {n_bits} bits. {words} in the order 0, 4, 8, 12; runs of {n_runs} in which it does: {shown}."
+                f"- {n_bits} bits, {words} in the order m = 0, 4, 8, 12. Runs in which it does, out of {n_runs}: "
+                f"{shown}."
             )
         top = of.loc["precision@r0"]["deep_squared"].mean()
         answered = top / (1 - of.loc["empty@r0"]["deep_squared"].mean())
         reached = ", ".join(f"{of.loc[f'precision@r{m}'][name].mean():.4f} (m = {m})" for name, m in M.items() if m)
         lines.append(
-            f"- {n_bits} bits. precision@R=m of m-DSH beside precision@R=0 of deep squared hashing, {top:.4f} with "
-            f"empty balls as 0 and {answered:.4f} over the queries that find something: {reached}."
+            f"- {n_bits} bits, precision of m-DSH at R = m: {reached}. That of deep squared hashing at R = 0 is "
+            f"{top:.4f} if empty balls count as 0, and {answered:.4f} over the queries that find an item."
         )
         higher = {r: of.loc[f"precision@r{r}"].eval("m_dsh_4 > deep_squared").sum() for r in (*range(4), *RADII[3:])}
         shown = ", ".join(f"R = {radius}: {count}" for radius, count in higher.items())
         lines.append(
-            f"- {n_bits} bits. precision of 4-DSH above that of deep squared hashing, in the paper from R = 3 on; "
-            f"runs of {n_runs}: {shown}."
+            f"- {n_bits} bits, 4-DSH has a higher precision than deep squared hashing, in the paper from R = 3 on. "
+            f"Runs in which it has, out of {n_runs}: {shown}."
         )
     return "\n".join(lines)
 
@@ -219,7 +219,8 @@ def _first_hits(feature: str, n_bits: int) -> list[str]:
         lookups = sum(comb(n_bits, distance) for distance in range(median + 1))
         rows.append([hasher, median, f"{lookups:,}", *(f"{1000 * second:.3g}" for second in seconds)])
     header = ["", "median radius of the first item", "lookups to it", *(f"ms at R = {r}" for r in range(TIMED + 1))]
-    return ["Until a search finds anything; and milliseconds a query of an inverted index:", _table(header, rows)]
+    text = "Radius and lookups at which a search finds its first item, and milliseconds per query of an inverted index:"
+    return [text, _table(header, rows)]
 
 
 def _first_radius(folder: Path, n_bits: int) -> np.ndarray:
@@ -245,7 +246,7 @@ def _mlgap(summary: pd.DataFrame) -> list[str]:
         shown = ", ".join(f"{name} {change[name]:+.4f}" for name in names if name.startswith(("mAP", "mLGAP")))
         lines.append(f"- {feature}, {n_bits} bits, buffer zone minus deep supervised hashing: {shown}.")
     header = ["feature", "bits", "", *names, "published mAP", "published mLGAP"]
-    claim = "The paper: the buffer zone lowers mAP and raises mLGAP."
+    claim = "According to the paper, the buffer zone lowers mAP and raises mLGAP. Here:"
     return [_table(header, rows), claim, "\n".join(lines)]
 
 
@@ -259,7 +260,8 @@ def _without_empty_balls() -> list[str]:
             means = [f"{mean(scores[name]):.4f}" for name in names]
             rows.append([path.parts[-5], int(place.split()[0]), path.parts[-2], *means])
     table = _table(["feature", "bits", "", *names], sorted(rows))
-    return ["The same with empty balls left out, where they count 0 above (the paper does not say):", table]
+    text = "The same, with empty balls left out. They count as 0 above; the paper does not state how it treats them."
+    return [text, table]
 
 
 def _store_curves(paths: list[Path], precisions: Path) -> None:
@@ -381,18 +383,18 @@ networks yet.
 
 """
 CURVES_TEXT = """\
-Made by `python tests/reference/mlgap_curves.py`: the three networks of table 1 for CIFAR-10 at 12 bits, deep
-supervised hashing and the buffer zone by both readings of its margin: `buffer_zone` has m = 2k as printed, and
-`buffer_zone_half` m = k, which under the L1 distance is "at least k/2 apart", as the text says. All have {epochs}
-epochs, and in a run the same first weights and the same batches. Runs: {n_runs}. What replaces the paper's training:
-{epochs} epochs for 750, and Adam from a rate of {learning_rate} for an optimiser that the paper does not name, from
-0.01; convolutions are computed in bfloat16. As in the paper: batches of {batch_size}, a rate that falls by 40 % after
-every fifth of the epochs, and the official division of the images. `curves.csv` has all metrics of all epochs that were
-scored.
+Made by `python tests/reference/mlgap_curves.py`: the networks of table 1 for CIFAR-10 at 12 bits, which are deep
+supervised hashing and the buffer zone in both readings of its margin. `buffer_zone` has m = 2k, as printed, and
+`buffer_zone_half` m = k, with which codes are "at least k/2 apart" by the L1 distance, as the paper's text requires. In
+each run (their number is {n_runs}), all are trained for {epochs} epochs, from the same initial weights and on the same
+batches. Unlike in the paper, there are {epochs} epochs instead of 750, Adam with a learning rate of {learning_rate}
+replaces an optimiser that the paper does not name, with 0.01, and convolutions are computed in bfloat16. As in the
+paper, batches have {batch_size} images, the learning rate falls by 40 % after every fifth of the epochs, and the
+partitions are the official ones. `curves.csv` contains all metrics of all epochs that were scored.
 
-{unfinished}Test images were scored during the training only so that a reader sees whether an ordering still moves.
-Nothing was selected by these scores; the table is that of the last epoch scored. The fastest epoch took {fastest} CPU
-seconds, the median {median}; other work shared the machine, which makes them more."""
+{unfinished}Test images were scored during training only to show whether an ordering still changes. Nothing was selected
+by these scores; the table is that of the last epoch scored. The fastest epoch took {fastest} CPU seconds, the median
+{median}; other work on the machine slowed the training."""
 
 
 def _differences(curves: pd.DataFrame) -> str:
@@ -426,7 +428,9 @@ def _moving(curves: pd.DataFrame) -> str:
                 moved = "the ordering changed"
             else:
                 moved = "the gap narrowed" if abs(after) < abs(before) else "the gap widened"
-            lines.append(f"- {network}, {name}: {after:+.4f}, {holds}; since epoch {third}, {before:+.4f}, {moved}.")
+            lines.append(
+                f"- {network}, {name}: {after:+.4f}, {holds}. At epoch {third} it was {before:+.4f}, so {moved}."
+            )
     return "\n".join(lines)
 
 
@@ -468,7 +472,7 @@ def _times(found: Iterable[Path], stored: str) -> str:
         feature = PARTS[run][0]
         rows[feature, _of_draw(run, feature).name] = lines
     header = ["", "feature", "draw", "epochs", "s of one core", "mean loss, first to last epoch"]
-    explained = "Seconds of one core that it took to train both code lengths and to encode all images, in run 0:"
+    explained = "Seconds on one core for training both code lengths and encoding all images, in run 0:"
     return "\n\n".join([explained, "\n".join([_table(header, []), *itertools.chain(*rows.values())])])
 
 

@@ -63,34 +63,36 @@ BUCKETS_OVER_OTHERS = [
 INTRODUCTION = """\
 # Supervised hashers, a trivial baseline and ITQ
 
-Hashers that learn from class labels on equal features, 512-d GIST: ITQ as the reference without labels, `classifier`
-(the Hadamard code of the class that logistic regression predicts) and `classifier_probabilities` (the sign of the sum
-of class codes that its probabilities weigh) as the trivial baseline, the classical methods `ksh`, `sdh` and `grh`,
-TALR's two, and networks with one hidden layer over the same features. The papers fine-tune convolutional networks, so
-levels are not comparable with theirs; this page judges their *order*.
+All hashers learn from the same features, 512-d GIST. ITQ is the reference without labels. The trivial baselines are
+`classifier` (the Hadamard code of the class that logistic regression predicts) and `classifier_probabilities` (the sign
+of the sum of the class codes, weighted by its probabilities). They are compared with the classical methods `ksh`, `sdh`
+and `grh`, TALR's two hashers, and networks with one hidden layer. The papers fine-tune convolutional networks, so our
+values are not comparable with theirs; this page examines the *order* of the methods.
 
-Tuning effort is equal: every hasher has a grid of three points for its most important option, and the point with the
-best mAP on 1,000 validation queries against 10,000 validation images is taken, in every run and at every code length.
-Networks make 20 epochs, and TALR as many minibatches as hold the same number of images. No test query has a part in
-it. The sizes are those of TALR's setting S1: 1,000 queries and 5,000 training images, equally many of each class, and
-59,000 images in the database. S1 itself has no validation partitions, so the split is the standard one.
+The tuning effort is equal: every hasher has a grid of three values for its most important option, and the value with
+the best mAP on 1,000 validation queries and 10,000 validation images is selected in every run and at every code length.
+Networks are trained for 20 epochs, and TALR for the number of minibatches that contains as many images. No test query
+is used for the selection. The sizes are those of TALR's split S1: 1,000 queries and 5,000 training images, equally many
+of each class, and 59,000 images in the database. S1 itself has no validation partitions, so the split is `standard`.
 
-On S2 (10,000 queries, 50,000 training images, which are the database) the options are fixed: those that the grids
+On S2 (10,000 queries, 50,000 training images, which are also the database) the options are fixed to those that were
 selected most often at S1's sizes. A sixth of the validation images of these selections are queries of S2.
 
-mAP is expected over ties and over all relevant items. Intervals are 95 %: of a mean over two runs or more by Student's
-t, where a run draws queries, training set and seeds; of a single run over its queries, so without the variance between
-training runs, or missing where a run did not record it. Differences are paired by run. The code of the predicted class
-gives the same ranking at every length, since any two class codes differ in half of the bits. Every metric of every run
-is in `runs.csv`, the mean over the runs that all supervised hashers have in `summary.csv`, every point of every grid
-in `selection.csv`."""
+mAP is the expected value over ties, divided by all relevant items. Intervals are 95 % intervals. For a mean over two or
+more runs, they are by Student's t; each run draws queries, training set and seeds. For a single run, they are over its
+queries, so they do not include the variance between training runs; they are missing if the run did not record it.
+Differences are paired by run. The code of the predicted class gives the same ranking at every code length, because any
+two class codes differ in half of the bits. `runs.csv` contains every metric of every run, `summary.csv` the means over
+the runs that all supervised hashers have, and `selection.csv` every point of every grid."""
 ABOUT_TALR = """\
-TALR's paper ranks list-wise objectives over triplets (`dtsh`) and these over pairs (`dpsh`, `hashnet`, `ksh`); `mihash`
-is its closest rival. Here `talr_ap` learns linear functions, and the networks have a hidden layer."""
+TALR's paper finds list-wise objectives better than triplets (`dtsh`), and triplets better than pairs (`dpsh`,
+`hashnet`, `ksh`); `mihash` is its closest competitor. Here `talr_ap` learns linear functions, and the networks have a
+hidden layer."""
 ABOUT_BUCKETS = """\
-The mLGAP paper puts its buffer zone over deep supervised hashing, the RAMAP paper m-DSH over deep squared hashing; both
-put objectives that look at buckets over those that aim at mAP. `buffer_zone` has the margin m = 2k as printed,
-`buffer_zone_half` m = k, the other reading of the paper's "at least k/2 apart"."""
+The mLGAP paper finds its buffer zone better than deep supervised hashing, and the RAMAP paper m-DSH better than deep
+squared hashing. By their metrics, objectives that take buckets into account should be better than those that maximise
+mAP. `buffer_zone` has the margin m = 2k as printed, and `buffer_zone_half` m = k, the other reading of the paper's "at
+least k/2 apart"."""
 
 
 def experiment(name: str) -> Experiment:
@@ -269,8 +271,8 @@ class Comparison(NamedTuple):
         higher, (surely, not_at_all) = sum(mean > 0 for mean in means), self.sure
         lengths = ", ".join(with_interval(mean, half, "+") for mean, half in self.differences.values())
         return (
-            f"- `{self.above}` minus `{self.below}`: higher at {higher} of {len(means)} lengths; the interval is "
-            f"above 0 at {surely} and below 0 at {not_at_all} ({lengths})."
+            f"- `{self.above}` minus `{self.below}`: positive at {higher} of {len(means)} code lengths; the interval "
+            f"is above 0 at {surely} and below 0 at {not_at_all} ({lengths})."
         )
 
 
@@ -302,9 +304,9 @@ def ordering(runs: pd.DataFrame, metric: str, pairs: list[tuple[str, str]]) -> s
     higher = sum(value > 0 for value in cells)
     verdict = "holds" if higher == len(cells) else "does not hold" if higher <= len(cells) / 2 else "holds in part"
     total = (
-        f"By {metric} the order **{verdict}** ({len(found)} of {len(pairs)} pairs of hashers were run): of "
-        f"{len(cells)} differences {higher} are above 0, "
-        f"{sum(up for up, _ in sure)} with their whole interval; {sum(down for _, down in sure)} are below 0 with it."
+        f"By {metric}, the order **{verdict}** ({len(found)} of {len(pairs)} pairs of hashers were run): of "
+        f"{len(cells)} differences, {higher} are positive; {sum(up for up, _ in sure)} intervals are above 0 and "
+        f"{sum(down for _, down in sure)} below 0."
     )
     return "\n".join([total, "", *(own.sentence() for own in found), *(f"- not run: {pair}" for pair in missing)])
 
@@ -316,7 +318,7 @@ def against_baseline(runs: pd.DataFrame, data: str) -> tuple[str, str]:
         found = compared(runs, "mAP", "talr_ap", code)
         if found is not None:
             higher, n = sum(mean > 0 for mean, _ in found.differences.values()), len(found.differences)
-            verdict = {n: "beats", 0: "loses to"}.get(higher, f"at {higher} of {n} code lengths only beats")
+            verdict = {n: "beats", 0: "loses to"}.get(higher, f"beats at only {higher} of {n} code lengths")
             verdicts.append(f"**{verdict}** `{code}`")
             lines.append(found.sentence())
     others = {name: compared(runs, "mAP", name, BASELINES[-1]) for name in sorted(set(runs["hasher"]) - set(BASELINES))}
@@ -325,8 +327,9 @@ def against_baseline(runs: pd.DataFrame, data: str) -> tuple[str, str]:
         for name, found in others.items()
         if found and all(mean > 0 for mean, _ in found.differences.values())
     ]
-    lines.append(f"- above `{BASELINES[-1]}` at every length, in the runs of both: {', '.join(names) or 'no hasher'}")
-    return f"On {data} `talr_ap` {' and '.join(verdicts)} by mAP.", "\n".join(lines)
+    better = ", ".join(names) or "no hasher"
+    lines.append(f"- better than `{BASELINES[-1]}` at every code length, over the runs of both: {better}")
+    return f"On {data}, `talr_ap` {' and '.join(verdicts)} by mAP.", "\n".join(lines)
 
 
 def of_split(runs: pd.DataFrame, dataset: str, split: str) -> pd.DataFrame:
@@ -343,18 +346,18 @@ def page(folder: Path) -> str:
     parts = [INTRODUCTION]
     parts += ["## mAP", f"CIFAR-10, sizes of S1:\n\n{table(s1, 'mAP', order)}"]
     parts += [f"CIFAR-10, S2:\n\n{table(s2, 'mAP', order)}" if len(s2) else "S2 was not run."]
-    parts += [f"Digits, each hasher at its defaults:\n\n{table(small, 'mAP', order)}"]
+    parts += [f"Digits, each hasher with its default options:\n\n{table(small, 'mAP', order)}"]
     parts += ["## Does TALR beat the trivial baseline?"]
-    for own, name in ((s1, "CIFAR-10 at S1's sizes"), (s2, "CIFAR-10, S2,"), (small, "the digits")):
+    for own, name in ((s1, "CIFAR-10 with the sizes of S1"), (s2, "CIFAR-10 with S2"), (small, "the digits")):
         parts += against_baseline(own, name) if (own["hasher"] == "talr_ap").any() else []
-    parts += ["## The order of TALR's paper: list-wise over triplets over pairs", ABOUT_TALR]
+    parts += ["## The order of TALR's paper: list-wise, then triplets, then pairs", ABOUT_TALR]
     parts += [ordering(s1, "mAP", LIST_OVER_TRIPLET_OVER_PAIR)]
     if len(s2):
         parts += [
             "On S2, with intervals over the queries of one run:",
             ordering(s2, "mAP", LIST_OVER_TRIPLET_OVER_PAIR),
         ]
-    parts += ["## Bucket-aware objectives over others", ABOUT_BUCKETS]
+    parts += ["## Bucket-aware objectives and others", ABOUT_BUCKETS]
     for metric in ("RAMAP@r2", "mLGAP@r2"):
         parts += [f"### {metric}", table(s1, metric, order), ordering(s1, metric, BUCKETS_OVER_OTHERS)]
         if len(s2):

@@ -46,77 +46,83 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     *({"alpha": alpha, "growth": growth, "rate_over_alpha": True} for alpha, growth in ALPHAS[1:]),
 )
 
-README = """# TALR beside ITQ and LSH
+README = """# TALR compared with ITQ and LSH
 
-Linear hash functions on GIST, each hasher at its defaults, but for minibatches of 512 rows in place of 256 by which
-`talr_ndcg` learns on CIFAR-10; means over ten runs, the whole database ranked, ties in expectation. `mAP` is by class
-labels, which `talr_ap` learns from; `nDCG` by levels 1, 2, 5, 10 within the 5, 1, 0.2 and 0.1 % shortest distances of
-the training set, which `talr_ndcg` learns from. The digits have 500 training rows and a database of 1,697; CIFAR-10 has
-5,000 and 59,000 (TALR's setting S1). `talr.csv` has standard deviations as well.
+All hashers learn linear hash functions on GIST with their default options, except that `talr_ndcg` uses minibatches of
+512 rows instead of 256 on CIFAR-10. Values are means over ten runs, over rankings of the complete database, with the
+expected value over ties. `mAP` is by class labels, from which `talr_ap` learns. `nDCG` has the relevance levels 1, 2, 5
+and 10 within the 5, 1, 0.2 and 0.1 % shortest distances of the training set, from which `talr_ndcg` learns. The digits
+have 500 training rows and a database of 1,697; CIFAR-10 has 5,000 and 59,000 (TALR's split S1). `talr.csv` also
+contains standard deviations.
 
 {table}
 
-What is gained over ITQ on the maximised metric, and the standard error of its mean over the runs, in each of
-which both hashers have the same rows, queries and database (`gains.csv`):
+The gain over ITQ on the maximised metric, with the standard error of its mean over the runs; in each run, both hashers
+have the same training rows, queries and database (`gains.csv`):
 
 {gains}
 
-On mAP `talr_ap` is far above ITQ. On nDCG the gain of `talr_ndcg` is of another size: ITQ keeps distances well by
-itself, and of what is gained on the training rows a part only carries over to others. On the digits nothing is left to
-gain at 64 bits.
-Runs draw from one pool of images, so the errors are a little small.
+By mAP, `talr_ap` is far above ITQ. By nDCG, the gain of `talr_ndcg` is much smaller: ITQ, which is not trained for it,
+already preserves distances well, and only part of the gain on the training rows carries over to other items. On the
+digits there is nothing left to gain at 64 bits. All runs draw from the same images, so the standard errors are slightly
+too small.
 
-Components, thresholds, alpha, batch, steps and learning rate of `talr_ndcg` were held against others where no test
-query was looked at: with other items of the database as queries, in runs 0 to 3 of CIFAR-10 and 0 to 4 of the digits.
-The values of the last four, which `talr_ap` shares, and of the momentum had first been chosen by scores of test queries
-at 32 bits, which is little beside the gains in mAP. That CIFAR-10 has 512 rows, the best there, followed a table with
-256, whose gains of `talr_ndcg` over CIFAR-10's lengths were 0.0015, 0.0089, 0.0134 and 0.0153.
+The number of components, the thresholds, alpha, the batch size, the number of steps and the learning rate of
+`talr_ndcg` were compared with other values without test queries: other items of the database served as queries, in runs
+0 to 3 of CIFAR-10 and 0 to 4 of the digits. The values of the last four, which `talr_ap` shares, and of the momentum
+had first been chosen by scores of test queries at 32 bits; this effect is small compared with the gains in mAP. The
+batches of 512 rows on CIFAR-10, the best size there, were chosen after a first table with 256 rows, in which the gains
+of `talr_ndcg` at the four code lengths were 0.0015, 0.0089, 0.0134 and 0.0153.
 
-The paper's figures are not beside these: its CIFAR-10 figures are of a fine-tuned network, not of linear functions on
-GIST, and its nDCG on GIST is on LabelMe.
+The paper's numbers are not shown here, because they can't be compared with these: on CIFAR-10 they are for a fine-tuned
+network, not for linear functions on GIST, and its nDCG on GIST is for LabelMe.
 
 ## Training
 
-Seconds of one core, medians; the principal components that all but `lsh` start from are not in them.
+Medians of the seconds on one core. They do not include the principal components, from which all hashers except `lsh`
+start.
 
 {seconds}
 
 ![Training curves](curves.svg)
 
-The objective is that of minibatches, so of far shorter rankings than those of the table above.
-A relaxed objective may pass 1, as soft counts below one row stand for ranks before the first.
+The objective is that of minibatches, and thus of far shorter rankings than those of the table above. A relaxed
+objective may exceed 1, because soft counts below one row correspond to ranks before the first.
 
 ## Alpha
 
-Digits, 32 bits, ten runs: `mAP` of `talr_ap`, `nDCG` of `talr_ndcg`. Growth is what alpha is multiplied by until the
-end. The learning rate is the default everywhere, and a larger alpha also makes larger steps.
+Digits, 32 bits, ten runs: `mAP` of `talr_ap`, `nDCG` of `talr_ndcg`. Growth is the factor by which alpha has grown at
+the end of training. The learning rate is always the default, so a larger alpha also makes larger steps.
 
 {alpha}
 
-## Start, relaxation, and alpha with the rate scaled to it
+## Start, relaxation, and alpha with a learning rate divided by it
 
-Digits, {varied_runs} of the ten; in parentheses the difference from the default, and the standard error
-of its mean over the runs. The last row is `classifier`, compared with `talr_ap`: codes of the class that logistic
-regression predicts, the trivial supervised baseline. `variants.csv` has standard deviations.
+Digits, {varied_runs} of the ten. In parentheses are the difference from the default and the standard error of its mean
+over the runs. The last row is the trivial supervised baseline, `classifier`, compared with `talr_ap`: its codes are
+those of the class that logistic regression predicts. `variants.csv` contains standard deviations.
 
 {variants}
 
-With four runs, only a difference of more than three errors is clear (t-test, 5 %).
+With four runs, only a difference of more than three standard errors is significant (t-test, 5 %).
 
-Start: the default is the functions of ITQ; the authors' code starts from random weights. From a random start `talr_ap`
-ends lower at every length, clearly at 48 bits. `talr_ndcg` ends clearly lower at 32 bits; no other difference is clear.
+Start: by default, training starts from the functions of ITQ; the authors' code starts from random weights. From a
+random start, `talr_ap` ends lower at every code length, significantly at 48 bits. `talr_ndcg` ends significantly lower
+at 32 bits. No other difference is significant.
 
-Relaxation: AP_r is below AP_s (the default, `simplified`) at every length by 2.3 to 3.8 errors, clearly at 64 bits.
-DCG_r is not clearly different from DCG_s at any length. Nothing here speaks for the integrals.
+Relaxation: AP_r is below AP_s (the default, `simplified`) at every code length, by 2.3 to 3.8 standard errors, and
+significantly at 64 bits. DCG_r does not differ significantly from DCG_s at any length. These results give no reason to
+prefer the integrals.
 
-Alpha: here the gradient of a step is divided by alpha at this step, so a larger alpha makes no larger steps. For
-`talr_ap` alpha 2 is then as good as 1, and 10 and 40 are clearly worse, by more than with the default rate in the table
-above: the larger steps are not the reason. For `talr_ndcg` no alpha up to 40 is clearly worse than 1, while 40 loses
-0.099 with the default rate: there the larger steps are the reason. An alpha that grows to 10 or 40 makes no clear
-difference. The paper's gain from a growing alpha (appendix D) was measured with a fine-tuned network; with this
-substitute, linear functions of GIST, it does not appear.
+Alpha: here the gradient of each step is divided by the current alpha, so a larger alpha does not make larger steps. For
+`talr_ap`, alpha = 2 is then as good as 1, and 10 and 40 are significantly worse, by more than with the default learning
+rate in the table above, so the larger steps are not the reason. For `talr_ndcg`, no alpha up to 40 is significantly
+worse than 1, whereas 40 loses 0.099 with the default learning rate, so there the larger steps are the reason. An alpha
+that grows to 10 or 40 makes no significant difference. The paper's gain from a growing alpha (appendix D) was measured
+with a fine-tuned network; with this substitute, linear functions of GIST, it does not appear.
 
-Baseline: on the digits `talr_ap` does not beat `classifier` clearly at any length, and is below it at 16 and 32 bits.
+Baseline: on the digits, `talr_ap` is not significantly better than `classifier` at any code length, and is below it at
+16 and 32 bits.
 
 ## Provenance
 

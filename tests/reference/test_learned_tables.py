@@ -1,6 +1,7 @@
 """The stored tables and the page of the learned objectives agree with each other."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -85,9 +86,8 @@ def test_a_gap_is_judged_by_its_sign_and_by_how_it_moved():
         for network, pair in at.items()
         for epoch, values in zip((epochs - epochs // 3, epochs), pair, strict=True)
     )
-    words = [
-        line.split("; ")[0].rsplit(", ")[-1] + line.rpartition(",")[2] for line in tables._moving(curves).split("\n")
-    ]
+    form = re.compile("((?:as in|against) the paper).*, so (.*)$")
+    words = [" ".join(form.search(line).groups()) for line in tables._moving(curves).splitlines()]
     assert words[:4] == [
         "as in the paper the gap widened.",
         "as in the paper the ordering changed.",
