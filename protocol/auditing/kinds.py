@@ -135,8 +135,8 @@ KINDS = (
         "The two modalities of an item are in different partitions.",
         "One half of each of these pairs is in a partition that lacks the other half, so part of an item is in a "
         "partition that must not contain it.",
-        "Not discussed; they divide pairs of image and text, not single images and texts (Moran "
-        "2016, thesis section 3.2.2).",
+        "Not discussed; they divide pairs of image and text, not single images and texts (Moran 2016, thesis "
+        "section 3.2.2).",
         "Divide the items, and keep both modalities of an item in the same partitions.",
     ),
     Kind(

@@ -346,7 +346,7 @@ class Keys(_Model):
         description=(
             "Whether the experiment reproduces published results. The report then also has published numbers, the "
             "papers' figures and the papers' claims. It is true in those configurations in workflow/config/ whose "
-            "data set, split or method has published results: CIFAR-10, CIFAR-100, ImageNet-100, NUS-WIDE, LabelMe, "
+            "dataset, split or method has published results: CIFAR-10, CIFAR-100, ImageNet-100, NUS-WIDE, LabelMe, "
             "SIFT1M and Wiki."
         ),
     )

@@ -241,7 +241,7 @@ def test_official_parts_are_told_and_not_who_takes_them(results):
     """A split may take them as they are, or draw its own: the layout of each shows which."""
     parts = {"partitions/train": np.arange(2000), "partitions/test": np.arange(3)}
     told = dataclasses.replace(results, items=results.items | parts)
-    assert "Official parts of the data set: train 2,000, test 3." in of(told, "partitions").text
+    assert "Official parts of the dataset: train 2,000, test 3." in of(told, "partitions").text
 
 
 def test_the_fewest_empty_balls_are_those_of_their_hasher(results):

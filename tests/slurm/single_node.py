@@ -43,7 +43,7 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 ReturnToService=2
-# squeue tells of a job that has ended for so many seconds.
+# squeue lists a finished job for this many seconds.
 MinJobAge=300
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool

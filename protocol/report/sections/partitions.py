@@ -30,7 +30,7 @@ def _official(results: Results) -> list[str]:
     """Return a sentence on the sizes of the dataset's official parts, if it has any."""
     parts = grouped(results.items).get("partitions", {})
     sizes = ", ".join(f"{name} {len(rows):,}" for name, rows in parts.items())
-    return [f"Official parts of the data set: {sizes}."] if parts else []
+    return [f"Official parts of the dataset: {sizes}."] if parts else []
 
 
 def _plans(results: Results) -> list[str]:
@@ -118,4 +118,4 @@ def _images(results: Results) -> dict[str, Any]:
     which = (
         "" if not shown else " of each class" if shown == n_classes else f" of the first {shown} of {n_classes} classes"
     )
-    return {"sheet": sheet, "caption": f"Sample images{which}, evenly spaced in the order of the data set."}
+    return {"sheet": sheet, "caption": f"Sample images{which}, evenly spaced in the order of the dataset."}

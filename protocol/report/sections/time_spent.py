@@ -33,7 +33,7 @@ def section(results: Results) -> Section | None:
     )
     note = (
         "Wall time and memory as Snakemake measured them on this machine; no result depends on them. Feature "
-        "extraction is not included, because experiments on the same data set share it."
+        "extraction is not included, because experiments on the same dataset share it."
     )
     figure = Figure("time", "Seconds by stage", shows, chart, stages)
     return Section("time", "Run time and memory", [note], [figure], folded=True)
