@@ -31,7 +31,11 @@ DISTRIBUTIONS = {
 
 def libraries(extra):
     """Return the names of the distributions in an extra, without those of the extras that it contains."""
-    return [re.split("[<>=]", wanted)[0] for wanted in EXTRAS[extra] if not wanted.startswith("hashing-protocol[")]
+    return [
+        re.split("[<>=]", requirement)[0]
+        for requirement in EXTRAS[extra]
+        if not requirement.startswith("hashing-protocol[")
+    ]
 
 
 def outside():

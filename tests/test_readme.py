@@ -88,13 +88,13 @@ def test_the_locks_cover_every_dependency_and_agree():
     run, test, docs = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("run", "test", "docs"))
     extras = project["optional-dependencies"]
     for extra in (project["dependencies"], *(extras[name] for name in ("pipeline", "fast", "hdf5", "report", "build"))):
-        for wanted in extra:
-            name = re.split("[<>=]", wanted)[0]
-            assert wanted.startswith("hashing-protocol[") or f"\n{name}==" in run, wanted
-    for wanted in extras["test"]:
-        assert f"\n{wanted}==" in test, wanted
-    for wanted in extras["docs"]:
-        assert f"\n{re.split('[<>=]', wanted)[0]}==" in docs, wanted
+        for requirement in extra:
+            name = re.split("[<>=]", requirement)[0]
+            assert requirement.startswith("hashing-protocol[") or f"\n{name}==" in run, requirement
+    for requirement in extras["test"]:
+        assert f"\n{requirement}==" in test, requirement
+    for requirement in extras["docs"]:
+        assert f"\n{re.split('[<>=]', requirement)[0]}==" in docs, requirement
     pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (run, test, docs)]
     assert pins[0] <= pins[1]
     # The continuous integration installs the lock of the site into the environment of the tests.
@@ -112,9 +112,9 @@ def test_the_remote_lock_has_the_extras_and_the_libraries_of_the_tests():
 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     test, remote = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("test", "remote"))
-    for wanted in (*extras["slurm"], *extras["s3"], *extras["test-s3"]):
-        assert f"\n{wanted.partition('[')[0]}==" in remote, wanted
-        assert f"\n{wanted.partition('[')[0]}==" not in test, wanted
+    for requirement in (*extras["slurm"], *extras["s3"], *extras["test-s3"]):
+        assert f"\n{requirement.partition('[')[0]}==" in remote, requirement
+        assert f"\n{requirement.partition('[')[0]}==" not in test, requirement
     pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (test, remote)]
     assert {pin.partition("==")[0] for pin in pins[0] - pins[1]} <= {"python-dateutil"}
 
@@ -125,11 +125,11 @@ def test_the_tested_pytorch_is_one_that_the_extra_allows():
     from packaging.requirements import Requirement
 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    (wanted,) = map(Requirement, extras["learned"])
+    (requirement,) = map(Requirement, extras["learned"])
     (line,) = re.findall(r"^[^#\n]+", (ROOT / "envs" / "learned.txt").read_text(), re.M)
     name, version = line.split("==")
-    assert name == wanted.name
-    assert version in wanted.specifier
+    assert name == requirement.name
+    assert version in requirement.specifier
     assert "\npip install -c envs/learned.txt -e '.[learned]'\n" in (DOCS / "how-to" / "train-networks.md").read_text()
 
 

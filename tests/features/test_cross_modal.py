@@ -36,11 +36,11 @@ def test_queries_are_of_one_modality_and_the_database_of_the_other(tmp_path):
     feature = ImageToText()
     with prepared(feature, STEPS, *left(tmp_path, feature)) as items:
         for part, rows in (("train", TRAIN), ("query", QUERY), ("validation_query", QUERY)):
-            wanted = expected("image", rows, STEPS[""])
-            np.testing.assert_allclose(items.vectors(part, rows), wanted, atol=1e-5)
+            reference = expected("image", rows, STEPS[""])
+            np.testing.assert_allclose(items.vectors(part, rows), reference, atol=1e-5)
         for part in ("database", "validation_database"):
-            wanted = expected("text", DATABASE, STEPS["database/"])
-            np.testing.assert_allclose(items.vectors(part, DATABASE), wanted, atol=1e-5)
+            reference = expected("text", DATABASE, STEPS["database/"])
+            np.testing.assert_allclose(items.vectors(part, DATABASE), reference, atol=1e-5)
             np.testing.assert_array_equal(
                 np.concatenate(list(items.blocks(part, DATABASE))), items.vectors(part, DATABASE)
             )
@@ -92,11 +92,11 @@ def test_components_are_those_of_the_training_rows(n_rows):
     model = feature.fit(VECTORS["image"][:n_rows], seed=0)
     train = VECTORS["image"][:n_rows].astype(float)
     directions = np.linalg.svd(train - train.mean(axis=0))[2][:3]
-    wanted = (VECTORS["image"] - train.mean(axis=0)) @ directions.T
+    reference = (VECTORS["image"] - train.mean(axis=0)) @ directions.T
     found = feature.encode(VECTORS["image"], model)
     assert found.dtype == np.float32
-    signs = np.sign((found * wanted).sum(axis=0))
-    np.testing.assert_allclose(found, wanted * signs, rtol=1e-3, atol=1e-3)
+    signs = np.sign((found * reference).sum(axis=0))
+    np.testing.assert_allclose(found, reference * signs, rtol=1e-3, atol=1e-3)
     again = feature.fit(VECTORS["image"][:n_rows], seed=1)
     assert all(model[name].tobytes() == again[name].tobytes() for name in model)
 

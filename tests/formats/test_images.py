@@ -34,10 +34,10 @@ def test_grey_transparent_and_16_bit_images_become_three_channels_of_8_bits(tmp_
         "alpha": (np.dstack([COLOUR[..., ::-1], np.full((30, 40), 9, np.uint8)]), COLOUR),
         "deep": (COLOUR[..., ::-1].astype(np.uint16) << 8, COLOUR),
     }
-    for name, (stored, wanted) in cases.items():
+    for name, (stored, expected) in cases.items():
         path = tmp_path / f"{name}.png"
         path.write_bytes(cv2.imencode(".png", stored)[1].tobytes())
-        np.testing.assert_array_equal(read_image(path), wanted, err_msg=name)
+        np.testing.assert_array_equal(read_image(path), expected, err_msg=name)
 
 
 @pytest.mark.parametrize("extension", sorted(EXTENSIONS))

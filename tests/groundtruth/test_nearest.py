@@ -102,10 +102,10 @@ def test_ties_are_those_of_exact_arithmetic_for_integers(distance):
         return {"euclidean": int((a - b) @ (a - b)), "dot": -inner, "cosine": -squares}[distance]
 
     keys = [[key(a, b) for b in database] for a in query]
-    wanted = [[j for j, it in enumerate(row) if it <= sorted(row)[9]] for row in keys]
+    expected = [[j for j, it in enumerate(row) if it <= sorted(row)[9]] for row in keys]
     found = nearest(query.astype(np.float32), database.astype(np.uint8), 10, distance=distance)
-    assert as_lists(found.indptr, found.indices) == wanted
-    assert max(map(len, wanted)) > 10
+    assert as_lists(found.indptr, found.indices) == expected
+    assert max(map(len, expected)) > 10
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -242,7 +242,7 @@ def test_fewer_neighbours_are_taken_from_more():
 
 def test_without_threadpoolctl_the_result_is_the_same(monkeypatch):
     X = np.random.default_rng(0).standard_normal((600, 5))
-    wanted = nearest(X[:9], X, 4, threads=2)
+    expected = nearest(X[:9], X, 4, threads=2)
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
     found = nearest(X[:9], X, 4, threads=2)
-    np.testing.assert_array_equal(found.indices, wanted.indices)
+    np.testing.assert_array_equal(found.indices, expected.indices)

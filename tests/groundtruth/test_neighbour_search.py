@@ -66,9 +66,9 @@ def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d, of
     query, database = X[:300], X[200:]
     radius = distance(query[0], database[0])
     peer = NearestNeighbors(algorithm="brute").fit(database.astype(np.float64))
-    wanted = peer.radius_neighbors(query.astype(np.float64), radius, return_distance=False)
+    expected = peer.radius_neighbors(query.astype(np.float64), radius, return_distance=False)
     found = as_lists(*neighbours_within(query, database, radius))
-    assert found == [sorted(row.tolist()) for row in wanted]
+    assert found == [sorted(row.tolist()) for row in expected]
     assert 0 in found[0]
     assert 0 not in as_lists(*neighbours_within(query, database, radius, strict=True))[0]
 
@@ -104,13 +104,13 @@ def test_items_whose_squares_underflow_in_float32_are_distinguished(scale):
 def test_the_result_depends_on_neither_tiles_nor_threads(monkeypatch):
     X = np.round(np.random.default_rng(0).standard_normal((700, 6)), 1).astype(np.float32)
     radius = distance(X[0], X[1])
-    wanted = neighbours_within(X[:300], X, radius)
+    expected = neighbours_within(X[:300], X, radius)
     for tile, chunk in ((3, 1), (64, 100), (299, 1 << 15), (1000, 1 << 20)):
         monkeypatch.setattr(_neighbour_search, "TILE", tile)
         monkeypatch.setattr(_distances, "CHUNK", chunk)
         for threads in (1, 2, 3):
             found = neighbours_within(X[:300], X, radius, threads=threads)
-            assert [array.tobytes() for array in found] == [array.tobytes() for array in wanted]
+            assert [array.tobytes() for array in found] == [array.tobytes() for array in expected]
 
 
 def peak_memory(call):

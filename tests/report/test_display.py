@@ -28,8 +28,8 @@ def arrays(*extensions):
     return made
 
 
-def values(rows, **wanted):
-    return {row["radius"]: row["value"] for row in rows if all(row[key] == value for key, value in wanted.items())}
+def values(rows, **columns):
+    return {row["radius"]: row["value"] for row in rows if all(row[key] == value for key, value in columns.items())}
 
 
 def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions():

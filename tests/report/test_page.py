@@ -129,25 +129,27 @@ def test_queries_without_a_relevant_item_are_stated_with_the_scores(results):
     assert not any("no relevant item" in text for text in of(results, "answer").text)
     curves = results.displayed["curves"]
     lowered = curves["value"].mask(curves["metric"] == "without_relevant", 0.2)
-    told = dataclasses.replace(results, displayed=results.displayed | {"curves": curves.assign(value=lowered)})
-    assert "2 of the 10 queries have no relevant item and lower every mean: they count 0." in of(told, "answer").text
+    altered = dataclasses.replace(results, displayed=results.displayed | {"curves": curves.assign(value=lowered)})
+    assert "2 of the 10 queries have no relevant item and lower every mean: they count 0." in of(altered, "answer").text
 
 
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results):
     names = {"dataset": "Digits", "features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}}
     names |= {"splits": {"standard": "Standard"}, "ground_truths": {"class_label": "class labels"}}
-    told = dataclasses.replace(results, config=results.config | {"names": names})
-    answer = of(told, "answer")
+    altered = dataclasses.replace(results, config=results.config | {"names": names})
+    answer = of(altered, "answer")
     assert answer.text[0].startswith("ITQ is best at every code length")
     assert "GIST, class labels, Standard split" in answer.text[1]
     assert {table.name for table in answer.tables} == {table.name for table in of(results, "answer").tables}
-    (hashers,) = [table for table in of(told, "meanings").tables if table.name == "hashers"]
+    (hashers,) = [table for table in of(altered, "meanings").tables if table.name == "hashers"]
     assert [row[0] for row in hashers.rows] == ["LSH (lsh)", "ITQ (itq)"]
-    scales = [of(made, "answer").figures[0].spec["layer"][0]["encoding"]["color"]["scale"] for made in (told, results)]
+    scales = [
+        of(made, "answer").figures[0].spec["layer"][0]["encoding"]["color"]["scale"] for made in (altered, results)
+    ]
     assert [scale["domain"] for scale in scales] == [["LSH", "ITQ"], ["lsh", "itq"]]
     assert scales[0]["range"] == scales[1]["range"]
-    assert "<h1>Digits: retrieval with binary codes</h1>" in page(told)
-    titled = dataclasses.replace(told, config=told.config | {"title": "Our codes"})
+    assert "<h1>Digits: retrieval with binary codes</h1>" in page(altered)
+    titled = dataclasses.replace(altered, config=altered.config | {"title": "Our codes"})
     assert "<h1>Our codes</h1>" in page(titled)
 
 
@@ -220,8 +222,8 @@ def test_finished_codes_are_one_more_method_and_the_page_identifies_them(finishe
 
 def test_splits_of_other_numbers_of_queries_are_told_apart(results):
     fewer = {name: rows[:7] if name == "query" else rows for name, rows in results.splits["improved"].items()}
-    told = dataclasses.replace(results, splits=results.splits | {"improved": fewer})
-    assert "· 7 to 10 queries ·" in experiment_line(told)
+    altered = dataclasses.replace(results, splits=results.splits | {"improved": fewer})
+    assert "· 7 to 10 queries ·" in experiment_line(altered)
     assert "· 10 queries ·" in experiment_line(results)
 
 
@@ -229,27 +231,27 @@ def test_the_databases_of_two_splits_are_compared_and_the_leak_study_is_named(re
     improved = results.splits["improved"]
     n_outside, n_trained = len(improved["database"]), len(improved["train"])
     standard = improved | {"database": np.concatenate([improved["train"], improved["database"]])}
-    told = dataclasses.replace(results, splits={"standard": standard, "improved": improved})
-    (said,) = of(told, "splits-compared").text
-    assert f"standard ranks {n_outside + n_trained:,} items, including {n_trained:,} training items; " in said
-    assert f"improved ranks {n_outside:,} items, including 0 training items (run 0)." in said
-    assert "differ in size and composition" in said
-    assert "not the effect of training items alone" in said
+    altered = dataclasses.replace(results, splits={"standard": standard, "improved": improved})
+    (text,) = of(altered, "splits-compared").text
+    assert f"standard ranks {n_outside + n_trained:,} items, including {n_trained:,} training items; " in text
+    assert f"improved ranks {n_outside:,} items, including 0 training items (run 0)." in text
+    assert "differ in size and composition" in text
+    assert "not the effect of training items alone" in text
 
 
 def test_official_parts_are_told_and_not_who_takes_them(results):
     """A split may take them as they are, or draw its own: the layout of each shows which."""
     parts = {"partitions/train": np.arange(2000), "partitions/test": np.arange(3)}
-    told = dataclasses.replace(results, items=results.items | parts)
-    assert "Official parts of the dataset: train 2,000, test 3." in of(told, "partitions").text
+    altered = dataclasses.replace(results, items=results.items | parts)
+    assert "Official parts of the dataset: train 2,000, test 3." in of(altered, "partitions").text
 
 
 def test_the_fewest_empty_balls_are_those_of_their_hasher(results):
     """Here lsh's, though itq is the best by mAP."""
     radii = results.displayed["radii"]
     empty = (radii["metric"] == "empty") & (radii["radius"] == 2)
-    told = radii.assign(value=radii["value"].mask(empty, radii["hasher"].map({"lsh": 0.25, "itq": 0.5})))
-    figure = of(dataclasses.replace(results, displayed=results.displayed | {"radii": told}), "lookups").figures[0]
+    altered = radii.assign(value=radii["value"].mask(empty, radii["hasher"].map({"lsh": 0.25, "itq": 0.5})))
+    figure = of(dataclasses.replace(results, displayed=results.displayed | {"radii": altered}), "lookups").figures[0]
     assert "from 25.0% of the queries (lsh) to 50.0% (itq) find nothing (gist, standard split, 8 bits;" in figure.shows
 
 
@@ -325,11 +327,11 @@ def test_claims_that_do_not_hold_come_first_and_open(results):
         claim | {"id": "c3", "status": "not run", "ours": "", "note": "Needs: data."},
     ]
     made = dataclasses.replace(results, claims=claims)
-    said = (
+    text = (
         "3 claims: 1 refuted, 1 proved, 1 not run. They were checked against this experiment's scores where these "
         "suffice, and otherwise against the stored reference results."
     )
-    assert of(made, "claims").text == [said]
+    assert of(made, "claims").text == [text]
     html = page(made)
     places = [
         html.index(text)

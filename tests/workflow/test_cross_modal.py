@@ -87,14 +87,14 @@ def read_split(project):
 
 def check_steps_of_the_thesis(name, raw, train, prepared):
     """Visual words have unit length and are then centred; tags are their leading components, up to the signs."""
-    wanted = raw.astype(float)
+    expected = raw.astype(float)
     if name == "bow":
-        wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
-    wanted -= wanted[train].mean(axis=0)
+        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    expected -= expected[train].mean(axis=0)
     if name == "tags":
-        wanted = wanted @ np.linalg.svd(wanted[train], full_matrices=False)[2][:40].T
-        wanted *= np.sign((wanted * prepared).sum(axis=0))
-    np.testing.assert_allclose(prepared, wanted, atol=1e-3 * np.abs(wanted).max())
+        expected = expected @ np.linalg.svd(expected[train], full_matrices=False)[2][:40].T
+        expected *= np.sign((expected * prepared).sum(axis=0))
+    np.testing.assert_allclose(prepared, expected, atol=1e-3 * np.abs(expected).max())
 
 
 def test_the_config_file_of_nuswide_has_the_steps_of_the_thesis(root):

@@ -18,13 +18,13 @@ def main(job):
     for n_bits, seed in p.seeds.items():
         made_of[n_bits] = common | {"seed": seed, "options": p.hasher_options | chosen.get(str(n_bits), {})}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    rows, kept = storage.read(job.input.draw, ["train", "query"]), reuse.unchanged(job.output, made_of)
+    rows, reusable = storage.read(job.input.draw, ["train", "query"]), reuse.unchanged(job.output, made_of)
     of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
     with of_items as items, checkpoints(job.output.models) as checkpoint:
         y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(rows["train"]))
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
         blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
-        stored = trained(hasher, made_of, training, blocks, earlier=kept, checkpoint=checkpoint)
+        stored = trained(hasher, made_of, training, blocks, earlier=reusable, checkpoint=checkpoint)
     provenance = storage.provenance(
         f"hasher {p.hasher}",
         parameters={"n_bits": list(stored), **p.hasher_options},

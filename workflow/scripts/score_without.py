@@ -11,25 +11,25 @@ from protocol.ranking import unpack_counts
 
 def main(job):
     """Write one row for each split, run, code length, ground truth and metric, for codes without extension."""
-    wc, p, left, rows = job.wildcards, job.params, {}, []
+    wc, p, remaining, rows = job.wildcards, job.params, {}, []
     dataset = auditing.read_dataset(job.input.labels)
     pairs = auditing.known_pairs_for(None, dataset)
     for path in map(Path, job.input.splits):
         split = auditing.Split(storage.read(path), dataset)
         affected = auditing.affected_queries(split, pairs)
-        left[path.parents[1].name, path.parent.name] = np.delete(np.arange(len(split.entries["query"])), affected)
+        remaining[path.parents[1].name, path.parent.name] = np.delete(np.arange(len(split.entries["query"])), affected)
     for path in job.input.counts:
         run, described = Path(path).parents[1].name, storage.read_provenance(path)["parameters"]
         for split, of_split in storage.grouped(storage.read(path)).items():
-            kept = left[split, run]
+            queries = remaining[split, run]
             for place, arrays in storage.grouped(of_split).items():
-                if not kept.size or place.split()[1] != "none":
+                if not queries.size or place.split()[1] != "none":
                     continue
                 for truth, counts in unpack_counts(arrays).items():
                     key = (p.dataset, wc.feature, truth, split, run.removeprefix("run"), wc.hasher, *place.split())
                     own = described["ground_truths"][split][truth]
-                    sizes = (own["relevance"], kept.size, counts.n_database, own["items"])
-                    scores = evaluate(counts.of_queries(kept), p.metrics, empty=p.empty)
+                    sizes = (own["relevance"], queries.size, counts.n_database, own["items"])
+                    scores = evaluate(counts.of_queries(queries), p.metrics, empty=p.empty)
                     rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
     write_rows(job.output.scores, rows)
 

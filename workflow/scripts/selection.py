@@ -17,7 +17,7 @@ def main(job):
     read = {name: storage.read_provenance(path)["digest"] for name, path in inputs.items()}
     common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
     made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
-    kept, items = reuse.unchanged([job.output.selection], made_of), {}
+    reusable, items = reuse.unchanged([job.output.selection], made_of), {}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
     y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.draw, PARTITIONS)
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
@@ -29,8 +29,8 @@ def main(job):
     truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth_options)
     relevance = relevance_from_arrays(truth, len(database.X))
     validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["empty"])
-    left, training = {n: p.model_seeds[n] for n in made_of if n not in kept}, TrainingSet(train.X, supervision)
-    scores = {n_bits: own.arrays[0]["scores"] for n_bits, own in kept.items()}
+    left, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, supervision)
+    scores = {n_bits: own.arrays[0]["scores"] for n_bits, own in reusable.items()}
     scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)
     place = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
     record = selection_provenance(hasher, grid, scores, made_of, place=place, options=p.hasher_options, inputs=inputs)

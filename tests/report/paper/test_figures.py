@@ -47,9 +47,9 @@ def test_there_is_a_figure_of_each_metric_the_curves_and_the_conventions(figures
 
 def test_figures_are_as_wide_as_a_column_or_a_page(figures, files):
     for figure in figures.values():
-        wanted = PAGE_WIDTH if figure.name == "pr-curves-gist-class-label-standard" else COLUMN_WIDTH
-        assert figure.inches == wanted
-        assert wanted - 0.05 <= inches(files[f"{figure.name}.svg"]) <= wanted
+        expected = PAGE_WIDTH if figure.name == "pr-curves-gist-class-label-standard" else COLUMN_WIDTH
+        assert figure.inches == expected
+        assert expected - 0.05 <= inches(files[f"{figure.name}.svg"]) <= expected
 
 
 def test_no_label_is_cut_off(files):
