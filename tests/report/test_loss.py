@@ -93,7 +93,7 @@ def test_the_first_sentence_answers_and_does_not_claim_more_than_the_runs_show(r
         "standard split, mean over 3 runs). The best hasher is clearly better than the second with 1 byte (8 bits)."
     )
     unclear = loss.section(scored(results, [[0.50, 0.61], [0.62, 0.52], [0.51, 0.61]])).text[0]
-    assert unclear.endswith("The runs don't tell the two best hashers apart at any size.")
+    assert unclear.endswith("The two best hashers do not differ significantly at any size.")
     assert loss.section(scored(results, [[0.5, 0.6]])).text[0].endswith("mean over 1 run).")
     alone = scored(results, [[0.5], [0.6]], hashers=("itq",))
     assert "55.0% with 1 byte (8 bits) by itq" in loss.section(alone).text[0]
@@ -103,7 +103,7 @@ def test_the_first_sentence_answers_and_does_not_claim_more_than_the_runs_show(r
 def test_the_table_has_the_bytes_and_the_intervals(results):
     made = loss.section(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
     half = stats.t.ppf(0.975, 1) * np.std([0.6, 0.8], ddof=1) / 2**0.5
-    assert made.tables[0].header == ["hasher", "bits", "bytes per item", "of float32", "K = 5"]
+    assert made.tables[0].header == ["hasher", "bits", "bytes per item", "relative size", "K = 5"]
     assert made.tables[0].rows[1] == ["itq", "12", "2", "1/32", f"0.700 [{0.7 - half:.3f}, {0.7 + half:.3f}]"]
     assert made.tables[0].strong == {(1, 4)}
     unknown = dataclasses.replace(scored(results, [[0.4, 0.6]]), dimensions={"gist": None})

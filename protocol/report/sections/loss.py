@@ -141,7 +141,7 @@ def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
         return sentence
     clear = [_size(row) for row in rows if row.low > 0]
     if not clear:
-        return f"{sentence} The runs don't tell the two best hashers apart at any size."
+        return f"{sentence} The two best hashers do not differ significantly at any size."
     return f"{sentence} The best hasher is clearly better than the second with {listed(clear)}."
 
 
@@ -172,7 +172,7 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     most = int(curve["c"].max())
     alone = means[means["c"] == 1].sort_values("n_bits", ascending=False, kind="stable")
     best = alone.groupby(["ground_truth", "n_bits"])["mean"].transform("max")
-    labels = ["hasher", "bits", "bytes per item", "of float32"]
+    labels = ["hasher", "bits", "bytes per item", "relative size"]
     rows, strong = list[list[str]](), set[tuple[int, int]]()
     for (n_bits, hasher), own in alone.assign(best=alone["mean"] == best).groupby(["n_bits", "hasher"], sort=False):
         found = {row.ground_truth: row for row in own.itertuples()}
@@ -186,7 +186,7 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
     caption = (
         f"Share of the K nearest neighbours that the codes find: {feature}, {split} split. Bold: the best at each code "
-        "length. Of float32: the size of a code relative to the vector."
+        "length. Relative size: that of the code divided by that of the vector in float32."
     )
     if most > 1:
         caption += f" Last column: the smallest measured c with which rescoring finds {TARGET:.0%} of them."
