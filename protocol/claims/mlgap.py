@@ -347,7 +347,7 @@ _TRAINING = (
 )
 
 
-def _networks(results: Results, *objectives: str) -> tuple[dict[str, list[dict[str, float]]], str]:
+def _networks(results: Results, *objectives: str) -> tuple[dict[str, list[dict[str, float]]], set[str]]:
     """Return means of networks on images, and how their training differs from the paper's.
 
     For each dataset and code length, there is a mapping from metric to mean for each objective. The objectives were
@@ -362,13 +362,13 @@ def _networks(results: Results, *objectives: str) -> tuple[dict[str, list[dict[s
             training = (row.split in _OFFICIAL, int(name[2] or 0), row.split)
             by_training = trained.setdefault(f"{_TITLES[row.dataset]}, {row.n_bits} bits", {})
             by_training.setdefault(training, {}).setdefault(name[1], {}).setdefault(row.metric, row.mean)
-    means, differences = {}, set()
+    means, differences = {}, set[str]()
     for case, by_training in trained.items():
         if complete := [training for training, found in by_training.items() if set(found) == set(objectives)]:
             best = max(complete)
             means[case] = [by_training[best][objective] for objective in objectives]
             differences |= set(_differences(*best))
-    return means, ", ".join(sorted(differences))
+    return means, differences
 
 
 def _differences(official: bool, epochs: int, split: str) -> Iterator[str]:
@@ -399,9 +399,9 @@ def _at_each_radius(
     code length, a radius, and the means of each objective.
     """
     readings: dict[str, Values] = {}
-    substitutes = []
+    substitutes = set[str]()
     for objectives in compared:
-        means, substitute = _networks(results, *objectives)
+        means, differences = _networks(results, *objectives)
         for r in _RADII:
             found: dict[str, float] = {}
             for case, of_objectives in means.items():
@@ -409,8 +409,8 @@ def _at_each_radius(
                     found |= values(case, r, *of_objectives)
             if found:
                 readings[f"mLGAP at radius {r}{_MARGINS.get(objectives[-1], '')}"] = found
-                substitutes.append(substitute)
-    return Evidence(readings, ", ".join(sorted({substitute for substitute in substitutes if substitute})))
+                substitutes |= differences
+    return Evidence(readings, ", ".join(sorted(substitutes)))
 
 
 for _id, _equation, _hashers, _printed in (
@@ -486,7 +486,7 @@ def objectives_apart(results: Results) -> Evidence:
 )
 def spread_of_codes(results: Results) -> Evidence:
     """Divide the utilisation by the two objectives; heads over GIST are shown next to the networks on images."""
-    means, substitute = _networks(results, _OLD, _NEW)
+    means, differences = _networks(results, _OLD, _NEW)
     values: dict[str, Any] = {}
     for n_bits in _LENGTHS:
         old, new = means.get(f"{_TITLES['cifar10']}, {n_bits} bits", [{}, {}])
@@ -496,7 +496,7 @@ def spread_of_codes(results: Results) -> Evidence:
             values[f"{n_bits} bits: codes used, new divided by original"] = ratio
     if values:
         values |= _spread_on_gist(results)
-    return Evidence.as_printed(values, substitute=substitute)
+    return Evidence.as_printed(values, substitute=", ".join(sorted(differences)))
 
 
 def _spread_on_gist(results: Results) -> Values:
@@ -623,7 +623,7 @@ def sizes_of_the_datasets(results: Results) -> Values:
 )
 def true_positives_nearby(results: Results) -> Evidence:
     """Compare recall@r1 with recall@r2 of the networks on images, over all queries and their class."""
-    means, substitute = _networks(results, _NEW)
+    means, differences = _networks(results, _NEW)
     values = {}
     for n_bits in _LENGTHS:
         (found,) = means.get(f"{_TITLES['cifar10']}, {n_bits} bits", [{}])
@@ -632,7 +632,7 @@ def true_positives_nearby(results: Results) -> Evidence:
                 1 - found["recall@r1"] / found["recall@r2"]
             )
     of_queries = "all queries and items of their class for one query and cats' heads"
-    return Evidence.as_printed(values, substitute=", ".join(filter(None, (of_queries, substitute))))
+    return Evidence.as_printed(values, substitute=", ".join([of_queries, *sorted(differences)]))
 
 
 @PAPER.claim(
