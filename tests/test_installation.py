@@ -308,12 +308,12 @@ def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
 
 @pytest.mark.workflow
 def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
-    """As the page on installation shows it."""
-    text = (ROOT / "docs" / "how-to" / "install.md").read_text()
+    """As the guide to the workflow as a module shows it."""
+    text = (ROOT / "docs" / "how-to" / "use-the-workflow-as-a-module.md").read_text()
     (shown,) = re.findall(r"^```python\n(from protocol\..*?)^```$", text, re.S | re.M)
     (tmp_path / "Snakefile").write_text(shown)
     experiment = (ROOT / "workflow" / "config" / "digits.yaml").read_text()
-    (tmp_path / "experiment.yaml").write_text(f"{experiment}reproduction: true\n")
+    (tmp_path / "my.yaml").write_text(f"{experiment}reproduction: true\n")
     variables = {"PYTHONPATH": str(target)}
     command = (sys.executable, "-m", "snakemake", "--cores", "1", "--filegraph")
     planned = run(*command, "--", "hashing_report", "hashing_paper", folder=tmp_path, **variables)

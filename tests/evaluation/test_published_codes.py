@@ -86,7 +86,7 @@ def test_the_numbers_in_the_sentences_of_the_page(arrays, found, asymmetric, pag
         f"{query.shape[1]} real values for each of the {len(query):,} test videos",
         f"for each of the {len(database):,} training videos",
         f"has {sizes.min()} to {sizes.max()} relevant items",
-        f"The checkpoint's name is this number, {retrieved:.4f} here.",
+        f"checkpoint's name contains this number, which is {retrieved:.4f} here.",
         f"the lowest number: {everything:.4f}.",
         f"contain {100 * recall:.1f} % of the relevant items (`R@100`)",
         f"the {np.count_nonzero(sizes < 100)} classes with fewer than 100 training videos",
