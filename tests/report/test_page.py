@@ -123,6 +123,10 @@ def test_the_answer_counts_the_other_places(results):
         "This result is for gist, class_label, standard split. In the other 6 combinations of ground truth, split and "
         "code length, itq is best in 3, lsh in 3."
     )
+    assert of(scored(results, values | {("itq", 4): 0.35}), "answer").text[1] == (
+        "This result is for gist, class_label, standard split. itq is also best in the other 6 combinations of ground "
+        "truth, split and code length."
+    )
 
 
 def test_queries_without_a_relevant_item_are_stated_with_the_scores(results):

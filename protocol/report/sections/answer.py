@@ -121,9 +121,12 @@ def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], best: str) 
     varies = [_WORDS[name] for i, name in enumerate((*PLACE, "n_bits")) if len({key[i] for key in leads}) > 1]
     wins = Counter(own.best for own in others.values())
     rest = [f"{hasher} in {n}" for hasher, n in wins.most_common() if hasher != best]
-    n_wins = "all of them" if not rest else f"{wins[best]}, {', '.join(rest)}"
-    others_words = f"In the other {counted(len(others), 'combination')} of {listed(varies)}"
-    return [f"This result is for {results.where(n_bits=False)}. {others_words}, {best} is best in {n_wins}."]
+    where = f"the other {counted(len(others), 'combination')} of {listed(varies)}"
+    if rest:
+        elsewhere = f"In {where}, {best} is best in {wins[best]}, {', '.join(rest)}."
+    else:
+        elsewhere = f"{best} is also best in {where}."
+    return [f"This result is for {results.where(n_bits=False)}. {elsewhere}"]
 
 
 def _without_relevant(results: Results) -> list[str]:
