@@ -42,7 +42,7 @@ def supervision_of(X, kind):
     return {"labels": rank * 8 // len(rows), "affinities": csr_array(levels), "pairs": rows[:, ::-1]}[kind]
 
 
-BRIEF = {"n_steps": 5, "epochs": 3, "batch_size": 64, "n_anchors": 150}
+BRIEF = {"n_steps": 5, "epochs": 3, "batch_size": 64, "n_anchors": 150, "n_trees": 5}
 """Small values of the options that determine the training time; they suffice for the checks."""
 
 
