@@ -25,7 +25,7 @@ _TABLE = (
     ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"),
     ("ksh", "cca_itq", "sdh", "grh", "sign", "classifier", "median", "cvh"),
     ("buffer_zone", "mihash", "dtsh", "dpsh", "talr_ap", "csq", "hashnet", "talr_ndcg"),
-    ("deep_squared", "", "m_dsh", "deep_supervised", "", "", "", ""),
+    ("deep_squared", "", "m_dsh", "deep_supervised", "", "", "bre", "fasthash"),
 )
 _SHIFTS = (0, 1, 3, 6)  # by which the shapes of each row are shifted, so that no shape occurs twice in a column
 

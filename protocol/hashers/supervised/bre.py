@@ -10,7 +10,7 @@ from protocol.hashers.supervised.base import AnchorHasher
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
-_TOLERANCE = 2e-5  # of the mean square error: the sum over 50,000 pairs changes by at most 1, as in the released code
+_TOLERANCE = 4e-5  # of the mean square error: half its sum over 50,000 pairs changes by 1, as in the released code
 
 Floats = NDArray[np.floating]
 Rows = NDArray[np.int64]

@@ -26,9 +26,10 @@ Product = Callable[[Floats], Floats]
     source="Lin, Shen, Shi, van den Hengel, Suter, Fast Supervised Hashing with Decision Trees for High-Dimensional "
     "Data, CVPR 2014, with the loss of KSH; trees of scikit-learn's HistGradientBoostingClassifier",
     deviations="Written from memory of the method, because neither the text nor the code was available. Inference "
-    "starts from an eigenvector instead of equal bits, and compares three codes of a block of related rows, where "
-    "graph cuts find its best code. The trees are those of gradient boosting with the log loss instead of AdaBoost, "
-    "100 instead of 200, and those of a bit use the same random 128 features. All pairs of training rows are used.",
+    "starts from an eigenvector instead of equal bits, and tries three codes of a block of related rows, instead of "
+    "finding its best code by graph cuts; on small data, these find no better one. The trees are those of gradient "
+    "boosting with the log loss instead of AdaBoost, 100 instead of 200, split features at one of 30 values, and use "
+    "128 random features per bit. All pairs of training rows are used.",
     bits_within_features=False,
     random=True,
 )

@@ -27,7 +27,7 @@ def precision():
     return of
 
 
-@pytest.mark.parametrize("name", ["classifier", "ksh", "sdh", "grh"])
+@pytest.mark.parametrize("name", ["classifier", "ksh", "sdh", "grh", "fasthash"])
 def test_labels_help(precision, name):
     assert precision(name) > precision("itq") + 0.15
 
