@@ -1,16 +1,19 @@
-"""Hashers that learn bit by bit, on stored digits: fits by their authors' procedures, or by slow plain optimisers."""
+"""Hashers that learn from labels, on stored digits: their authors' procedures, other software, or plain optimisers."""
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from protocol.hashers.kernel import fit_kernel_of_one_width
 from protocol.hashers.lsh import LSH
 from protocol.hashers.supervised.bre import BRE, best_change
+from protocol.hashers.supervised.classifier import Classifier
 from protocol.hashers.supervised.fasthash import FastHash, inferred_bit
 from protocol.hashers.supervised.grh import GRH
 from protocol.hashers.supervised.ksh import KSH
@@ -148,3 +151,42 @@ def test_fasthash_decides_as_scikit_learns_trees():
     bits, expected = model.transform(X)[:, 0], boosted.predict(X.astype(np.float32))
     assert model.fit_record_["agreement"] > 0.9
     np.testing.assert_array_equal(bits, expected if (bits == expected).mean() > 0.5 else ~expected)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_classifier_has_the_probabilities_of_scikit_learn_for_unseen_rows(several):
+    y = np.column_stack([LABELS % 2 == 0, LABELS > 6, LABELS < 4]) if several else LABELS
+    model = Classifier(12, code="probabilities").fit(TRAIN, y)
+    mean, scale = TRAIN.mean(axis=0), np.sqrt(((TRAIN - TRAIN.mean(axis=0)) ** 2).mean())
+    unseen = X[500:].astype(np.float32)
+    columns = y.T if several else [y]
+    machines = [LogisticRegression(C=1 / (0.02 * 500), max_iter=1000, tol=1e-6) for _ in columns]
+    for machine, column in zip(machines, columns, strict=True):
+        machine.fit((TRAIN - mean) / scale, column)
+    found = [machine.predict_proba((unseen - mean) / scale) for machine in machines]
+    probabilities = np.column_stack([one[:, 1] for one in found]) if several else found[0]
+    votes = probabilities @ np.where(model.class_codes_, 1.0, -1.0)
+    clear = abs(votes) > 0.01
+    assert clear.mean() > 0.95
+    np.testing.assert_array_equal(model.transform(unseen)[clear], votes[clear] > 0)
+    if not several:
+        codes = Classifier(12).fit(TRAIN, y).transform(unseen)
+        assert (codes == model.class_codes_[machines[0].predict((unseen - mean) / scale)]).all(axis=1).mean() > 0.999
+
+
+def test_the_classifier_minimises_the_regularised_log_loss():
+    model = Classifier(4, regularisation=0.1).fit(TRAIN, LABELS)
+    rows = TRAIN.astype(float) - TRAIN.mean(axis=0)
+    scale = np.sqrt((rows**2).mean())
+
+    def loss(parameters):
+        weights, intercept = parameters[:640].reshape(64, 10), parameters[640:]
+        scores = rows / scale @ weights + intercept
+        log_sum = np.log(np.exp(scores).sum(axis=1))
+        excess = (np.exp(scores - log_sum[:, None]) - (LABELS[:, None] == np.arange(10))) / 500
+        gradient = np.concatenate([(rows.T @ excess / scale + 0.1 * weights).ravel(), excess.sum(axis=0)])
+        return (log_sum - scores[np.arange(500), LABELS]).mean() + 0.05 * (weights**2).sum(), gradient
+
+    best = minimize(loss, np.zeros(650), jac=True, tol=1e-12, options={"maxiter": 5000})
+    ours = loss(np.concatenate([(model.projection_.astype(float) * scale).ravel(), model.intercept_]))[0]
+    assert best.fun - 1e-9 < ours < best.fun + 1e-4
