@@ -65,6 +65,21 @@ def interrupted(hasher, training, path, monkeypatch, *, after):
 
 
 @needs_torch
+@pytest.mark.parametrize("name", NAMES)
+def test_hash_layers_start_as_in_the_authors_code(name):
+    """Pairwise and triplet likelihoods, whose inner products grow with the number of bits, start near zero."""
+    hasher = registry.get("hasher", name)(48)
+    module = hasher._module(200)
+    hasher._initialise(module, np.random.default_rng(0))
+    first, bias, last, _ = (parameter.detach().numpy() for parameter in module.parameters())
+    deviation = 0.01 if name in {"dpsh", "dtsh", "hashnet"} else (2 / 500) ** 0.5
+    assert first.std() == pytest.approx((2 / 200) ** 0.5, rel=0.02)
+    assert last.shape == (48, 500)
+    assert last.std() == pytest.approx(deviation, rel=0.02)
+    assert not bias.any()
+
+
+@needs_torch
 def test_similar_rows_come_together_and_others_far_apart():
     near, far = mean_distances(DeepSquared(16, epochs=60))
     assert near < 0.5
