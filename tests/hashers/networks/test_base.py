@@ -22,7 +22,7 @@ WITH_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
 NAMES = [
     *("buffer_zone", "csq", "deep_squared", "deep_supervised", "dpsh", "dtsh"),
-    *("hashnet", "m_dsh", "mihash"),
+    *("hashnet", "m_dsh", "mihash", "talr_ap_network", "talr_ndcg_network"),
 ]
 
 RNG = np.random.default_rng(3)
