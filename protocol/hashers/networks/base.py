@@ -84,6 +84,9 @@ class NetworkHasher(Hasher):
 
     Notes
     -----
+    Initial weights are normal with variance 2 / fan-in (He et al. 2015), and biases are 0. A subclass may give the last
+    layer another standard deviation, `hash_layer_deviation`.
+
     On a CPU, the same seed gives the same bytes for any number of cores, because training uses one thread. If there is
     a GPU, it is used for training, without this guarantee; codes are always computed on the CPU.
     A fit with a `checkpoint` saves its state in that file after every epoch. A later fit with the same rows, labels,
