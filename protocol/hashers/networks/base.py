@@ -84,6 +84,9 @@ class NetworkHasher(Hasher):
 
     Notes
     -----
+    Initial weights are normal with variance 2 / fan-in (He et al. 2015), and biases are 0. A subclass may give the last
+    layer another standard deviation, `hash_layer_deviation`.
+
     On a CPU, the same seed gives the same bytes for any number of cores, because training uses one thread. If there is
     a GPU, it is used for training, without this guarantee; codes are always computed on the CPU.
     A fit with a `checkpoint` saves its state in that file after every epoch. A later fit with the same rows, labels,
@@ -95,6 +98,9 @@ class NetworkHasher(Hasher):
     checkpoints = True
     decay: ClassVar[tuple[float, int]] = (1.0, 1)
     """The factor of the learning rate, and the number of equal periods of epochs between which it is applied."""
+    hash_layer_deviation: ClassVar[float | None] = None
+    """Standard deviation of the initial weights of the last layer, which returns the codes; None: as in other layers.
+    """
 
     mean_: NDArray[np.float32]
     scale_: NDArray[np.float32]
@@ -148,14 +154,18 @@ class NetworkHasher(Hasher):
     def _initialise(self, network: "Module", rng: np.random.Generator) -> None:
         """Draw weights from a normal distribution of variance 2 / fan-in (He et al. 2015), and set biases to 0.
 
-        Other parameters, such as the weights of batch normalisation, keep the values that their modules gave them.
+        The weights of the last layer have the standard deviation `hash_layer_deviation` if the class defines one. Other
+        parameters, such as the weights of batch normalisation, keep the values that their modules gave them.
         """
         import torch
 
+        hash_layer = [name for name, parameter in network.named_parameters() if parameter.ndim > 1][-1:]
         with torch.no_grad():
             for name, parameter in network.named_parameters():
                 if parameter.ndim > 1:
-                    drawn = rng.normal(scale=np.sqrt(2 / prod(parameter.shape[1:])), size=tuple(parameter.shape))
+                    deviation = self.hash_layer_deviation if name in hash_layer else None
+                    deviation = deviation or np.sqrt(2 / prod(parameter.shape[1:]))
+                    drawn = rng.normal(scale=deviation, size=tuple(parameter.shape))
                     parameter.copy_(torch.from_numpy(drawn.astype(np.float32)))
                 elif name.endswith("bias"):
                     parameter.zero_()

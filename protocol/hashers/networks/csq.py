@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import positive_number
+from protocol.hashers.class_codes import class_codes
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     "csq",
     printed="CSQ",
     source="Yuan et al., Central Similarity Quantization for Efficient Image and Video Retrieval, CVPR 2020, section 3",
-    deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001; the paper searches a grid and prints no value.",
+    deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001; the paper searches a grid and prints no value. Centres are rows "
+    "of a Hadamard matrix at every code length that has one, such as 12, 24 and 48 bits, in random order and with "
+    "random signs; the paper has such centres only for powers of 2, and draws each bit of the others at random. Here, "
+    "the others have equally many zeros and ones. The authors' code differs from the paper, which we follow: its "
+    "outputs are tanh, mapped to [0, 1], so that the cross-entropy is that of 2 g(x); its quantization term is the "
+    "mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a weight of 0.2. The "
+    "network is initialised as by He et al.; that code uses PyTorch's defaults, a sixth of this variance. The learning "
+    "rate is constant.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -28,8 +35,8 @@ class CSQ(NetworkHasher):
 
     The loss is ``L_C + lambda_1 L_Q`` with ``h = sigmoid(g(x))``: L_C is the mean over bits of the binary cross-entropy
     between h and the row's centre, and L_Q is ``sum_j log cosh(|2 h_j - 1| - 1)``. The centre of a row with several
-    labels is the majority vote of their centres; ties are broken at random. Parameters and attributes are those of
-    `NetworkHasher`, and:
+    labels is the majority vote of their centres; ties are broken at random. All layers start as in `NetworkHasher`, and
+    the learning rate is constant. Parameters and attributes are those of `NetworkHasher`, and:
 
     Parameters
     ----------
@@ -54,7 +61,7 @@ class CSQ(NetworkHasher):
     def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
         y = training.labels
         has_label = y if y.ndim == 2 else y[:, None] == np.unique(y)
-        centres = hash_centres(has_label.shape[1], self.n_bits, rng)
+        centres = class_codes(has_label.shape[1], self.n_bits, rng)
         votes = has_label @ np.where(centres, 1.0, -1.0)
         self._centre_of_row = np.where(votes == 0, rng.random(votes.shape) < 0.5, votes > 0)
 
@@ -64,17 +71,3 @@ class CSQ(NetworkHasher):
         centres = outputs.new_tensor(self._centre_of_row[rows.cpu().numpy()])
         quantization = ((2 * outputs.sigmoid() - 1).abs() - 1).cosh().log().sum(dim=1).mean()
         return binary_cross_entropy_with_logits(outputs, centres) + self.lambda_1 * quantization
-
-
-def hash_centres(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return rows of a Hadamard matrix, followed by their negations; or distinct random rows if these are too few."""
-    H = np.ones((1, 1))
-    while len(H) < n_bits:
-        H = np.block([[H, H], [H, -H]])
-    if len(H) == n_bits and n_classes <= 2 * n_bits:
-        return np.vstack([H, -H])[:n_classes] > 0
-    centres = rng.random((n_classes, n_bits)) < 0.5
-    while n_classes <= 2**n_bits and len(np.unique(centres, axis=0)) < n_classes:
-        repeated = np.setdiff1d(np.arange(n_classes), np.unique(centres, axis=0, return_index=True)[1])
-        centres[repeated] = rng.random((len(repeated), n_bits)) < 0.5
-    return centres

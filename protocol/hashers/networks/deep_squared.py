@@ -29,8 +29,8 @@ class DeepSquared(NetworkHasher):
 
     The loss is ``mean over S+ of d^2 + mean over S- of (n_bits - d)^2``, with ``d = (n_bits - h_k . h_l) / 2`` for the
     codes ``h = tanh(beta g(x))`` of a minibatch. beta is 1 in the first epoch and 7.35 in the last, and grows by the
-    same factor every epoch; the learning rate is halved for the second half, as in the paper. Parameters and attributes
-    are those of `NetworkHasher`.
+    same factor every epoch. All layers start as in `NetworkHasher`, and the learning rate is halved for the second
+    half, as in the paper. Parameters and attributes are those of `NetworkHasher`.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from protocol.checks import positive_number
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
@@ -28,7 +28,8 @@ class DTSH(NetworkHasher):
 
     With ``theta_kl = u_k . u_l / 2`` of the outputs u, a triplet of a query q, a similar item p and a dissimilar one n
     is in order with probability ``sigmoid(theta_qp - theta_qn - margin n_bits)``. The loss is the mean negative
-    log-likelihood of all triplets, plus quantisation times the mean of ``||u - sign(u)||^2``. Parameters and
+    log-likelihood of all triplets, plus quantisation times the mean of ``||u - sign(u)||^2``. The hash layer starts
+    with weights of standard deviation 0.01, as in the authors' code. The learning rate is constant. Parameters and
     attributes are those of `NetworkHasher`, and:
 
     Parameters
@@ -43,6 +44,8 @@ class DTSH(NetworkHasher):
     ----------
     Wang, Shi, Kitani, *Deep Supervised Hashing with Triplet Labels*, ACCV 2016, section 3. github.com/Minione/DTSH.
     """
+
+    hash_layer_deviation: ClassVar[float | None] = 0.01
 
     def __init__(self, n_bits: int = 32, *, margin: float = 0.5, quantisation: float = 0.0044, **options: Any) -> None:
         super().__init__(n_bits, **options)

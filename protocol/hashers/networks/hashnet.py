@@ -1,7 +1,7 @@
 """HashNet: weighted pairwise likelihood of codes that become binary during training."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from protocol.checks import ProtocolError, positive_number
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     printed="HashNet",
     source="Cao, Long, Wang, Yu, HashNet: Deep Learning to Hash by Continuation, ICCV 2017, eq. 1-5 and Algorithm 1",
     deviations=f"{NO_PRETRAINING}Similar and dissimilar pairs are weighted by their shares of the minibatch, not of "
-    "the training set. beta grows with the epoch and ends at 7.14, as in the authors' code after its 10,000 "
-    "iterations, not at infinity. alpha is in both terms of the likelihood, as in eq. 4; in the authors' code, it is "
-    "only in the first. The learning rate is constant.",
+    "the training set; in the authors' code, a similar pair has a fixed weight for each data set, such as 100 on "
+    "ImageNet. beta grows with the epoch and ends at 7.14, as in that code after its 10,000 iterations, not at "
+    "infinity. The learning rate is constant.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -30,7 +30,8 @@ class HashNet(NetworkHasher):
     With codes ``h = tanh(beta g(x))``, pairs are similar with probability ``sigmoid(alpha / n_bits h_k . h_l)``. The
     loss is the negative log-likelihood. Its weights give similar and dissimilar pairs equal shares; if rows have
     several labels, a similar pair counts by the Jaccard index of its labels. beta grows from 1 in the first epoch, as
-    the square root of a linear function. Parameters and attributes are those of `NetworkHasher`, and:
+    the square root of a linear function. The hash layer starts with weights of standard deviation 0.01, as in the
+    authors' code. The learning rate is constant. Parameters and attributes are those of `NetworkHasher`, and:
 
     Parameters
     ----------
@@ -44,6 +45,8 @@ class HashNet(NetworkHasher):
     Cao, Long, Wang, Yu, *HashNet: Deep Learning to Hash by Continuation*, ICCV 2017, section 3.
     github.com/thuml/HashNet.
     """
+
+    hash_layer_deviation: ClassVar[float | None] = 0.01
 
     def __init__(self, n_bits: int = 32, *, alpha: float = 10, beta: float = 7.14, **options: Any) -> None:
         super().__init__(n_bits, **options)

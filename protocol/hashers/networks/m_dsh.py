@@ -20,8 +20,8 @@ class MDSH(DeepSquared):
     """m-DSH: deep squared hashing in which similar pairs are drawn to a distance of m bits, the option `margin`.
 
     The loss is ``mean over S+ of (m - d)^2 + mean over S- of (n_bits - d)^2``. If m is far below n_bits, the order of
-    distances does not change, but a search finds little at the first m radii. Parameters and attributes are those of
-    `NetworkHasher`, and:
+    distances does not change, but a search finds little at the first m radii. Initialisation and learning rate are
+    those of `DeepSquared`. Parameters and attributes are those of `NetworkHasher`, and:
 
     Parameters
     ----------

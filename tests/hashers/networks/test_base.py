@@ -22,7 +22,7 @@ WITH_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
 NAMES = [
     *("buffer_zone", "csq", "deep_squared", "deep_supervised", "dpsh", "dtsh"),
-    *("hashnet", "m_dsh", "mihash"),
+    *("hashnet", "m_dsh", "mihash", "talr_ap_network", "talr_ndcg_network"),
 ]
 
 RNG = np.random.default_rng(3)
@@ -62,6 +62,21 @@ def interrupted(hasher, training, path, monkeypatch, *, after):
         with pytest.raises(KilledError):
             hasher.fit(training, checkpoint=path)
     return saved
+
+
+@needs_torch
+@pytest.mark.parametrize("name", NAMES)
+def test_hash_layers_start_as_in_the_authors_code(name):
+    """Pairwise and triplet likelihoods, whose inner products grow with the number of bits, start near zero."""
+    hasher = registry.get("hasher", name)(48)
+    module = hasher._module(200)
+    hasher._initialise(module, np.random.default_rng(0))
+    first, bias, last, _ = (parameter.detach().numpy() for parameter in module.parameters())
+    deviation = 0.01 if name in {"dpsh", "dtsh", "hashnet"} else (2 / 500) ** 0.5
+    assert first.std() == pytest.approx((2 / 200) ** 0.5, rel=0.02)
+    assert last.shape == (48, 500)
+    assert last.std() == pytest.approx(deviation, rel=0.02)
+    assert not bias.any()
 
 
 @needs_torch

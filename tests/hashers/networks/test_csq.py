@@ -9,7 +9,8 @@ from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.codes import pack
 from protocol.hashers import TrainingSet
-from protocol.hashers.networks.csq import CSQ, hash_centres
+from protocol.hashers.class_codes import class_codes
+from protocol.hashers.networks.csq import CSQ
 from protocol.metrics import evaluate, mean
 from protocol.ranking import LabelRelevance, count
 
@@ -18,27 +19,19 @@ def distances(centres):
     return (centres[:, None] != centres).sum(axis=2)
 
 
-@pytest.mark.parametrize("n_bits", [2, 16, 64])
-def test_centres_are_half_of_the_bits_apart_and_opposite_ones_all(n_bits):
-    centres = hash_centres(2 * n_bits, n_bits, np.random.default_rng(0))
-    apart = distances(centres)
-    np.testing.assert_array_equal(centres[n_bits:], ~centres[:n_bits])
-    np.testing.assert_array_equal(apart[:n_bits, :n_bits], n_bits // 2 * (1 - np.eye(n_bits)))
-    assert set(np.unique(apart)) == {0, n_bits // 2, n_bits}
-
-
-@pytest.mark.parametrize(("n_classes", "n_bits"), [(10, 48), (33, 16), (3, 1)])
-def test_without_enough_hadamard_rows_centres_are_random(n_classes, n_bits):
-    first, same, other = (hash_centres(n_classes, n_bits, np.random.default_rng(seed)) for seed in (0, 0, 1))
-    assert first.shape == (n_classes, n_bits)
-    assert (first == same).all()
-    assert (first != other).any()
+@pytest.mark.parametrize("n_bits", [12, 16, 24, 32, 48])
+def test_centres_of_ten_classes_are_half_of_the_bits_apart(n_bits):
+    y = np.arange(40) % 10
+    hasher = CSQ(n_bits, epochs=1).fit(np.random.default_rng(0).normal(size=(40, 4)), y)
+    np.testing.assert_array_equal(hasher._centre_of_row[10:20], hasher._centre_of_row[:10])
+    apart = distances(hasher._centre_of_row[:10])
+    np.testing.assert_array_equal(apart, n_bits // 2 * (1 - np.eye(10)))
 
 
 def test_several_labels_vote_and_ties_are_random():
     y = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 0]] * 50, dtype=bool)
     hasher = CSQ(16, epochs=1).fit(np.random.default_rng(0).normal(size=(200, 4)), y)
-    centres, targets = hash_centres(3, 16, np.random.default_rng(0)), hasher._centre_of_row
+    centres, targets = class_codes(3, 16, np.random.default_rng(0)), hasher._centre_of_row
     np.testing.assert_array_equal(targets[::4], np.broadcast_to(centres[0], (50, 16)))
     agreed = centres[0] == centres[1]
     np.testing.assert_array_equal(targets[1::4, agreed], np.broadcast_to(centres[0, agreed], (50, agreed.sum())))
@@ -69,7 +62,7 @@ def test_on_digits_it_beats_lsh_and_itq():
         scores[name] = mean(evaluate(counts, ["mAP"])["mAP"])
     assert scores["lsh"] < scores["itq"] < 0.7
     assert scores["csq"] > 0.95
-    nearest = distances(np.vstack([hash_centres(10, 16, np.random.default_rng(0)), model.transform(X[query])]))[
+    nearest = distances(np.vstack([class_codes(10, 16, np.random.default_rng(0)), model.transform(X[query])]))[
         :10, 10:
     ].argmin(axis=0)
     assert (nearest == y[query]).mean() > 0.95

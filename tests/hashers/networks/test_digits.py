@@ -13,7 +13,7 @@ from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
 from protocol.ranking import LabelRelevance, count
 
-NAMES = ["mihash", "dpsh", "dtsh", "hashnet"]
+NAMES = ["mihash", "dpsh", "dtsh", "hashnet", "talr_ap_network", "talr_ndcg_network"]
 
 
 @functools.cache

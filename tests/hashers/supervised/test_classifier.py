@@ -4,52 +4,13 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.hashers.supervised.classifier import Classifier, class_codes, hadamard
+from protocol.hashers.supervised.classifier import Classifier
 
 
 def blobs(n_classes=3, n=60):
     y = np.arange(n) % n_classes
     X = np.eye(n_classes)[y] * 4 + np.random.default_rng(0).normal(size=(n, n_classes)) * 0.3
     return X, y + 5
-
-
-def test_hadamard_matrices_are_orthogonal_and_the_docstring_names_the_missing_orders():
-    missing = []
-    for order in range(4, 129, 4):
-        H = hadamard(order)
-        if H is None:
-            missing.append(order)
-        else:
-            signs = np.where(H, 1, -1)
-            np.testing.assert_array_equal(signs @ signs.T, order * np.eye(order))
-    assert missing == [28, 36, 52, 56, 76, 92, 100, 112, 116, 124]
-    assert hadamard(6) is None
-
-
-@pytest.mark.parametrize("n_bits", [12, 16, 24, 32, 48])
-def test_ten_classes_are_half_of_the_bits_apart_at_the_papers_lengths(n_bits):
-    codes = class_codes(10, n_bits, np.random.default_rng(3))
-    apart = (codes[:, None] != codes).sum(axis=2)
-    np.testing.assert_array_equal(apart, n_bits // 2 * (1 - np.eye(10)))
-
-
-def test_more_classes_than_bits_also_have_the_negated_codes():
-    codes = class_codes(7, 4, np.random.default_rng(0))
-    np.testing.assert_array_equal(codes[4:], ~codes[:3])
-
-
-@pytest.mark.parametrize(("n_classes", "n_bits"), [(10, 9), (50, 28), (30, 12)])
-def test_other_codes_are_random_balanced_and_different(n_classes, n_bits):
-    codes = class_codes(n_classes, n_bits, np.random.default_rng(0))
-    assert codes.shape == (n_classes, n_bits)
-    assert np.isin(codes.sum(axis=1), [n_bits // 2, (n_bits + 1) // 2]).all()
-    assert len(np.unique(codes, axis=0)) == n_classes
-
-
-def test_codes_repeat_only_where_there_are_not_enough():
-    codes = class_codes(9, 3, np.random.default_rng(0))
-    assert codes.shape == (9, 3)
-    assert len(np.unique(codes, axis=0)) == 6  # one or two of three bits
 
 
 def test_an_item_has_the_code_of_its_predicted_class():

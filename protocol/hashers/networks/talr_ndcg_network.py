@@ -1,0 +1,32 @@
+"""TALR-NDCG as the objective of a network: maximises tie-aware NDCG by the number of shared labels."""
+
+from protocol.hashers.networks.talr_ap_network import DEVIATIONS, TALRAPNetwork
+from protocol.hashers.ranking.objectives import dcg_r, dcg_s, graded_gains
+from protocol.registry import HasherRecord
+
+
+@HasherRecord(
+    "talr_ndcg_network",
+    printed="TALR-NDCG (network)",
+    source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
+    deviations=f"{DEVIATIONS} Levels are numbers of shared labels; affinities from other sources are not accepted. "
+    "Gains are not truncated to 8 bits, and a query without relevant rows is left out of the mean. The ideal DCG is "
+    "that of the other rows of the minibatch; in the authors' code the query, with the highest level, counts as well.",
+    bits_within_features=False,
+    random=True,
+    extra="learned",
+)
+class TALRNDCGNetwork(TALRAPNetwork):
+    """TALR-NDCG as a network: every row of a minibatch queries the others, and the mean tie-aware NDCG is maximised.
+
+    Parameters and attributes are those of `TALRAPNetwork`, but the level v of a pair is its number of shared labels,
+    with the gain 2^v - 1: ``relaxation="simplified"`` is the lower bound DCG_s (eq. 66), ``"integral"`` is DCG_r
+    (eq. 12), both divided by the largest DCG in the minibatch.
+
+    References
+    ----------
+    He, Cakir, Bargal, Sclaroff, *Hashing as Tie-Aware Learning to Rank*, CVPR 2018, sections 3, 4 and 5.3.
+    """
+
+    objectives = {"simplified": dcg_s, "integral": dcg_r}
+    _gains = staticmethod(graded_gains)
