@@ -109,8 +109,12 @@ def missing_extra(error: ModuleNotFoundError) -> ProtocolError | None:
 
 def not_installed(package: str, extra: str) -> ProtocolError:
     """Return the error for a missing package, with the command that installs the extra that contains it."""
-    command = f"pip install 'hashing-protocol[{extra}]'"
-    return ProtocolError(f"{package}: expected an installed package, got none. Install it with: {command}")
+    return ProtocolError(f"{package} is not installed. {install_hint(extra)}")
+
+
+def install_hint(extra: str) -> str:
+    """Return how to install an extra: from a checkout, because this package is in no registry yet."""
+    return f"Install it in a checkout of this project: pip install '.[{extra}]'"
 
 
 def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:

@@ -194,15 +194,15 @@ def test_commands_that_need_no_extra(core, files, command):
 def test_a_command_names_the_extra_that_it_needs_in_one_line(core, files, command, extra):
     done = run(core / "protocol", *command.split(), folder=files, PYTHONWARNINGS="error")
     assert (done.returncode, done.stdout) == (2, "")
-    expected = rf"protocol: \w+: expected an installed package, got none\. Install it with: {install_command(extra)}\n"
+    expected = rf"protocol: \w+ is not installed\. {install_hint(extra)}\n"
     assert re.fullmatch(expected, done.stderr)
 
 
-def install_command(extra):
-    return re.escape(f"pip install 'hashing-protocol[{extra}]'")
+def install_hint(extra):
+    return re.escape(checks.install_hint(extra))
 
 
-SLOW_COUNTING = rf"numba is not installed, so counting uses NumPy, .*\. Install it with: {install_command('fast')}"
+SLOW_COUNTING = rf"numba is not installed, so counting uses NumPy, .*\. {install_hint('fast')}"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ SLOW_COUNTING = rf"numba is not installed, so counting uses NumPy, .*\. Install 
 )
 def test_python_names_the_extra_that_it_needs(core, files, call, module, extra):
     done = run(core / "python", "-W", "error", "-c", f"import protocol as hp; {call}", folder=files)
-    assert re.search(rf"ProtocolError: {module}: .*: {install_command(extra)}\n$", done.stderr)
+    assert re.search(rf"ProtocolError: {module} is not installed\. {install_hint(extra)}\n$", done.stderr)
 
 
 def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_save_seconds(monkeypatch):

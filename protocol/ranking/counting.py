@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import integer
+from protocol.checks import install_hint, integer
 from protocol.ranking._bit_planes import LONGEST, BitPlanes
 from protocol.ranking._buckets import Buckets
 from protocol.ranking._listed import Lists
@@ -244,8 +244,7 @@ def _numba_is_installed() -> bool:
 def _warn_without_numba() -> None:
     """Warn once per process; the filters of the module `warnings` would allow the message repeatedly."""
     warnings.warn(
-        "numba is not installed, so counting uses NumPy, which is about ten times slower. "
-        "Install it with: pip install 'hashing-protocol[fast]'",
+        f"numba is not installed, so counting uses NumPy, which is about ten times slower. {install_hint('fast')}",
         stacklevel=2,
     )
 
