@@ -251,6 +251,17 @@ def test_the_command_line_prints_the_warning_in_one_line(files, monkeypatch, cap
     assert re.fullmatch(f"protocol: {SLOW_COUNTING}\n", capsys.readouterr().err)
 
 
+def test_no_command_installs_the_package_from_a_registry_where_it_is_not_published():
+    from_registry = re.compile(r"pip install (?:-\S+ )*[\"']?hashing-protocol(?:\[[^]]*\])?+(?! @ git\+https)")
+    folders = (ROOT / name for name in ("docs", "protocol", "workflow"))
+    files = [
+        path for folder in folders for suffix in ("md", "py", "smk", "yaml") for path in folder.rglob(f"*.{suffix}")
+    ]
+    for path in (*files, *ROOT.glob("*.md"), ROOT / "Dockerfile"):
+        assert not from_registry.search(path.read_text()), path
+    assert checks.install_hint("fast").endswith(": pip install '.[fast]'")
+
+
 def test_the_table_of_extras_is_that_of_the_project():
     text = (ROOT / "docs" / "how-to" / "install.md").read_text()
     rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (.*?) ?\|$", text, re.M)
