@@ -228,7 +228,7 @@ def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_sav
     monkeypatch.undo()
     monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
     monkeypatch.setattr(counting, "_COMPILED_START", 0.0)
-    counting._warn_without_numba.cache_clear()
+    checks.warn_once.cache_clear()
     found = counting.count(*codes, 32, relevance, index_order=True)["label"]  # too little work for a warning
     for name in ("retrieved", "at_level", "largest_bucket", "index_average_precision"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
@@ -246,7 +246,7 @@ def test_the_command_line_prints_the_warning_in_one_line(files, monkeypatch, cap
     monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
     monkeypatch.setattr(counting, "_COMPILED_START", 0.0)
     monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
-    counting._warn_without_numba.cache_clear()
+    checks.warn_once.cache_clear()
     assert main(["evaluate", *OPTIONS]) == 0
     assert re.fullmatch(f"protocol: {SLOW_COUNTING}\n", capsys.readouterr().err)
 
