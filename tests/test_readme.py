@@ -158,6 +158,19 @@ def test_the_continuous_integration_runs_both_commands_as_they_stand_before_it_i
     assert "\ntorch==" not in (ROOT / "envs" / "test.lock").read_text()
 
 
+def test_the_guide_for_contributors_installs_every_program_that_it_calls():
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    installed = "".join((ROOT / "envs" / f"{name}.lock").read_text() for name in ("test", "docs"))
+    installed += "".join(f"\n{name}==" for name in re.findall(r"pip install -q (\w[\w-]*) &&", guide))
+    lines = re.findall(r"^```sh\n(.*?)^```", guide, re.S | re.M) + re.findall(r"\| `([^`]+)` \|", guide)
+    programs = {part.split()[0] for text in lines for line in text.splitlines() for part in line.split(" && ")}
+    system = {"python3", "python", ".", ".ci/run", "chromium"}
+    from_venv = {name for name in programs if name.startswith((".venv/bin/", "protocol/"))}
+    names = {"sphinx-build": "sphinx"}
+    for program in programs - system - from_venv - {"pip"}:
+        assert f"\n{names.get(program, program)}==" in installed, program
+
+
 def test_the_guide_for_contributors_builds_the_site_as_the_continuous_integration_does():
     guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/run"))
     assert "\nsphinx-build -j auto -W --keep-going docs docs/_build\n" in guide
