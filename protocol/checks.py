@@ -1,9 +1,11 @@
 """Checks of arguments, options and arrays: each error names what is wrong, what was expected and the value."""
 
 import difflib
+import functools
 import importlib
 import numbers
 import re
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -109,8 +111,18 @@ def missing_extra(error: ModuleNotFoundError) -> ProtocolError | None:
 
 def not_installed(package: str, extra: str) -> ProtocolError:
     """Return the error for a missing package, with the command that installs the extra that contains it."""
-    command = f"pip install 'hashing-protocol[{extra}]'"
-    return ProtocolError(f"{package}: expected an installed package, got none. Install it with: {command}")
+    return ProtocolError(f"{package} is not installed. {install_hint(extra)}")
+
+
+@functools.cache
+def warn_once(message: str) -> None:
+    """Warn of a slower path, once per process; the filters of `warnings` would allow the message repeatedly."""
+    warnings.warn(message, stacklevel=3)
+
+
+def install_hint(extra: str) -> str:
+    """Return how to install an extra: from a checkout, because this package is in no registry yet."""
+    return f"Install it in a checkout of this project: pip install '.[{extra}]'"
 
 
 def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:

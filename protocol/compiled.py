@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import config
 
+from protocol.checks import warn_once
+
 _CONFIG: Any = config  # its attributes are created when numba is imported
 _Loop = TypeVar("_Loop", bound=Callable[..., Any])
 
@@ -20,7 +22,7 @@ def compiled(**options: Any) -> Callable[[_Loop], _Loop]:
     numba stores compiled code in the folder that `NUMBA_CACHE_DIR` names, next to the source, or in the user's home
     folder. It raises an error if it can write to none of them, for example under a service account. In that case the
     compiled code is stored in a private subfolder of the folder for temporary files. If that also fails, each
-    process compiles the function again, which takes seconds.
+    process compiles the function again, which takes seconds, and warns of it once.
 
     Parameters
     ----------
@@ -28,18 +30,25 @@ def compiled(**options: Any) -> Callable[[_Loop], _Loop]:
         Further options of `numba.njit`.
     """
 
+    def unstored(function: _Loop) -> _Loop:
+        warn_once(
+            "numba can store compiled code in no folder, so every process compiles it again, which takes seconds. Set "
+            "NUMBA_CACHE_DIR to a folder that you can write to."
+        )
+        return njit(nogil=True, **options)(function)
+
     def decorate(function: _Loop) -> _Loop:
         try:
             return njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # numba has no class of its own for "no locator available"
             folder = _private_folder()
         if folder is None:
-            return njit(nogil=True, **options)(function)
+            return unstored(function)
         before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(folder)
         try:
             return njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:
-            return njit(nogil=True, **options)(function)
+            return unstored(function)
         finally:
             _CONFIG.CACHE_DIR = before
 

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from protocol.checks import install_hint, warn_once
+
 _T = TypeVar("_T")
 
 
@@ -17,6 +19,9 @@ def workers(threads: int) -> Iterator[int]:
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ModuleNotFoundError:
+        if threads > 1:
+            hint = install_hint("pipeline")
+            warn_once(f"threadpoolctl is not installed, so one thread is used instead of {threads}. {hint}")
         yield 1
     else:
         with threadpool_limits(1, user_api="blas"):

@@ -194,15 +194,15 @@ def test_commands_that_need_no_extra(core, files, command):
 def test_a_command_names_the_extra_that_it_needs_in_one_line(core, files, command, extra):
     done = run(core / "protocol", *command.split(), folder=files, PYTHONWARNINGS="error")
     assert (done.returncode, done.stdout) == (2, "")
-    expected = rf"protocol: \w+: expected an installed package, got none\. Install it with: {install_command(extra)}\n"
+    expected = rf"protocol: \w+ is not installed\. {install_hint(extra)}\n"
     assert re.fullmatch(expected, done.stderr)
 
 
-def install_command(extra):
-    return re.escape(f"pip install 'hashing-protocol[{extra}]'")
+def install_hint(extra):
+    return re.escape(checks.install_hint(extra))
 
 
-SLOW_COUNTING = rf"numba is not installed, so counting uses NumPy, .*\. Install it with: {install_command('fast')}"
+SLOW_COUNTING = rf"numba is not installed, so counting uses NumPy, .*\. {install_hint('fast')}"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ SLOW_COUNTING = rf"numba is not installed, so counting uses NumPy, .*\. Install 
 )
 def test_python_names_the_extra_that_it_needs(core, files, call, module, extra):
     done = run(core / "python", "-W", "error", "-c", f"import protocol as hp; {call}", folder=files)
-    assert re.search(rf"ProtocolError: {module}: .*: {install_command(extra)}\n$", done.stderr)
+    assert re.search(rf"ProtocolError: {module} is not installed\. {install_hint(extra)}\n$", done.stderr)
 
 
 def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_save_seconds(monkeypatch):
@@ -228,7 +228,7 @@ def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_sav
     monkeypatch.undo()
     monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
     monkeypatch.setattr(counting, "_COMPILED_START", 0.0)
-    counting._warn_without_numba.cache_clear()
+    checks.warn_once.cache_clear()
     found = counting.count(*codes, 32, relevance, index_order=True)["label"]  # too little work for a warning
     for name in ("retrieved", "at_level", "largest_bucket", "index_average_precision"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
@@ -246,9 +246,20 @@ def test_the_command_line_prints_the_warning_in_one_line(files, monkeypatch, cap
     monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
     monkeypatch.setattr(counting, "_COMPILED_START", 0.0)
     monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
-    counting._warn_without_numba.cache_clear()
+    checks.warn_once.cache_clear()
     assert main(["evaluate", *OPTIONS]) == 0
     assert re.fullmatch(f"protocol: {SLOW_COUNTING}\n", capsys.readouterr().err)
+
+
+def test_no_command_installs_the_package_from_a_registry_where_it_is_not_published():
+    from_registry = re.compile(r"pip install (?:-\S+ )*[\"']?hashing-protocol(?:\[[^]]*\])?+(?! @ git\+https)")
+    folders = (ROOT / name for name in ("docs", "protocol", "workflow"))
+    files = [
+        path for folder in folders for suffix in ("md", "py", "smk", "yaml") for path in folder.rglob(f"*.{suffix}")
+    ]
+    for path in (*files, *ROOT.glob("*.md"), ROOT / "Dockerfile"):
+        assert not from_registry.search(path.read_text()), path
+    assert checks.install_hint("fast").endswith(": pip install '.[fast]'")
 
 
 def test_the_table_of_extras_is_that_of_the_project():

@@ -144,10 +144,37 @@ def test_the_container_has_the_tested_python_and_lock():
     assert (ROOT / "profiles" / "default" / "config.yaml").exists()  # which Snakemake finds next to the Snakefile
 
 
+def test_the_continuous_integration_runs_both_commands_as_they_stand_before_it_installs_pytorch():
+    script = (ROOT / ".ci" / "run").read_text()
+    extract = re.search(r"^readme\(\) \{\n.*?^\}\n", script, re.M | re.S)[0]
+    commands = re.findall(r"^```sh\n(.*?)^```", README, re.S | re.M)[:2]
+    for n, command in enumerate(commands, start=1):
+        done = subprocess.run(
+            ["bash", "-c", f"{extract}readme {n}"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == command
+    main_job, tests, pytorch = (script.index(text) for text in ('"$(readme 1)"', '"$(readme 2)"', "'.[learned]'"))
+    assert main_job < tests < pytorch
+    assert "\ntorch==" not in (ROOT / "envs" / "test.lock").read_text()
+
+
+def test_the_guide_for_contributors_installs_every_program_that_it_calls():
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    installed = "".join((ROOT / "envs" / f"{name}.lock").read_text() for name in ("test", "docs"))
+    installed += "".join(f"\n{name}==" for name in re.findall(r"pip install -q (\w[\w-]*) &&", guide))
+    lines = re.findall(r"^```sh\n(.*?)^```", guide, re.S | re.M) + re.findall(r"\| `([^`]+)` \|", guide)
+    programs = {part.split()[0] for text in lines for line in text.splitlines() for part in line.split(" && ")}
+    system = {"python3", "python", ".", ".ci/run", "chromium"}
+    from_venv = {name for name in programs if name.startswith((".venv/bin/", "protocol/"))}
+    names = {"sphinx-build": "sphinx"}
+    for program in programs - system - from_venv - {"pip"}:
+        assert f"\n{names.get(program, program)}==" in installed, program
+
+
 def test_the_guide_for_contributors_builds_the_site_as_the_continuous_integration_does():
     guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/run"))
     assert "\nsphinx-build -j auto -W --keep-going docs docs/_build\n" in guide
-    assert "\n.venv/bin/sphinx-build -q -j auto -W --keep-going docs docs/_build\n" in script
+    assert '.venv/bin/sphinx-build -q -j auto -W --keep-going docs docs/_build"' in script
     for path in re.findall(r"(?:`|python )((?:protocol|workflow|tests|docs|envs)/[\w./-]+)(?:`| )", guide):
         assert (ROOT / path).exists() or "PACKAGE" in path or path.startswith("docs/_build/"), path
 

@@ -7,10 +7,10 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,31 @@ from protocol.formats.arrays import path_and_key
 from protocol.splits import SINGLE_LIST, places_of, read_list, read_parts, sole_key, write_items, write_subset
 from protocol.storage import check_writable, explained, replacing
 
-if TYPE_CHECKING:
-    from protocol.auditing.public import Audit
-
 LOG = "fixes.json"
 WARNINGS = ("near-duplicate", "known-near-duplicate")
 """Warnings that are fixed by default, like errors. Others are inherent in a protocol and are fixed only on request."""
 
 _Keep = dict[str, NDArray[np.bool_]]  # by partition: the entries to keep
+
+
+class Audited(Protocol):
+    """An `Audit`, which has the methods that write and print it."""
+
+    @property
+    def findings(self) -> Mapping[str, Sequence[Finding]]:
+        """By split."""
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """The splits."""
+
+    @property
+    def check(self) -> "Callable[[Sequence[Run]], Audited] | None":
+        """Repeats the checks on other splits of the same dataset."""
+
+    @property
+    def n_errors(self) -> int:
+        """The number of findings that make results wrong."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +97,7 @@ class Fixed:
     """
 
     folder: Path
-    audit: "Audit"
+    audit: Audited
     removed: Sequence[Sequence[Removed]]
     sentences: Sequence[str]
 
@@ -110,7 +127,7 @@ def check_folder(folder: str | Path) -> None:
     check_writable(path)
 
 
-def write_fixed(audit: "Audit", folder: str | Path, *, also: Sequence[str] = ()) -> Fixed:
+def write_fixed(audit: Audited, folder: str | Path, *, also: Sequence[str] = ()) -> Fixed:
     """Write the splits of an audit without misplaced items; see `Audit.write_fixed`."""
     for name in also:
         one_of(name, (kind.name for kind in KINDS), "also", listing="protocol list findings")
@@ -132,8 +149,8 @@ def write_fixed(audit: "Audit", folder: str | Path, *, also: Sequence[str] = ())
 
 
 def _without_faults(
-    audit: "Audit", names: Sequence[str], also: Sequence[str]
-) -> tuple["Audit", list[_Keep], list[list[Removed]]]:
+    audit: Audited, names: Sequence[str], also: Sequence[str]
+) -> tuple[Audited, list[_Keep], list[list[Removed]]]:
     """Return the audit of the splits without misplaced items, the entries to keep, and the removed entries.
 
     Removing items may cause other findings, so the checks are repeated until nothing more must be removed.
@@ -338,7 +355,7 @@ def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Fin
     )
 
 
-def _write_log(path: Path, audit: "Audit", removed: Sequence[Sequence[Removed]], sentences: Sequence[str]) -> None:
+def _write_log(path: Path, audit: Audited, removed: Sequence[Sequence[Removed]], sentences: Sequence[str]) -> None:
     """Write the removals, one object per line: the partition, the position of the entry from 1, the item, and why."""
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         head = {"summary": sentences, "left": records(audit.findings)}

@@ -56,6 +56,7 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
         "files": _files(experiment),
         "jobs": _jobs(experiment),
         "needs": _needs(experiment),
+        "missing": _missing(experiment),
     }
     return [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
 
@@ -133,6 +134,17 @@ def _needs(experiment: "Experiment") -> list[str]:
         f"largest memory {needs[memory]['mem_mb']:,} MB, for a job of {memory}",
         f"longest time limit {needs[longest]['runtime']:,} minutes, for a job of {longest}",
     ]
+
+
+def _missing(experiment: "Experiment") -> list[str]:
+    """Return the error of a run on this machine, if a package is not installed: the file itself is checked without."""
+    from protocol import configuration
+
+    try:
+        configuration.check_installed(experiment)
+    except ProtocolError as error:
+        return [str(error)]
+    return []
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:

@@ -1,5 +1,6 @@
 """The configuration: the keys of a config file, the loader, the checks, and the jobs with their memory and time."""
 
+from protocol.configuration.checks import check_installed
 from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes, Use
 from protocol.configuration.finished_codes import code_files
 from protocol.configuration.jobs import jobs
@@ -14,6 +15,7 @@ __all__ = [
     "FinishedCodes",
     "Use",
     "check_files",
+    "check_installed",
     "code_files",
     "jobs",
     "load",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import registry
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.configuration.finished_codes import check_code_files
 from protocol.downloads import redacted
@@ -57,6 +57,17 @@ def check(experiment: Experiment) -> None:
     check_code_files(experiment.codes.values(), experiment.features)
 
 
+def check_installed(experiment: Experiment) -> None:
+    """Raise ProtocolError if the experiment trains a network and PyTorch is not installed.
+
+    This is not part of `check`, so that a config file can be checked where its experiment will not be run.
+    """
+    for name in dict.fromkeys(name for feature in experiment.features.values() for name in feature.hashers):
+        learned = registry.entry("hasher", experiment.hashers[name].plugin).extra == "learned"
+        if learned and importlib.util.find_spec("torch") is None:
+            raise ProtocolError(f"hasher {name!r}: {not_installed('torch', 'learned')}")
+
+
 def _check_mirror(config: Mapping[str, Any]) -> None:
     mirror = config["mirror"]
     if mirror is not None and "://" not in mirror and not Path(mirror).is_dir():
@@ -93,20 +104,14 @@ def _check_options(experiment: Experiment) -> None:
     for name in sorted({*experiment.hashers, *config["hasher_grids"]} - listed):
         plugin = config["hasher_uses"].get(name, name)
         use = experiment.hashers.get(name, Use(name, plugin, {}, config["hasher_grids"].get(name, {})))
-        if _is_installed(plugin):
-            for point in points(use.grid):
-                _check_hasher(registry.get("hasher", plugin)(**use.options, **point), f"hasher {name!r}")
+        for point in points(use.grid):
+            _check_hasher(registry.get("hasher", plugin)(**use.options, **point), f"hasher {name!r}")
     for use in experiment.ground_truths.values():
         _check_ground_truth(use, None, None, "")
     selecting = config["selection"]["ground_truth"]
     if selecting is not None:
         known = [*experiment.ground_truths, *config["ground_truth_uses"], *registry.names("ground_truth")]
         one_of(selecting, dict.fromkeys(known), "selection.ground_truth", listing="protocol list ground_truths")
-
-
-def _is_installed(hasher: str) -> bool:
-    """Return whether the package that a hasher needs is installed; otherwise its options can't be checked."""
-    return registry.entry("hasher", hasher).extra != "learned" or importlib.util.find_spec("torch") is not None
 
 
 def _check_hasher(hasher: Any, where: str, dimension: int | None = None) -> None:

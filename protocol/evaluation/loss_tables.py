@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol.evaluation.cost import Cost
+from protocol.evaluation.data import EvaluationData
 from protocol.evaluation.rescoring import Rescoring
-
-if TYPE_CHECKING:
-    from protocol.evaluation.evaluation import Evaluation
 
 _Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title, header, cells
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 
 
-def loss_head(evaluation: "Evaluation") -> list[str]:
+def loss_head(evaluation: EvaluationData) -> list[str]:
     """Return the lines above the tables, about the codes and the nearest items; [] without vectors.
 
     If several items are as far away as the K-th nearest one, all of them are nearest items; a line gives their number.
@@ -35,14 +33,14 @@ def loss_head(evaluation: "Evaluation") -> list[str]:
     return [*codes, f"nearest items: by {_DISTANCES[nearest.distance]} of the vectors ({vectors}){ties}"]
 
 
-def loss_tables(evaluation: "Evaluation") -> list[_Table]:
+def loss_tables(evaluation: EvaluationData) -> list[_Table]:
     """Return the title, the header and the rows of each table about the loss; [] without vectors."""
     if evaluation.nearest is None or evaluation.cost is None:
         return []
     return [_found(evaluation), *map(_curve, evaluation.rescoring), _cost(evaluation.cost)]
 
 
-def loss_content(evaluation: "Evaluation") -> dict[str, Any]:
+def loss_content(evaluation: EvaluationData) -> dict[str, Any]:
     """Return the fields about the loss for JSON: ``nearest``, ``rescoring`` and ``cost``; {} without vectors."""
     if evaluation.nearest is None or evaluation.cost is None:
         return {}
@@ -66,7 +64,7 @@ def loss_content(evaluation: "Evaluation") -> dict[str, Any]:
     }
 
 
-def _found(evaluation: "Evaluation") -> _Table:
+def _found(evaluation: EvaluationData) -> _Table:
     numbers = evaluation.nearest.numbers if evaluation.nearest else ()
     cells = []
     for number in numbers:

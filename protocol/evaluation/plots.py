@@ -2,24 +2,22 @@
 
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol import checks
+from protocol.evaluation.data import EvaluationData
 from protocol.identity import ranked_name
-
-if TYPE_CHECKING:
-    from protocol.evaluation.evaluation import Evaluation
 
 _SIDE = 300
 """Width and height in pixels."""
 
 
-def plot(evaluation: "Evaluation", kind: str) -> Any:
+def plot(evaluation: EvaluationData, kind: str) -> Any:
     """Return a figure as an altair chart.
 
     Parameters
     ----------
-    evaluation : Evaluation
+    evaluation : EvaluationData
     kind : str
         A key of `KINDS`.
 
@@ -32,7 +30,7 @@ def plot(evaluation: "Evaluation", kind: str) -> Any:
     return KINDS[kind](evaluation, checks.need("altair", "report")).properties(width=_SIDE, height=_SIDE)
 
 
-def _precision_recall(evaluation: "Evaluation", alt: Any) -> Any:
+def _precision_recall(evaluation: EvaluationData, alt: Any) -> Any:
     """Return precision over recall, a point for each Hamming radius."""
     if not evaluation.pr_curves:
         raise checks.ProtocolError(
@@ -59,10 +57,10 @@ def _precision_recall(evaluation: "Evaluation", alt: Any) -> Any:
     )
 
 
-def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
+def _over_n(values: str) -> Callable[[EvaluationData, Any], Any]:
     """Return the figure of precision or recall over the number of retrieved items."""
 
-    def chart(evaluation: "Evaluation", alt: Any) -> Any:
+    def chart(evaluation: EvaluationData, alt: Any) -> Any:
         curve = evaluation.top_n
         points = [
             {"N": int(n), values: float(value)}
@@ -83,7 +81,7 @@ def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
     return chart
 
 
-def _rescoring(evaluation: "Evaluation", alt: Any) -> Any:
+def _rescoring(evaluation: EvaluationData, alt: Any) -> Any:
     """Plot the share of the K nearest items after re-ranking over c: a line for each K, a band from worst to best."""
     if not evaluation.rescoring:
         raise checks.ProtocolError("plot 'rescoring': expected an evaluation of vectors, got one without.")
@@ -110,7 +108,7 @@ def _rescoring(evaluation: "Evaluation", alt: Any) -> Any:
     return alt.layer(band, line)
 
 
-KINDS: MappingProxyType[str, Callable[["Evaluation", Any], Any]] = MappingProxyType(
+KINDS: MappingProxyType[str, Callable[[EvaluationData, Any], Any]] = MappingProxyType(
     {
         "precision-recall": _precision_recall,
         "precision@N": _over_n("precision"),

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from html import escape
 from math import comb
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from protocol import __version__, registry, tables
 from protocol.checks import ProtocolError, printable
 from protocol.evaluation.conventions import find
+from protocol.evaluation.data import EvaluationData
+from protocol.evaluation.exclusion import WithoutQueries
 from protocol.evaluation.labels import brief
 from protocol.evaluation.loss_tables import loss_content, loss_head, loss_tables
+from protocol.evaluation.trec import Trec
 from protocol.identity import NONE_EXCLUDED, NOTED, SCORE
 from protocol.storage import file_sha256, replacing
-
-if TYPE_CHECKING:
-    from protocol.evaluation.evaluation import Evaluation
-    from protocol.evaluation.exclusion import WithoutQueries
-    from protocol.evaluation.trec import Trec
 
 _IDENTITY = (
     "name",
@@ -51,7 +49,7 @@ _RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
 _SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "either way"}
 
 
-def table(evaluation: "Evaluation") -> str:
+def table(evaluation: EvaluationData) -> str:
     """Return an evaluation as text: each value with its number of undefined queries, its ties and its denominator.
 
     If vectors were given, the tables about the loss come first. The differences of the convention from its original
@@ -67,7 +65,7 @@ def table(evaluation: "Evaluation") -> str:
     return "\n\n".join(parts)
 
 
-def html_table(evaluation: "Evaluation") -> str:
+def html_table(evaluation: EvaluationData) -> str:
     """Return the tables of `table` as HTML, with all text escaped."""
     rules = find(evaluation.convention)
     parts = [f"<p>{'<br>'.join(map(escape, _head(evaluation)))}</p>"]
@@ -82,7 +80,7 @@ def html_table(evaluation: "Evaluation") -> str:
     return "\n".join(["<div>", *parts, "</div>"])
 
 
-def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
+def rows(evaluation: EvaluationData) -> list[dict[str, Any]]:
     """Return a record for each metric: the mean, the number of undefined queries, and the identity of the score.
 
     The scores without the excluded queries follow as separate records.
@@ -106,7 +104,7 @@ def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
     return records
 
 
-def to_json(evaluation: "Evaluation") -> str:
+def to_json(evaluation: EvaluationData) -> str:
     """Return the means and the fields that identify them as JSON.
 
     The keys are `_IDENTITY`, null where the user gave no name; ``version``; `_RELEVANT`, as in `Evaluation`; and, for
@@ -119,7 +117,7 @@ def to_json(evaluation: "Evaluation") -> str:
     return json.dumps(_content(evaluation), indent=2, allow_nan=False)
 
 
-def write_json(path: str | Path, evaluation: "Evaluation", *, per_query: str | Path | None = None) -> None:
+def write_json(path: str | Path, evaluation: EvaluationData, *, per_query: str | Path | None = None) -> None:
     """Write the JSON of `to_json`; the file appears under `path` only when it is complete.
 
     `per_query` is a file that `write_per_query` wrote. Its name, relative to the JSON file, and its SHA-256 are added
@@ -133,7 +131,7 @@ def write_json(path: str | Path, evaluation: "Evaluation", *, per_query: str | P
         temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
-def _content(evaluation: "Evaluation") -> dict[str, Any]:
+def _content(evaluation: EvaluationData) -> dict[str, Any]:
     rules = find(evaluation.convention)
     content: dict[str, Any] = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
     content |= {name: getattr(evaluation, name) for name in _RELEVANT}
@@ -167,7 +165,7 @@ def _content(evaluation: "Evaluation") -> dict[str, Any]:
     return content
 
 
-def write_per_query(path: str | Path, evaluation: "Evaluation") -> None:
+def write_per_query(path: str | Path, evaluation: EvaluationData) -> None:
     """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
 
     Metrics of the pooled queries or of the database have no value per query, and therefore no column.
@@ -176,7 +174,7 @@ def write_per_query(path: str | Path, evaluation: "Evaluation") -> None:
     _write_columns(path, "query", columns, range(evaluation.n_queries), evaluation.ranking)
 
 
-def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
+def write_pr_curves(path: str | Path, evaluation: EvaluationData) -> None:
     """Write precision and recall, micro and macro, at every radius as CSV with nine digits; undefined values are empty.
 
     Raises
@@ -196,7 +194,7 @@ def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
     _write_columns(path, "radius", columns, range(evaluation.n_bits + 1), evaluation.ranking)
 
 
-def write_top_n_curves(path: str | Path, evaluation: "Evaluation") -> None:
+def write_top_n_curves(path: str | Path, evaluation: EvaluationData) -> None:
     """Write precision and recall of the top N items for each N as CSV with nine digits; undefined values are empty."""
     n, precision, recall = evaluation.top_n
     _write_columns(path, "n", {"precision": precision, "recall": recall}, n.tolist(), evaluation.ranking)
@@ -224,14 +222,14 @@ def _number(mean: float) -> str:
     return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"  # RAMAP of long codes is tiny
 
 
-def _head(evaluation: "Evaluation") -> list[str]:
+def _head(evaluation: EvaluationData) -> list[str]:
     """Return the lines above the table: the sizes, the convention and the interpretation of the ground truth."""
     rules = find(evaluation.convention)
     read = loss_head(evaluation) or [_relevant(evaluation)]
     return [_sizes(evaluation), *read, rules.summary, f"[{rules.source}]"]
 
 
-def _relevant(evaluation: "Evaluation") -> str:
+def _relevant(evaluation: EvaluationData) -> str:
     """Return a line about queries without relevant items, with the labels that the database lacks or the relevance."""
     n = evaluation.queries_without_relevant
     verb = "has" if n == 1 else "have"
@@ -249,7 +247,7 @@ def _relevant(evaluation: "Evaluation") -> str:
     return "; ".join(parts)
 
 
-def _sizes(evaluation: "Evaluation") -> str:
+def _sizes(evaluation: EvaluationData) -> str:
     of_database = "" if evaluation.ranking == "hamming" else "database "
     made = f", {of_database}binarised by {evaluation.binarize}" if evaluation.binarize else ""
     return (
@@ -258,7 +256,7 @@ def _sizes(evaluation: "Evaluation") -> str:
     )
 
 
-def _cells(evaluation: "Evaluation") -> Sequence[Sequence[str]]:
+def _cells(evaluation: EvaluationData) -> Sequence[Sequence[str]]:
     """Return the rows of the main table, below `_HEADER`."""
     found = []
     for name, mean in evaluation.metrics.items():
@@ -269,14 +267,14 @@ def _cells(evaluation: "Evaluation") -> Sequence[Sequence[str]]:
     return found
 
 
-def _metrics_title(evaluation: "Evaluation") -> str:
+def _metrics_title(evaluation: EvaluationData) -> str:
     """Return the line above the main table; "" if all tables have the same ground truth."""
     if evaluation.nearest is None:
         return ""
     return f"other metrics, with the {evaluation.nearest.relevant:,} nearest items of each query as relevant:\n"
 
 
-def _undefined(evaluation: "Evaluation", metric: str) -> str:
+def _undefined(evaluation: EvaluationData, metric: str) -> str:
     """Return the number of queries for which a metric is undefined, and how these count."""
     n_undefined = evaluation.undefined[metric]
     if not n_undefined:
@@ -290,7 +288,7 @@ def _brief(ties: str) -> str:
     return re.split("[,:.]| over ", ties)[0].lower()
 
 
-def _more_tables(evaluation: "Evaluation") -> list[_Table]:
+def _more_tables(evaluation: EvaluationData) -> list[_Table]:
     """Return the title, the header and the rows of each further table that was requested."""
     found = []
     if evaluation.without is not None:
@@ -306,7 +304,7 @@ def _more_tables(evaluation: "Evaluation") -> list[_Table]:
     return found
 
 
-def _without(left: "WithoutQueries", evaluation: "Evaluation") -> _Table:
+def _without(left: WithoutQueries, evaluation: EvaluationData) -> _Table:
     """Return the table of all metrics with and without the excluded queries; the title identifies these queries."""
     cells = []
     for name, mean in evaluation.metrics.items():
@@ -318,7 +316,7 @@ def _without(left: "WithoutQueries", evaluation: "Evaluation") -> _Table:
     return title, ("metric", "all queries", "without them", "difference"), cells
 
 
-def _spread(evaluation: "Evaluation") -> _Table:
+def _spread(evaluation: EvaluationData) -> _Table:
     """Return the table of the spread; the title gives the range of the values that a convention calls mAP."""
     cells = [
         (row.metric, _number(row.value), _SPREAD[row.empty], ", ".join(row.conventions) or "none")
@@ -329,13 +327,13 @@ def _spread(evaluation: "Evaluation") -> _Table:
     return title, ("metric", "mean", "undefined queries", "called mAP by"), cells
 
 
-def _bucket_search(evaluation: "Evaluation") -> _Table:
+def _bucket_search(evaluation: EvaluationData) -> _Table:
     header = ("tables", *next(iter(evaluation.bucket_search.values())))
     cells = [(kind, *map(_number, values.values())) for kind, values in evaluation.bucket_search.items()]
     return "bucket search, union of L tables of K bits (KxL), all queries pooled", header, cells
 
 
-def _lookups(evaluation: "Evaluation") -> _Table:
+def _lookups(evaluation: EvaluationData) -> _Table:
     cells, probed = [], 0
     for radius, seconds in enumerate(evaluation.lookup_seconds):
         probed += comb(evaluation.n_bits, radius)
@@ -344,7 +342,7 @@ def _lookups(evaluation: "Evaluation") -> _Table:
     return title, ("radius", "buckets probed", "ms per query"), cells
 
 
-def _trec(trec: "Trec") -> _Table:
+def _trec(trec: Trec) -> _Table:
     """Return the table of mAP by order of ties; the title gives the files and the effect of trec_eval's order."""
     cells = [
         ("expected over ties", _number(trec.expected)),

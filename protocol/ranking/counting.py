@@ -24,11 +24,9 @@ repeatedly, such as a training loop, loads this code as soon as that pays off fo
 from then on.
 """
 
-import functools
 import importlib.util
 import itertools
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import integer
+from protocol.checks import install_hint, integer, warn_once
 from protocol.ranking._bit_planes import LONGEST, BitPlanes
 from protocol.ranking._buckets import Buckets
 from protocol.ranking._listed import Lists
@@ -219,7 +217,10 @@ def _choose(
     saved = seconds[of_numpy] - seconds[first] + index_order * pairs * (_SORT_PER_PAIR - _RANK_PER_PAIR)
     if not _numba_is_installed():
         if calls * saved - _COMPILED_START > _WORTH_A_WARNING:
-            _warn_without_numba()
+            warn_once(
+                "numba is not installed, so counting uses NumPy, which is about ten times slower. "
+                f"{install_hint('fast')}"
+            )
         return of_numpy
     if _KERNELS not in sys.modules and saved <= _loading_seconds(calls):
         _missed["seconds"] += saved
@@ -238,16 +239,6 @@ def _loading_seconds(calls: int) -> float:
 
 def _numba_is_installed() -> bool:
     return importlib.util.find_spec("numba") is not None
-
-
-@functools.cache
-def _warn_without_numba() -> None:
-    """Warn once per process; the filters of the module `warnings` would allow the message repeatedly."""
-    warnings.warn(
-        "numba is not installed, so counting uses NumPy, which is about ten times slower. "
-        "Install it with: pip install 'hashing-protocol[fast]'",
-        stacklevel=2,
-    )
 
 
 def _in_blocks(

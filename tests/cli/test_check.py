@@ -115,3 +115,12 @@ def test_the_jobs_of_a_leak_study_are_counted_and_their_needs_included(root, cap
     out = capsys.readouterr().out
     assert "leak_score" in out.partition("needs")[0]
     assert "minutes, for a job of leak_score" in out
+
+
+def test_a_network_is_checked_without_pytorch_and_its_absence_is_the_last_line(file, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert main(["check", file, "--config", "hashers=[lsh,csq]"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith("missing    hasher 'csq': torch is not installed. Install it in a checkout ")
+    assert main(["check", file]) == 0
+    assert "missing" not in capsys.readouterr().out

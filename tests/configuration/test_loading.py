@@ -1,6 +1,7 @@
 import copy
-import importlib.util
 import os
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -25,19 +26,12 @@ USERS = {
     "image_folder": ["images/"],
     "imagenet100": ["imagenet100/"],
 }
+NETWORKS = [entry.name for entry in registry.entries("hasher") if entry.extra == "learned"]
 SHAPES = {"embeddings": (2_000, 384)}
 
 
 def dataset_of(name):
     return yaml.safe_load((CONFIG / f"{name}.yaml").read_text())["dataset"]
-
-
-def lacks_pytorch(text):
-    """Return whether a config file names a hasher of the extra `learned`, which is not installed."""
-    entries = [hasher for part in (text, *text["features"].values()) for hasher in part.get("hashers", [])]
-    used = {hasher if isinstance(hasher, str) else hasher["use"] for hasher in entries}
-    learned = any(registry.entry("hasher", hasher).extra is not None for hasher in used)
-    return learned and importlib.util.find_spec("torch") is None
 
 
 def place(name, folder):
@@ -58,11 +52,7 @@ def test_the_shipped_config_files_are_valid(name, tmp_path, monkeypatch):
         with pytest.raises(ProtocolError, match="which does not exist"):
             configuration.load(text)
     place(name, tmp_path)
-    if lacks_pytorch(text):
-        with pytest.raises(ProtocolError, match="torch: expected an installed package"):
-            configuration.load(text)
-    else:
-        assert configuration.load(text).config["experiment"] == name
+    assert configuration.load(text).config["experiment"] == name
 
 
 def test_every_dataset_has_a_shipped_config_file():
@@ -81,8 +71,6 @@ PLANNED = [
 def test_the_jobs_of_a_shipped_experiment_are_those_that_snakemake_plans(name, tmp_path, root, monkeypatch):
     """Test with two runs: the time of planning grows with the jobs, and every further run has the same jobs."""
     config = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
-    if lacks_pytorch(config):
-        pytest.skip("torch is not installed")
     project, file = Project(tmp_path, root), f"{name}.yaml"
     place(name, project.folder)
     for part in (config, *config["features"].values()):
@@ -90,6 +78,9 @@ def test_the_jobs_of_a_shipped_experiment_are_those_that_snakemake_plans(name, t
     project.write(config, file)
     monkeypatch.chdir(project.folder)
     experiment = configuration.load(configuration.read(file))
+    if any(use.plugin in NETWORKS for use in experiment.hashers.values()) and find_spec("torch") is None:
+        assert "torch is not installed" in project.run("-n", config=file).stdout
+        pytest.skip("torch is not installed")
     targets = ("report", "leak") if "leak" in experiment.config else ("report",)
     assert project.jobs(*targets, config=file) == configuration.jobs(experiment, targets)
 
@@ -112,18 +103,14 @@ def test_without_a_file_the_keys_change_the_default_experiment():
     assert config["runs"] == 1
 
 
-def test_without_pytorch_a_learned_hasher_is_refused_before_any_job(monkeypatch):
-    find_spec = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else find_spec(name))
-    for name in ("deep_squared", "buffer_zone"):
-        with pytest.raises(ProtocolError) as refused:
-            configuration.load(changed(hashers=["lsh", name]))
-        message = str(refused.value)
-        assert f"hasher {name!r}" in message
-        assert "torch: expected an installed package" in message
-        assert "pip install 'hashing-protocol[learned]'" in message
-        assert "\n" not in message
-    assert configuration.load(changed(hashers=["lsh"])).config["hashers"] == ["lsh"]
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_config_file_is_checked_without_pytorch_but_a_run_is_refused_at_once(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    configuration.check_installed(configuration.load(changed(hashers=["lsh"], hasher_options={name: {"epochs": 5}})))
+    experiment = configuration.load(changed(hashers=["lsh", name]))
+    assert configuration.jobs(experiment)
+    with pytest.raises(ProtocolError, match=rf"^hasher '{name}': torch is not installed\. .*'\.\[learned\]'$"):
+        configuration.check_installed(experiment)
 
 
 def test_a_split_without_validation_partitions_can_not_choose_options():

@@ -2,6 +2,7 @@
 
 import copy
 import re
+import sys
 import zipfile
 
 import numpy as np
@@ -336,11 +337,12 @@ def test_a_key_that_is_not_a_name(key):
     assert refused(**{key: {1: {}}}) == f"{key}: expected names as keys, got 1."
 
 
-def test_an_unused_network_needs_no_pytorch(monkeypatch):
-    changes = {"hasher_options": {"csq": {"epochs": 5}}}
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    configuration.load(SMALL | changes)
-    assert "CSQ: torch: expected an installed package" in refused(hashers=["csq"], **changes)
+@pytest.mark.parametrize("hashers", [["lsh"], ["csq"]])
+def test_the_options_of_a_network_are_checked_without_pytorch(hashers, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    configuration.load(SMALL | {"hashers": hashers, "hasher_options": {"csq": {"epochs": 5}}})
+    message = refused(hashers=hashers, hasher_options={"csq": {"epochs": 0}})
+    assert message.endswith(": epochs: expected an integer >= 1, got 0.")
 
 
 @pytest.mark.parametrize("metric", ["mLGAP@r2", "mAP[index]", "utilisation", "entropy", "collision", "largest_bucket"])

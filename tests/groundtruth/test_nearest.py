@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol import checks
 from protocol.checks import ProtocolError
 from protocol.groundtruth import _neighbour_search, nearest, pair_distances
 
@@ -240,9 +241,13 @@ def test_fewer_neighbours_are_taken_from_more():
         found.first(3)
 
 
-def test_without_threadpoolctl_the_result_is_the_same(monkeypatch):
+def test_without_threadpoolctl_the_result_is_the_same_and_it_warns_once_that_one_thread_is_used(monkeypatch):
     X = np.random.default_rng(0).standard_normal((600, 5))
     expected = nearest(X[:9], X, 4, threads=2)
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
-    found = nearest(X[:9], X, 4, threads=2)
+    checks.warn_once.cache_clear()
+    nearest(X[:9], X, 4)  # a warning would be an error
+    with pytest.warns(UserWarning, match=r"^threadpoolctl is not installed, so one thread is used instead of 2\. "):
+        found = nearest(X[:9], X, 4, threads=2)
+    nearest(X[:9], X, 4, threads=2)
     np.testing.assert_array_equal(found.indices, expected.indices)

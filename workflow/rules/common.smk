@@ -38,6 +38,7 @@ try:
     EXPERIMENT = configuration.load(
         config, from_file=IS_MODULE or bool(workflow.configfiles)
     )
+    configuration.check_installed(EXPERIMENT)
     CONFIG = EXPERIMENT.config
     config.update(CONFIG)  # scripts receive the checked configuration
     DATASET, DATASET_OPTIONS = CONFIG["dataset"], CONFIG["dataset_options"]

@@ -3,7 +3,6 @@
 import abc
 import contextlib
 import hashlib
-import importlib.util
 import inspect
 import json
 import logging
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import sources, storage
-from protocol.checks import ProtocolError, integer, not_installed, one_of, positive_number
+from protocol.checks import ProtocolError, integer, need, one_of, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.networks.architectures import ARCHITECTURES, architecture, check_features
 from protocol.hashers.progress import Progress, progress
@@ -199,8 +198,6 @@ class NetworkHasher(Hasher):
         if self.patience is not None:
             integer(self.patience, "patience")
         one_of(self.precision, PRECISIONS, "precision")
-        if importlib.util.find_spec("torch") is None:
-            raise ProtocolError(f"{type(self).__name__}: {not_installed('torch', 'learned')}")
 
     def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the network does not accept rows of `n_features`."""
@@ -210,8 +207,7 @@ class NetworkHasher(Hasher):
     def _fit(
         self, training: TrainingSet, rng: np.random.Generator, checkpoint: str | Path | None = None
     ) -> dict[str, Any]:
-        import torch
-
+        torch = need("torch", "learned")
         device = "cuda" if torch.cuda.is_available() else "cpu"
         identity = self._identity(training) if checkpoint else {}
         n_steps = ceil(len(training.X) / self.batch_size)
@@ -280,8 +276,7 @@ class NetworkHasher(Hasher):
         return super()._learned_arrays() | _arrays_of(self.network_)
 
     def _set_learned_arrays(self, arrays: Mapping[str, NDArray], n_features: int) -> None:
-        import torch
-
+        torch = need("torch", "learned")
         with _generator_restored():
             network = self._module(n_features)
         declared = {name: (str(array.dtype), *array.shape) for name, array in _arrays_of(network).items()}
