@@ -24,7 +24,7 @@ from protocol.report.figure import (
 )
 from protocol.report.naming import named
 from protocol.report.results import PLACE, Results
-from protocol.report.statistics import CONFIDENCE, Lead, lead
+from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, lead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,12 @@ def _leads(results: Results) -> dict[tuple[Any, ...], Lead]:
     better = registry.entry("metric", results.metric).better
     groups = scores.groupby([*PLACE, "n_bits"], sort=False)
     found = {
-        key: lead(own.pivot_table(index="run", columns="hasher", values="value"), better=better) for key, own in groups
+        key: lead(
+            own.pivot_table(index="run", columns="hasher", values="value"),
+            shared=results.shared(key[PLACE.index("split")]),
+            better=better,
+        )
+        for key, own in groups
     }
     return {key: own for key, own in found.items() if own is not None}
 
@@ -182,8 +187,8 @@ def _main_table(results: Results) -> Table:
     """Return the table of the main place, which on the page follows the choices in the figure."""
     rows = results.at(results.plain, metric=results.metric, **results.place)
     lead_note = (
-        f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference (Student's t), corrected for "
-        "all pairs of hashers at this code length (Bonferroni)."
+        f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference, {CORRECTED}, and corrected "
+        f"for all pairs of hashers at this code length (Bonferroni). {ONE_DATASET}"
         if results.n_runs > 1 and len(rows) > rows["n_bits"].nunique()
         else ""
     )
