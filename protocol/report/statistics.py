@@ -35,10 +35,10 @@ def shared_variance(n_queries: Any, n_database: Any) -> float:
 
     .. math:: \mathrm{Var}(\bar m) \approx s^2 \left( \tfrac1n + 4 \frac{n_q}{n_d} \right)
 
-    Without the factor 4, or with the hasher's training set in place of the database, the test gives several times as
-    many false alarms as its level where a hasher does not learn or learns from most of the database, as the simulations
-    in `results/reference/resampling` show. The correction is larger than necessary for training sets that are small
-    compared with the database, and for queries that are the same in all runs.
+    Without the factor 4, the test gives two to five times as many false alarms as its level in the simulations of
+    `results/reference/resampling`; with the hasher's training set in place of the database, up to five times, if that
+    set is most of the database. With the factor, it gives up to twice as many in that case, and at most its level
+    otherwise. It is larger than necessary for small training sets, and for queries that are the same in all runs.
 
     References
     ----------

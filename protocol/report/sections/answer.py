@@ -1,5 +1,6 @@
 """The answer: the best hasher in a sentence, with the figure and the table that show it."""
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,8 @@ def _difference(own: Lead) -> str:
     """Return the difference from the second best, with its interval if there are several runs."""
     if own.n_runs < 2:
         return f"{own.difference:+.3f} over {own.second} (one run, so there is no interval)"
+    if math.isinf(own.low):
+        return f"{own.difference:+.3f} over {own.second} (equal in all {own.n_runs} runs, too few for a test)"
     paired = f"{own.difference:+.3f} [{own.low:.3f}, {own.high:.3f}] over {own.second} (paired over {own.n_runs} runs)"
     return f"{paired}, which is not significant" if own.low <= 0 <= own.high else paired
 
