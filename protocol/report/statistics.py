@@ -37,8 +37,8 @@ def shared_variance(n_queries: Any, n_database: Any) -> float:
 
     Without the factor 4, the test gives two to five times as many false alarms as its level in the simulations of
     `results/reference/resampling`; with the hasher's training set in place of the database, up to five times, if that
-    set is most of the database. With the factor, it gives up to twice as many in that case, and at most its level
-    otherwise. It is larger than necessary for small training sets, and for queries that are the same in all runs.
+    set is most of the database. With the factor, it gives up to twice as many in that case, and at most about its
+    level otherwise. It is larger than necessary for small training sets, and for queries that are the same in all runs.
 
     References
     ----------

@@ -160,9 +160,7 @@ rule paper:
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
         displayed=displayed(),
-        checksums=checksums(
-            "<results>/metrics.csv", "<results>/runs.csv", *displayed()
-        ),
+        checksums=checksums("<results>/metrics.csv", "<results>/runs.csv", *displayed()),
     output:
         figures=report(
             directory("<results>/figures"),
