@@ -110,7 +110,7 @@ class Difference:
     def _sentences(self) -> list[str]:
         lines = [f"{part}: the same items, listed in another order." for part in self.reordered]
         lines += [f"{part}: exists only {side}, so it is not compared." for part, side in self.not_given.items()]
-        return lines if lines or self.moved else ["No difference."]
+        return list(map(printable, lines)) if lines or self.moved else ["No difference."]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from protocol.auditing.kinds import KINDS
 from protocol.auditing.reading import Run
 from protocol.auditing.split import Split
 from protocol.auditing.writing import ordered, records, summary
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, one_of, printable
 from protocol.formats.arrays import path_and_key
 from protocol.splits import SINGLE_LIST, places_of, read_list, read_parts, sole_key, write_items, write_subset
 from protocol.storage import check_writable, explained, replacing
@@ -107,7 +107,8 @@ class Fixed:
         return sum(len(one.places) for made in self.removed for one in made)
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, f"All removed items are listed in {self.folder / LOG}"])
+        lines = [*self.sentences, f"All removed items are listed in {self.folder / LOG}"]
+        return "\n".join(map(printable, lines))
 
 
 @dataclass(frozen=True)

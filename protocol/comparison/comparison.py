@@ -80,7 +80,7 @@ class Comparison:
         """Return the paired differences: a row per metric, method and code length; p-values are corrected."""
         rows = [
             {"section": section, "metric": metric, "reference": of_table.reference, "method": one.method}
-            | {"n_bits": one.n_bits, "unit": one.pairs.unit, "n_pairs": one.pairs.one.size}
+            | {"n_bits": one.n_bits, "unit": one.pairs.unit, "n_pairs": one.pairs.one.size, "test": one.test}
             | one.outcome._asdict()
             for section, metric, of_table in self.differences
             for one in of_table.found

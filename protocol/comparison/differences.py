@@ -1,23 +1,26 @@
 """Paired differences of methods from a reference method, with simultaneous intervals and corrected tests.
 
-The paired t-tests, their intervals and the tests of equivalence (TOST) come from `DescrStatsW` of statsmodels, and the
-correction for multiple tests from its `multipletests` (`protocol.report.statistics.holm`). DescrStatsW divides by the
-standard deviation, so differences that are all equal are tested by a sign test instead.
+The tests are those of `protocol.report.statistics.Mean`: paired t-tests, corrected for items that runs share, and sign
+tests where all differences are equal. `holm` corrects them for multiple tests.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from protocol import registry
-from protocol.checks import need
 from protocol.comparison.reading import Score
-from protocol.comparison.values import Pairs, pair
-from protocol.report.statistics import CONFIDENCE, holm
+from protocol.comparison.values import QUERY, RUN, Pairs, pair
+from protocol.identity import PROTOCOL
+from protocol.report.statistics import CONFIDENCE, CORRECTED, holm, mean_of, shared_variance
+
+OVER_QUERIES = "paired t-test"
+UNCORRECTED = "paired t-test, not corrected"
+"""The name of the test over runs if no file records their numbers of queries and database items."""
 
 
 class Outcome(NamedTuple):
@@ -43,6 +46,7 @@ class Difference:
     method: str
     n_bits: int
     pairs: Pairs
+    test: str
     outcome: Outcome
 
 
@@ -122,14 +126,21 @@ def differences(
     better = registry.entry("metric", metric).better
     n_tests = len(paired) if against is not None else _n_pairs(n_bits for _, n_bits, _ in paired)
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
-    outcomes = [outcome(pairs.one - pairs.other, level=level, margin=margin, better=better) for *_, pairs in paired]
+    sizes = dict(zip(PROTOCOL, next(iter(rows[reference].values())).protocol, strict=True))
+    of_runs = shared_variance(sizes["n_queries"], sizes["n_database"])  # the same for all scores of a table
+    is_known = not math.isnan(of_runs)
+    shared = {QUERY: 0.0, RUN: of_runs if is_known else 0.0}
+    tests = {QUERY: OVER_QUERIES, RUN: CORRECTED if is_known else UNCORRECTED}
+    outcomes = [
+        outcome(pairs, level=level, shared=shared[pairs.unit], margin=margin, better=better) for *_, pairs in paired
+    ]
     names = ("p",) if margin is None else ("p", "p_no_worse", "p_equal")
     untested = [1.0] * (n_tests - len(paired))
     columns = {name: holm([getattr(one, name) for one in outcomes] + untested) for name in names}
     corrected = [
         one._replace(**{name: float(values[at]) for name, values in columns.items()}) for at, one in enumerate(outcomes)
     ]
-    found = [Difference(*key, one) for key, one in zip(paired, corrected, strict=True)]
+    found = [Difference(*key, tests[key[-1].unit], one) for key, one in zip(paired, corrected, strict=True)]
     return Differences(reference, n_tests, against is not None, found, missing)
 
 
@@ -144,37 +155,26 @@ def _paired(one: Score, other: Score) -> Pairs | str:
     return "; ".join(dict.fromkeys(reasons)) if reasons else pair(*values)  # type: ignore[arg-type]
 
 
-def outcome(values: ArrayLike, *, level: float, margin: float | None = None, better: str = "higher") -> Outcome:
+def outcome(
+    pairs: Pairs, *, level: float, shared: float = 0.0, margin: float | None = None, better: str = "higher"
+) -> Outcome:
     """Test the mean of the differences of at least two pairs.
 
     Parameters
     ----------
-    values : array_like
-        The differences, method minus reference.
+    pairs : Pairs
+        The values of the method, and those of the reference.
     level : float, in (0, 1)
         The confidence level of the interval.
+    shared : float, default=0
+        As in `protocol.report.statistics.mean_of`.
     margin : float, optional
     better : {"higher", "lower"}
         With ``higher``, the method is worse if the difference is negative; with ``lower``, if it is positive.
-
-    Examples
-    --------
-    >>> [round(value, 3) for value in outcome([1.0, 2.0, 3.0], level=0.95)][:4]
-    [2.0, -0.484, 4.484, 0.074]
     """
-    x = np.asarray(values, dtype=np.float64)
-    mean, nan = float(x.mean()), float("nan")
-    if np.ptp(x) <= np.finfo(np.float64).eps * np.abs(x).max():
-        rarest = 2.0 ** (1 - x.size)  # smallest p of the two-sided sign test; a t-test would give 0 after two pairs
-        interval, p = (mean, mean), rarest if mean else 1.0
-        above = below = nan
-        if margin:
-            above, below = (rarest / 2 if inside else 1.0 for inside in (mean > -margin, mean < margin))
-    else:
-        described = need("statsmodels.stats.weightstats", "report").DescrStatsW(x)
-        interval, p = described.tconfint_mean(1 - level), float(described.ttest_mean(0)[1])
-        above = below = nan
-        if margin:
-            _, (_, above, _), (_, below, _) = described.ttost_mean(-margin, margin)
+    found = mean_of(pairs.one - pairs.other, np.abs(pairs.one) + np.abs(pairs.other), shared=shared)
+    above = below = float("nan")
+    if margin is not None:
+        above, below = found.p_above(-margin), found.p_below(margin)
     no_worse = above if better == "higher" else below
-    return Outcome(mean, float(interval[0]), float(interval[1]), p, float(no_worse), float(max(above, below)))
+    return Outcome(found.mean, *found.interval(level), found.p(), no_worse, max(above, below))

@@ -1,5 +1,6 @@
 """Selects the scores that may be in one table: their identifying fields are known and equal, or assumed to be equal."""
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,9 @@ NOT_RECORDED = "not recorded"
 """The value of a field that no file records and that is assumed to agree."""
 OF_METRIC = ("empty", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""
+_Protocol = tuple[str | None, ...]
 _FEW = 3
+_DIGEST = 8
 Assumed = dict[str, str]
 """The assumed values of a score by field."""
 
@@ -75,12 +78,15 @@ def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None])
         values = {kind: _filled(kind, kinds, assumed) for kind in kinds}
         filled |= {id(score): values[score.protocol] for score in group}
     _check_one_value(scores, filled)
-    complete = [
-        replace(
-            score, protocol=tuple(filled[id(score)].get(f, v) for f, v in zip(PROTOCOL, score.protocol, strict=True))
-        )
-        for score in scores
-    ]
+    complete = _told_apart(
+        [
+            replace(
+                score,
+                protocol=tuple(filled[id(score)].get(f, v) for f, v in zip(PROTOCOL, score.protocol, strict=True)),
+            )
+            for score in scores
+        ]
+    )
     files: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for score in complete:
         if None not in score.protocol:
@@ -96,6 +102,25 @@ def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None])
     named = named_by_method([score for score, _ in compared])
     with_names = [(score, of_score) for score, (_, of_score) in zip(named, compared, strict=True)]
     return Matched(with_names, _left_out(left, complete))
+
+
+def _told_apart(scores: Sequence[Score]) -> list[Score]:
+    """Return the scores; to equal names of ground truths whose digests differ, the start of the digest is added."""
+
+    def place(score: Score) -> _Protocol:
+        return tuple(value for field, value in zip(PROTOCOL, score.protocol, strict=True) if field not in OF_METRIC)
+
+    digests: dict[_Protocol, set[str]] = defaultdict(set)
+    for score in scores:
+        digests[place(score)] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
+    at, found = PROTOCOL.index("ground_truth"), []
+    for score in scores:
+        known, name = digests[place(score)], score.protocol[at]
+        if len(known) > 1 and score.ground_truth_sha256 and name:
+            length = next(n for n in itertools.count(_DIGEST) if len({digest[:n] for digest in known}) == len(known))
+            name = f"{name} ({score.ground_truth_sha256[:length]})"
+        found.append(replace(score, protocol=(*score.protocol[:at], name, *score.protocol[at + 1 :])))
+    return found
 
 
 def _filled(
@@ -146,9 +171,6 @@ def _may_agree(one: tuple[str | None, ...], other: tuple[str | None, ...], assum
         if a is not None and b is not None and a != b:
             return False
     return True
-
-
-_Protocol = tuple[str | None, ...]
 
 
 class _Others:

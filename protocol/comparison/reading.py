@@ -55,6 +55,8 @@ class Score:
         NaN where undefined; the standard deviation of a single run is also NaN.
     n_runs : int or None
         None if there are no runs.
+    ground_truth_sha256 : str or None
+        The digest of the ground truth, None if it is not known. Scores with different digests are never compared.
     convention, version : str or None
     values : callable
         Returns the values behind the mean, or the reason why there are none.
@@ -69,6 +71,7 @@ class Score:
     mean: float
     std: float
     n_runs: int | None
+    ground_truth_sha256: str | None
     convention: str | None
     version: str | None
     values: Callable[[], Values | Why]
@@ -163,6 +166,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
             mean=row["mean"],
             std=row["std"],
             n_runs=int(row["n_runs"]),
+            ground_truth_sha256=None,
             convention=_known(row.get("convention")),
             version=_known(row.get("version")),
             values=functools.partial(runs.values, tuple(row[column] for column in _COMBINATION), row["mean"]),
@@ -320,6 +324,7 @@ def _of_json(path: Path, file: str) -> list[Score]:
             mean=mean,
             std=np.nan,
             n_runs=None,
+            ground_truth_sha256=_known(content.get("ground_truth_sha256")),
             convention=_known(content.get("convention")),
             version=_known(content.get("version")),
             values=functools.partial(table.values, metric, mean, excluded),
@@ -425,7 +430,7 @@ def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
             scores.append(
                 Score(
                     file=file,
-                    method=ranked_name(evaluation.name or file, evaluation.ranking),
+                    method=ranked_name(_known(evaluation.name) or file, evaluation.ranking),
                     ranking=evaluation.ranking,
                     protocol=tuple(map(_known, (of_group | by_metric).values())),
                     n_bits=evaluation.n_bits,
@@ -433,6 +438,7 @@ def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
                     mean=mean,
                     std=np.nan,
                     n_runs=None,
+                    ground_truth_sha256=evaluation.ground_truth_sha256,
                     convention=evaluation.convention,
                     version=__version__,
                     values=values,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from protocol import tables
-from protocol.checks import counted
-from protocol.comparison.differences import Difference, Differences
+from protocol.checks import counted, printable
+from protocol.comparison.differences import UNCORRECTED, Difference, Differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed
 from protocol.comparison.reading import Score
 from protocol.identity import NONE_EXCLUDED, NOTED, PROTOCOL
@@ -26,7 +26,7 @@ from protocol.report.figure import (
     spread,
     tooltips,
 )
-from protocol.report.statistics import CONFIDENCE
+from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 _EMPTY = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
 _SIZES = {"n_queries": "queries", "n_database": "database items"}
 _VERDICT = {True: "shown", False: "not shown"}
+_TESTED = {
+    CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
+    UNCORRECTED: "Over runs: paired t-test (Student's t), not corrected for the items that the runs share, because no "
+    "file records the numbers of queries and database items; its p-values and intervals are too small.",
+}
 _LEVEL = 1 - CONFIDENCE
 _TINY = 1e-4
 
@@ -86,10 +91,10 @@ def overview(
         text.append(
             "Differences are means over pairs: runs on the same items, or queries at the same position, where all have "
             "the same relevant positions (labels alone do not identify the items). Intervals: "
-            f"{100 * CONFIDENCE:g} % simultaneously for all comparisons in a table (Bonferroni). p: paired t-tests, "
-            "corrected for all comparisons in the table (Holm). Name the reference with --against if you can. "
-            "Otherwise it is the method with the best mean, which depends on the tested values, so all pairs of "
-            "methods then count as comparisons."
+            f"{100 * CONFIDENCE:g} % simultaneously for all comparisons in a table (Bonferroni). p: paired t-tests "
+            "(sign tests where all differences are equal), corrected for all comparisons in the table (Holm). Name the "
+            "reference with --against if you can. Otherwise it is the method with the best mean, which depends on the "
+            "tested values, so all pairs of methods then count as comparisons."
         )
     if paired and margin is not None:
         text.append(
@@ -164,6 +169,7 @@ def differences_table(name: str, metric: str, found: Differences, margin: float 
     if found.n_tests > len(found.found):
         caption += f", corrected for all {found.n_tests:,} pairs of methods"
     caption += "." if margin is None else f", margin {margin:g}."
+    caption = " ".join([caption, *dict.fromkeys(_TESTED[one.test] for one in found.found if one.test in _TESTED)])
     rows = [_row(one, margin) for one in found.found]
     return Table(f"{name}-differences", caption, header, rows, n_labels=1)
 
@@ -229,7 +235,7 @@ def text_of(parts: Sequence[Section]) -> str:
     for part in parts:
         blocks.append("\n".join([f"== {part.title}", *part.text]))
         blocks += [f"{table.caption}\n{tables.text(table.header, table.rows)}" for table in part.tables]
-    return "\n\n".join(blocks)
+    return printable("\n\n".join(blocks), keep="\n")
 
 
 def html_of(parts: Sequence[Section]) -> str:
@@ -244,7 +250,7 @@ def html_of(parts: Sequence[Section]) -> str:
             blocks.append(
                 f"<p>{html.escape(table.caption)}</p>\n<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
             )
-    return "\n".join(blocks)
+    return printable("\n".join(blocks), keep="\n")
 
 
 def as_number(value: int | None) -> float:

@@ -62,7 +62,7 @@ def table(evaluation: EvaluationData) -> str:
     if rules.not_copied:
         parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
     parts += [f"{title}:\n{tables.text(header, cells)}" for title, header, cells in _more_tables(evaluation)]
-    return "\n\n".join(parts)
+    return printable("\n\n".join(parts), keep="\n")
 
 
 def html_table(evaluation: EvaluationData) -> str:
@@ -77,7 +77,7 @@ def html_table(evaluation: EvaluationData) -> str:
         lines = "".join(f"<li>{escape(line)}</li>" for line in rules.not_copied)
         parts.append(f"<p>not copied from the original:</p><ul>{lines}</ul>")
     parts += [_html_titled(*each) for each in _more_tables(evaluation)]
-    return "\n".join(["<div>", *parts, "</div>"])
+    return printable("\n".join(["<div>", *parts, "</div>"]), keep="\n")
 
 
 def rows(evaluation: EvaluationData) -> list[dict[str, Any]]:
@@ -358,11 +358,11 @@ def _trec(trec: Trec) -> _Table:
 
 
 def _html_titled(title: str, header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    return f"<p>{escape(printable(title))}:</p>{_html(header, cells)}"
+    return f"<p>{escape(title)}:</p>{_html(header, cells)}"
 
 
 def _html(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    lines = ("".join(f"<td>{escape(printable(cell))}</td>" for cell in row) for row in cells)
+    lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in cells)
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"

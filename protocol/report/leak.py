@@ -57,7 +57,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
         | {"n_train": own["n_train"].iloc[0], "n_runs": len(own)}
         | {"control": values[_COMBINATION.index("hasher")] in controls}
         | {"outside": own[["a_on_b", "b_on_a"]].to_numpy().mean()}
-        | effect(own["leak"])._asdict()
+        | effect(own["leak"], _operands(own))._asdict()
         for values, own in table.groupby(_COMBINATION, sort=True)
     ]
     summary = pd.DataFrame(rows).rename(columns={"mean": "leak"})
@@ -73,6 +73,11 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
 
 
+def _operands(table: "pd.DataFrame") -> "pd.Series":
+    """Return the sum of the absolute numbers of which each leak is the difference."""
+    return table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].abs().sum(axis=1) / 2
+
+
 def _size(size: str) -> float:
     """Return a training size as a number, infinity for the whole database."""
     return float("inf") if size == "all" else float(size)
@@ -81,18 +86,20 @@ def _size(size: str) -> float:
 def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
     """Return the leak of all hashers that learn, and that of all controls, by ground truth and training size.
 
-    The leak of a run is its mean over hashers and code lengths, because only runs are independent of each other.
+    The leak of a run is its mean over hashers and code lengths, because the combinations of a run share their items.
     """
     import pandas as pd
 
     place = ["dataset", "feature", "ground_truth", "control", "train_per_class"]
     marked = table.assign(control=table["hasher"].isin(controls))
     marked["outside"] = (marked["a_on_b"] + marked["b_on_a"]) / 2
-    by_run = marked.groupby([*place, "n_train", "run"], sort=True)[["leak", "outside"]].mean().reset_index()
+    marked["operands"] = _operands(marked)
+    averaged = ["leak", "outside", "operands"]
+    by_run = marked.groupby([*place, "n_train", "run"], sort=True)[averaged].mean().reset_index()
     rows = [
         dict(zip(place, values, strict=True))
         | {"n_train": own["n_train"].iloc[0], "n_runs": len(own), "outside": own["outside"].mean()}
-        | effect(own["leak"])._asdict()
+        | effect(own["leak"], own["operands"])._asdict()
         for values, own in by_run.groupby(place, sort=True)
     ]
     keys = ["dataset", "feature", "ground_truth", "control", "n_train"]

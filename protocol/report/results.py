@@ -13,6 +13,7 @@ from protocol import __version__, registry
 from protocol.identity import pipeline_convention
 from protocol.metrics import COLUMNS, ITEMS
 from protocol.report.display import middle
+from protocol.report.statistics import shared_variance
 from protocol.tables import read_table
 
 if TYPE_CHECKING:
@@ -215,6 +216,11 @@ class Results:
     def n_runs(self) -> int:
         """The number of runs at `place`."""
         return int(self.at(self.plain, **self.place)["n_runs"].max())
+
+    def shared(self, split: str) -> float:
+        """Return `protocol.report.statistics.shared_variance` of the runs of a split."""
+        sizes = self.at(self.summary, split=split).iloc[0]
+        return shared_variance(sizes["n_queries"], sizes["n_database"])
 
     @cached_property
     def table(self) -> dict[str, "pd.DataFrame"]:

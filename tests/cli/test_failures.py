@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from protocol.auditing import audit
+from protocol.auditing.duplicates import find_duplicates
 from protocol.checks import ProtocolError, printable
 from protocol.cli import main
+from protocol.comparison import compare
 from protocol.evaluation import evaluate
 from protocol.evaluation.results import html_table
 
@@ -225,6 +227,25 @@ def test_control_characters_are_escaped_in_html(here):
         assert printable(query[0]) in shown
     found = evaluate(np.load("q.npy"), np.load("d.npy"), query_labels=[0, 1, 0, 1], database_labels=[0, 1] * 10)
     assert "\x1b" not in html_table(found)
+
+
+def test_control_characters_in_names_are_escaped_in_every_printed_result(here):
+    """A terminal also shows what Python prints, without the command line."""
+    names = {name: f"{name}{ESCAPE}" for name in ("name", "dataset", "split", "ground_truth")}
+    labels = {"query_labels": [0, 1, 0, 1], "database_labels": [0, 1] * 10}
+    sides = np.load("q.npy"), np.load("d.npy")
+    one, other = (evaluate(*sides, **labels, **names, trec=here / f"run{ESCAPE}") for _ in range(2))
+    split = here / f"fixed{ESCAPE}"
+    audited = audit(query=["a", "b"], database=["b", f"c{ESCAPE}"])
+    vectors = sides[0].astype(np.float32)
+    found = find_duplicates(vectors, kind="vectors", query_ids=[f"{ESCAPE}{item}" for item in range(4)])
+    compared = compare(one, other)
+    for shown in (one, compared, audited, found):
+        assert "\x1b" not in repr(shown)
+    for shown in (one._repr_html_(), compared._repr_html_(), str(audited.write_fixed(split))):
+        assert "\x1b" not in shown
+        assert "\\x1b[31m" in shown
+    assert "dataset\\x1b[31m" in repr(compared)
 
 
 def test_a_file_name_that_is_not_utf_8_is_escaped(here, capsys):

@@ -217,6 +217,21 @@ def test_left_out_scores_are_listed_with_reasons(experiment, codes):
     ]
 
 
+@pytest.mark.parametrize("names", [True, False], ids=["recorded", "assumed"])
+def test_known_digests_of_the_ground_truth_that_differ_are_never_in_one_table(codes, experiment, capsys, names):
+    """Equal names do not make two ground truths equal."""
+    digests = {"a": "a" * 64, "b": "a" * 63 + "b"}
+    one, other = (codes(f"{n}.json", names=names, ground_truth_sha256=digest) for n, digest in digests.items())
+    assume = [] if names else ["--assume", "dataset", "ground_truth", "split"]
+    assert "differ in ground_truth (" in refused(capsys, one, other, *assume)
+    same = codes("same.json", names=names, ground_truth_sha256=digests["a"], n_bits=16)
+    found = compare(one, other, same, experiment("runs"), assume=assume[1:])
+    assert [[row[1] for row in rows] for rows in rows_of(found)] == [["a.json", "same.json"]]
+    left = "\n".join(found.sections[0].text)
+    assert "Left out of b.json: 1 score (mAP): ground_truth is " in left
+    assert "Left out of runs/summary.csv: 1 score (mAP): ground_truth is class_label (" in left
+
+
 def test_versions_and_conventions_are_shown_but_not_compared(experiment, codes):
     found = compare(experiment("a"), codes("mine.json", version="0.0.9", convention="thesis"))
     text = "\n".join(found.sections[1].text)

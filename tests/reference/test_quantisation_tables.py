@@ -54,10 +54,10 @@ def test_statements_of_the_page_about_all_datasets_agree_with_the_runs(runs):
     longest = best[10][~few].reset_index().groupby("feature")["n_bits"].idxmax()
     assert set(best[10][~few].iloc[longest]["best"]) == {"pca_rr"}
     clear = best[10][best[10]["low"] > 0]
-    assert dict(zip(clear.index, clear["second"], strict=True)) == {("gist", 512): "itq", ("dense_sift", 512): "lsh"}
+    assert dict(zip(clear.index, clear["second"], strict=True)) == {("gist", 512): "itq"}
     sift = best[100].loc[["sift", "dense_sift"]]
     assert set(sift["best"]) == {"itq"}
-    assert (sift["low"] > 0).all()
+    assert set(sift[sift["low"] <= 0].index) == {("dense_sift", 512)}
     means = rows.pivot_table(index=["feature", "n_bits"], columns="hasher", values="neighbours@10")
     many = ~means.index.get_level_values("feature").str.startswith("text")
     assert (means[many][["sign", "median"]].max(axis=1) < means[many]["lsh"]).all()

@@ -62,6 +62,22 @@ def test_a_combination_is_summarised_over_its_runs(table, summary):
     assert row["outside"] == pytest.approx((own["a_on_b"].mean() + own["b_on_a"].mean()) / 2)
 
 
+def test_leaks_that_are_equal_but_for_rounding_have_no_spread(table):
+    """All scores inside are higher by the same amount, and scores are written with nine digits."""
+    written = {
+        (column, gain): [float(f"{(value + gain) * np.pi:.9g}") for value in table[column]]
+        for column in ("a_on_b", "b_on_a")
+        for gain in (0, 0.002)
+    }
+    made = table.assign(a_on_b=written["a_on_b", 0], a_on_a=written["a_on_b", 0.002])
+    made = made.assign(b_on_a=written["b_on_a", 0], b_on_b=written["b_on_a", 0.002])
+    made = made.assign(leak=(made["a_on_a"] - made["a_on_b"] + made["b_on_b"] - made["b_on_a"]) / 2)
+    assert np.ptp(made["leak"]) > 0
+    for summarised in (summarise_leaks(made, ["lsh"]), together(made, ["lsh"])):
+        assert set(summarised["p"]) == {2.0 ** (1 - RUNS)}
+        assert (summarised["std"] == 0).all()
+
+
 def test_the_known_leak_is_found_and_nothing_else(summary):
     found = set(summary[summary["p_holm"] < 0.05][["hasher", "train_per_class"]].itertuples(index=False, name=None))
     assert found == {("itq", "20")}

@@ -158,8 +158,9 @@ rule paper:
     """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
     input:
         metrics="<results>/metrics.csv",
+        runs="<results>/runs.csv",
         displayed=displayed(),
-        checksums=checksums("<results>/metrics.csv", *displayed()),
+        checksums=checksums("<results>/metrics.csv", "<results>/runs.csv", *displayed()),
     output:
         figures=report(
             directory("<results>/figures"),

@@ -5,7 +5,7 @@ from protocol.report.paper import paper_figures, paper_tables, read_chosen, writ
 
 def main(job):
     """Read what the paper shows of the experiment's results, and write both folders."""
-    chosen = read_chosen(job.input.metrics, job.input.displayed, job.params.config)
+    chosen = read_chosen(job.input.metrics, job.input.runs, job.input.displayed, job.params.config)
     write_figures(job.output.figures, paper_figures(chosen))
     write_tables(job.output.tables, paper_tables(chosen))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.duplicates import measured
-from protocol.checks import counted, need
+from protocol.checks import counted, need, printable
 from protocol.tables import text, write_csv
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Proposals:
         lines = [*self.about, count]
         if n:
             lines += ["", *self._table()]
-        return "\n".join([*lines, "", *measured.text(self.kind)])
+        return printable("\n".join([*lines, "", *measured.text(self.kind)]), keep="\n")
 
     def _table(self) -> list[str]:
         first = np.flatnonzero(self.choice == 1)[:_SHOWN]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import registry
 from protocol.metrics import COLUMNS
 from protocol.report.reading import displayed
+from protocol.report.statistics import shared_variance
 from protocol.report.styles import display_name
 from protocol.tables import read_table
 
@@ -29,12 +30,15 @@ class Chosen:
         The checked configuration.
     scores : DataFrame
         Of each run, with the columns `protocol.metrics.COLUMNS`: plain codes, and only what the paper shows.
+    runs : DataFrame
+        ``runs.csv``, with the numbers of queries and database items of each run.
     radii, curves, conventions : DataFrame
         The tables of `protocol.report.display` with these names, with columns for feature and split.
     """
 
     config: Mapping[str, Any]
     scores: "pd.DataFrame"
+    runs: "pd.DataFrame"
     radii: "pd.DataFrame"
     curves: "pd.DataFrame"
     conventions: "pd.DataFrame"
@@ -81,6 +85,11 @@ class Chosen:
         table = groups.agg(mean="mean", std="std", n_runs="size").reset_index()
         return table.assign(order=table["hasher"].map(self.hashers.index)).sort_values(["order", "n_bits"])
 
+    def shared(self, split: str) -> float:
+        """Return `protocol.report.statistics.shared_variance` of the runs of a split."""
+        sizes = at(self.runs, split=split)
+        return shared_variance(sizes["n_queries"].max(), sizes["n_database"].min())
+
     def definition(self, metric: str) -> str:
         """Return a sentence on the ties, the denominator and the undefined values of a metric."""
         record = registry.entry("metric", metric)
@@ -101,13 +110,17 @@ def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
     return table
 
 
-def read_chosen(scores: str | Path, displays: Sequence[str | Path], config: Mapping[str, Any]) -> Chosen:
+def read_chosen(
+    scores: str | Path, runs: str | Path, displays: Sequence[str | Path], config: Mapping[str, Any]
+) -> Chosen:
     """Return the results that a paper shows; every file is verified before it is read.
 
     Parameters
     ----------
     scores : path
         ``metrics.csv``.
+    runs : path
+        ``runs.csv``.
     displays : sequence of path
         ``.../{feature}/display/{split}/{name}.csv``
     config : mapping
@@ -120,4 +133,4 @@ def read_chosen(scores: str | Path, displays: Sequence[str | Path], config: Mapp
         rows = rows[rows[column].isin(paper[key])]
     names = ("radii", "curves", "conventions")
     tables = displayed(path for path in displays if Path(path).stem in names)
-    return Chosen(config, rows[rows["extension"] == "none"], **{name: tables[name] for name in names})
+    return Chosen(config, rows[rows["extension"] == "none"], read_table(runs), **{name: tables[name] for name in names})

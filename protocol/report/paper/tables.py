@@ -8,7 +8,7 @@ from protocol import registry
 from protocol.report.figure import ABSENT, Table, between
 from protocol.report.paper.chosen import Chosen, at
 from protocol.report.paper.files import file_name
-from protocol.report.statistics import CONFIDENCE, lead
+from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, lead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,11 +18,15 @@ MARK = "†"
 
 
 class _Column(NamedTuple):
-    """A column of numbers: its code length, the means by hasher, and the scores of each run, a column per hasher."""
+    """A column of numbers: its code length, the means by hasher, and the scores of each run, a column per hasher.
+
+    ``shared`` is `protocol.report.statistics.shared_variance` of the runs.
+    """
 
     n_bits: int
     means: "pd.Series"
     runs: "pd.DataFrame"
+    shared: float
 
 
 def paper_tables(chosen: Chosen) -> list[Table]:
@@ -53,6 +57,7 @@ def _columns(chosen: Chosen, metric: str, place: Mapping[str, str]) -> list[_Col
                     int(n_bits),
                     means,
                     at(scores, n_bits=n_bits).pivot_table(index="run", columns="hasher", values="value"),
+                    chosen.shared(place["split"]),
                 )
             )
     return columns
@@ -116,7 +121,7 @@ def _leaders(texts: Sequence[str], *, lower: bool) -> tuple[set[int], set[int]]:
 
 def _is_significant(column: _Column, better: str) -> bool | None:
     """Return whether the interval of the best hasher's lead excludes zero; None where there is no interval."""
-    found = lead(column.runs, better=better)
+    found = lead(column.runs, shared=column.shared, better=better)
     if found is None or math.isnan(found.low):
         return None
     return found.low > 0 or found.high < 0
@@ -126,11 +131,11 @@ def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pa
     """Return a sentence on the meaning of the mark, or on the reason why there is none."""
     if all(own is None for own in significant):
         return "Too few runs to test the best value's lead."
-    test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, Student's t"
+    test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"
     test += f", corrected after Bonferroni for the {n_pairs} pairs of methods" if n_pairs > 1 else ""
     if marked:
-        return f"{MARK}: the lead over the second best is significant ({test})."
-    return f"No best value leads the second best significantly ({test})."
+        return f"{MARK}: the lead over the second best is significant ({test}). {ONE_DATASET}"
+    return f"No best value leads the second best significantly ({test}). {ONE_DATASET}"
 
 
 def _caption(

@@ -1,5 +1,6 @@
 """The answer: the best hasher in a sentence, with the figure and the table that show it."""
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from protocol.report.figure import (
 )
 from protocol.report.naming import named
 from protocol.report.results import PLACE, Results
-from protocol.report.statistics import CONFIDENCE, Lead, lead
+from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, lead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +79,12 @@ def _leads(results: Results) -> dict[tuple[Any, ...], Lead]:
     better = registry.entry("metric", results.metric).better
     groups = scores.groupby([*PLACE, "n_bits"], sort=False)
     found = {
-        key: lead(own.pivot_table(index="run", columns="hasher", values="value"), better=better) for key, own in groups
+        key: lead(
+            own.pivot_table(index="run", columns="hasher", values="value"),
+            shared=results.shared(key[PLACE.index("split")]),
+            better=better,
+        )
+        for key, own in groups
     }
     return {key: own for key, own in found.items() if own is not None}
 
@@ -104,6 +110,8 @@ def _difference(own: Lead) -> str:
     """Return the difference from the second best, with its interval if there are several runs."""
     if own.n_runs < 2:
         return f"{own.difference:+.3f} over {own.second} (one run, so there is no interval)"
+    if math.isinf(own.low):
+        return f"{own.difference:+.3f} over {own.second} (equal in all {own.n_runs} runs, too few for a test)"
     paired = f"{own.difference:+.3f} [{own.low:.3f}, {own.high:.3f}] over {own.second} (paired over {own.n_runs} runs)"
     return f"{paired}, which is not significant" if own.low <= 0 <= own.high else paired
 
@@ -182,8 +190,8 @@ def _main_table(results: Results) -> Table:
     """Return the table of the main place, which on the page follows the choices in the figure."""
     rows = results.at(results.plain, metric=results.metric, **results.place)
     lead_note = (
-        f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference (Student's t), corrected for "
-        "all pairs of hashers at this code length (Bonferroni)."
+        f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference, {CORRECTED}, and corrected "
+        f"for all pairs of hashers at this code length (Bonferroni). {ONE_DATASET}"
         if results.n_runs > 1 and len(rows) > rows["n_bits"].nunique()
         else ""
     )

@@ -22,7 +22,7 @@ from protocol.report.figure import (
     tooltips,
 )
 from protocol.report.results import PLACE, Results, nearest_truths
-from protocol.report.statistics import CONFIDENCE, Lead, half_width, lead
+from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,13 +63,15 @@ def shares(results: Results) -> "pd.DataFrame":
     """Return the share of the K true nearest neighbours that is found, by place, hasher, run, K and c.
 
     A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@N where K is 1; the
-    relevant items are the K nearest neighbours.
+    relevant items are the K nearest neighbours. ``shared`` is `protocol.report.statistics.shared_variance` of the runs.
     """
     scores = results.run_scores
     k = scores["ground_truth"].map(nearest_truths(results.config))
     c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
     found = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
-    return results.ordered(found)[[*_GROUP, "run", "value"]].drop_duplicates([*_GROUP, "run"], ignore_index=True)
+    found = found.assign(shared=found["split"].map(results.shared).astype(float))
+    columns = [*_GROUP, "run"]
+    return results.ordered(found)[[*columns, "value", "shared"]].drop_duplicates(columns, ignore_index=True)
 
 
 def _factor(metric: str, k: int) -> float:
@@ -94,8 +96,9 @@ def _factor(metric: str, k: int) -> float:
 
 def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
     """Return the mean, interval and number of runs of each share; the interval is NaN for a single run."""
-    means = runs.groupby(_GROUP, sort=False)["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
-    half = half_width(means["std"], means["n_runs"])
+    groups = runs.groupby([*_GROUP, "shared"], sort=False)["value"]
+    means = groups.agg(mean="mean", std="std", n_runs="size").reset_index()
+    half = half_width(means["std"], means["n_runs"], shared=means.pop("shared"))
     return means.assign(low=means["mean"] - half, high=means["mean"] + half)
 
 
@@ -109,7 +112,11 @@ def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
 
     groups = runs[runs["c"] == 1].groupby([*PLACE, "n_bits", "k"], sort=False)
     found = {
-        key: lead(own.pivot_table(index="run", columns="hasher", values="value", sort=False)) for key, own in groups
+        key: lead(
+            own.pivot_table(index="run", columns="hasher", values="value", sort=False),
+            shared=own["shared"].iloc[0],
+        )
+        for key, own in groups
     }
     rows = [(*key, *own) for key, own in found.items() if own is not None]
     return pd.DataFrame(rows, columns=[*PLACE, "n_bits", "k", *Lead._fields]).rename(columns={"mean": "share"})
@@ -152,7 +159,7 @@ def _size(row: Any) -> str:
 def _intervals(means: "pd.DataFrame") -> str:
     if means["n_runs"].max() < 2:
         return "There is one run, so there are no intervals."
-    return f"Brackets: {_INTERVAL} of the mean over the runs (Student's t)."
+    return f"Brackets: {_INTERVAL} of the mean over the runs, {CORRECTED}. {ONE_DATASET}"
 
 
 def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[tuple[str, pd.DataFrame]]":
@@ -234,7 +241,7 @@ def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: Mapping[str
     caption = (
         "Which hasher loses least at equal bytes: its share of the K nearest neighbours, and the paired difference "
         "over the runs from the second best. The intervals are corrected for all pairs of hashers at a code length "
-        "(Bonferroni), since the two were chosen by their means."
+        f"(Bonferroni), since the two were chosen by their means. They are those of the {CORRECTED}."
     )
     return Table("loss-equal-bytes", caption, [*header, _INTERVAL], rows, n_labels=2)
 

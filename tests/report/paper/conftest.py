@@ -46,6 +46,11 @@ def score_rows(**changes):
     return pd.DataFrame([PLACE | own | changes for own in places])
 
 
+def run_rows():
+    """Return the sizes of 100,000 items of which each run takes 100 as queries."""
+    return pd.DataFrame([PLACE | {"run": run, "n_queries": 100, "n_database": 99_900} for run in range(RUNS)])
+
+
 def radii_rows():
     """Return pooled precision and recall by radius; the smallest ball holds next to nothing."""
     rows = []
@@ -83,4 +88,4 @@ def convention_rows():
 
 @pytest.fixture(scope="session")
 def chosen():
-    return Chosen(CONFIG, score_rows(), radii_rows(), curve_rows(), convention_rows())
+    return Chosen(CONFIG, score_rows(), run_rows(), radii_rows(), curve_rows(), convention_rows())
