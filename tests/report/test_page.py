@@ -462,13 +462,11 @@ def test_choosing_something_else_draws_something_else(browser, path):
 
 @pytest.fixture
 def partial(results, tmp_path):
-    """Return results with a second feature that lacks a hasher, a code length and a run, and the path of their page."""
+    """Return results with a second feature that lacks a hasher and a code length, and the path of their page."""
 
     def more(table):
         own = table[(table["hasher"] == "lsh") & (table["n_bits"] == 8)]
-        own = own[own["run"] == 0] if "run" in own else own
-        runs = {"n_runs": 1, "std": np.nan} if "std" in own else {"n_runs": 1} if "n_runs" in own else {}
-        return pd.concat([table, own.assign(feature="bow", **runs)], ignore_index=True)
+        return pd.concat([table, own.assign(feature="bow")], ignore_index=True)
 
     made = dataclasses.replace(
         results,
@@ -500,7 +498,8 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
             for part in shown:
                 assert set(part.text) <= set(texts), selection
                 assert {table.caption for table in part.tables} <= set(texts), selection
-                assert {figure.shows for figure in part.figures} <= set(texts), selection
+                for figure in part.figures:
+                    assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
             here = results.at(results.plain, **own.place)
             for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
                 assert legends[name] == list(dict.fromkeys(here["hasher"])), (name, selection)
@@ -519,7 +518,7 @@ def test_an_impossible_choice_is_disabled_and_replaced(browser, partial):
         assert length.input_value() == "8"
         assert length.locator("option:disabled").all_inner_texts() == ["4"]
         answer = tab.locator("#answer .answer:visible").inner_text()
-        assert re.fullmatch(r"lsh: mAP 0\.\d{3} at 8 bits \(one run\)\.", answer)
+        assert re.fullmatch(r"lsh: mAP 0\.\d{3} at 8 bits \(mean over 2 runs\)\.", answer)
         tab.select_option("#shared select[name=feature]", "gist")
         assert length.locator("option:disabled").count() == 0
         assert wrong == []
