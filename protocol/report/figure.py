@@ -65,6 +65,8 @@ class Figure:
     title : str
     shows : str
         One sentence about the figure; any result in it is computed from the data.
+    sentences : mapping of str to str, optional
+        The sentence for each value of the first choice outside `SHARED`, if `shows` depends on it.
     chart : altair.Chart
         Reads the data named `ROWS`; ``{column}`` in its titles is replaced by the reader's choice.
     data : DataFrame
@@ -86,11 +88,12 @@ class Figure:
     choices: Mapping[str, Any] = field(default_factory=dict)
     folded: bool = False
     inches: float = PAGE_WIDTH
+    sentences: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def spec(self) -> dict[str, Any]:
         """The chart as a Vega-Lite specification without data, in the page's colours."""
-        spec = self.chart.to_dict() | {"config": _CONFIG, "description": self.shows}
+        spec = self.chart.to_dict() | {"config": _CONFIG, "description": self.title}
         # Vega-Lite can't fit a chart with several panels to a width, so the page's script sets the width of a panel.
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
@@ -118,7 +121,8 @@ class Figure:
         import json
 
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
-        spec = _filled(self.spec, self.choices) | {"data": {"values": values}}
+        hashers = {row["hasher"] for row in values if "hasher" in row}
+        spec = _filled(self.spec, self.choices, hashers) | {"data": {"values": values}}
         for part in (spec, spec.get("spec", {})):
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
@@ -313,13 +317,16 @@ def tooltips(*columns: str) -> list[Any]:
     return [alt.Tooltip(name, format=".4~g") if name.endswith(":Q") else alt.Tooltip(name) for name in columns]
 
 
-def _filled(value: Any, choices: Mapping[str, Any]) -> Any:
-    """Return a specification with each ``{column}`` replaced by the choice."""
+def _filled(value: Any, choices: Mapping[str, Any], hashers: Collection[str]) -> Any:
+    """Return a specification with each ``{column}`` replaced by the choice, and no other hasher in its legends."""
     if isinstance(value, str):
         return re.sub(r"\{(\w+)\}", lambda match: str(choices.get(match[1], match[0])), value)
     if isinstance(value, Mapping):
-        return {key: _filled(item, choices) for key, item in value.items()}
-    return [_filled(item, choices) for item in value] if isinstance(value, list) else value
+        if value.get("field") == "hasher" and "scale" in value:
+            drawn = [i for i, hasher in enumerate(value["scale"]["domain"]) if hasher in hashers]
+            value = {**value, "scale": {key: [own[i] for i in drawn] for key, own in value["scale"].items()}}
+        return {key: _filled(item, choices, hashers) for key, item in value.items()}
+    return [_filled(item, choices, hashers) for item in value] if isinstance(value, list) else value
 
 
 def scaling(svg: str) -> str:

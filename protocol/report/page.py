@@ -2,15 +2,16 @@
 
 import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import printable
 from protocol.report.drawing import DrawingError, pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
+from protocol.report.naming import named
 from protocol.report.results import Results
-from protocol.report.sections import experiment_line, sections
+from protocol.report.sections import experiment_line, of_selections
 from protocol.report.styles import display_name
 
 _NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."
@@ -22,13 +23,23 @@ def page(results: Results) -> str:
     dataset = display_name(results.config, "dataset", results.config["experiment"])
     title = results.config.get("title", f"{dataset}: retrieval with binary codes")
     notes = results.provenance["notes"]
-    return render(title, sections(results), summary=experiment_line(results), notes=notes)
+    selections, (parts, *others) = named(results).selections, of_selections(results)
+    return render(title, parts, summary=experiment_line(results), notes=notes, selections=selections, others=others)
 
 
-def render(title: str, parts: Sequence[Section], *, summary: str = "", notes: Sequence[str] = ()) -> str:
+def render(
+    title: str,
+    parts: Sequence[Section],
+    *,
+    summary: str = "",
+    notes: Sequence[str] = (),
+    selections: Sequence[Mapping[str, Any]] = (),
+    others: Sequence[Sequence[Section]] = (),
+) -> str:
     """Return a page of sections, with a line of `summary` and `notes` at the top.
 
-    If static pictures can't be drawn, the page contains a note, and its charts are drawn by the browser.
+    The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order. If
+    static pictures can't be drawn, the page contains a note, and its charts are drawn by the browser.
     """
     drawn = _drawn([figure for part in parts for figure in part.figures])
     notes = notes if drawn is not None else (*notes, _NOT_DRAWN)
@@ -40,24 +51,48 @@ def render(title: str, parts: Sequence[Section], *, summary: str = "", notes: Se
             sections=parts,
             summary=summary,
             notes=notes,
-            shared=shared_choices([figure for part in parts for figure in part.figures]),
+            shared=shared_choices([figure for part in parts for figure in part.figures], selections),
+            selections=selections,
+            contents=_contents([parts, *others]),
             pictures=drawn or {},
             vega=_vega(),
         )
     )
 
 
-def shared_choices(figures: Sequence[Figure]) -> dict[str, tuple[list[Any], Any]]:
-    """Return the values that figures offer of each column in `SHARED`, and the value that is drawn first.
+def _contents(pages: Sequence[Sequence[Section]]) -> dict[str, list[tuple[Any, list[int]]]]:
+    """Return the different contents of each part by its name, each with the numbers of the pages that have it."""
+    found: dict[str, list[tuple[Any, list[int]]]] = {}
+    for number, sections in enumerate(pages):
+        for section in sections:
+            parts: dict[str, Any] = {f"{section.name} text": section.text, f"{section.name} context": section.context}
+            parts |= {figure.name: figure.sentences or {"": figure.shows} for figure in section.figures}
+            parts |= {table.name: table for table in section.tables}
+            for name, content in parts.items():
+                known = found.setdefault(name, [])
+                same = next((numbers for other, numbers in known if other == content), None)
+                if same is None:
+                    known.append((content, [number]))
+                else:
+                    same.append(number)
+    return found
+
+
+def shared_choices(
+    figures: Sequence[Figure], selections: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, tuple[list[Any], Any]]:
+    """Return the values of each column in `SHARED` in the selections, or else in the figures, and the first choice.
 
     Columns with a single value are left out, since there is nothing to choose.
     """
     found: dict[str, tuple[list[Any], Any]] = {}
     for column in SHARED:
         own = [figure for figure in figures if column in figure.choices]
-        values = list(dict.fromkeys(value for figure in own for value in figure.data[column].tolist()))
+        offered = [value for figure in own for value in figure.data[column].tolist()]
+        values = list(dict.fromkeys([selection[column] for selection in selections] or offered))
         if len(values) > 1:
-            found[column] = (sorted(values) if column == "n_bits" else values, own[0].choices[column])
+            first = selections[0] if selections else own[0].choices
+            found[column] = (sorted(values) if column == "n_bits" else values, first[column])
     return found
 
 

@@ -1,5 +1,6 @@
 """The results of an experiment: the tables of its scores, and everything that the sections of the report read."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from protocol import __version__, registry
 from protocol.identity import pipeline_convention
 from protocol.metrics import COLUMNS, ITEMS
 from protocol.report.display import middle
-from protocol.report.statistics import shared_variance
+from protocol.report.statistics import Lead, lead, shared_variance
 from protocol.tables import read_table
 
 if TYPE_CHECKING:
@@ -159,6 +160,9 @@ class Results:
     names : mapping of str to mapping
         By kind ("feature", "ground_truth", "split", "hasher") and display name, the name in the config file; empty if
         the tables have no display names (`protocol.report.naming`).
+    selected : mapping of str to value
+        The reader's selection, one of `selections`; by default the first feature, ground truth and split, and their
+        middle code length.
     """
 
     config: Mapping[str, Any]
@@ -181,6 +185,7 @@ class Results:
     claims: Sequence[Mapping[str, Any]]
     printed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    selected: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -204,13 +209,19 @@ class Results:
 
     @cached_property
     def place(self) -> dict[str, str]:
-        """The main feature, ground truth and split: the first ones of the experiment."""
-        return {column: self.plain[column].iloc[0] for column in PLACE}
+        """The selected feature, ground truth and split; by default the first ones of the experiment."""
+        return {column: self.selected.get(column, self.plain[column].iloc[0]) for column in PLACE}
 
     @cached_property
     def n_bits(self) -> int:
-        """The main code length: the middle one at `place`."""
-        return middle(sorted(self.at(self.plain, **self.place)["n_bits"].unique()))
+        """The selected code length; by default the middle one at `place`."""
+        return int(self.selected.get("n_bits") or middle(self.at(self.plain, **self.place)["n_bits"].unique()))
+
+    @cached_property
+    def selections(self) -> list[dict[str, Any]]:
+        """Every feature, ground truth, split and code length that occur together; the default selection is first."""
+        found = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
+        return sorted(found, key=lambda selection: selection != self.place | {"n_bits": self.n_bits})
 
     @cached_property
     def n_runs(self) -> int:
@@ -227,12 +238,34 @@ class Results:
         """The tables of `displayed`, ordered."""
         return {name: self.ordered(table) for name, table in self.displayed.items()}
 
+    def select(self, selection: Mapping[str, Any]) -> "Results":
+        """Return the results with another selection, and with the tables that do not depend on it."""
+        other = dataclasses.replace(self, selected=selection)
+        vars(other).update(plain=self.plain, table=self.table, hashers=self.hashers, leads=self.leads)
+        return other
+
+    @cached_property
+    def leads(self) -> dict[tuple[Any, ...], Lead]:
+        """The best hasher by feature, ground truth, split and code length, if any score is defined."""
+        scores = self.ordered(self.at(self.run_scores, metric=self.metric))
+        better = registry.entry("metric", self.metric).better
+        groups = scores.groupby([*PLACE, "n_bits"], sort=False)
+        found = {
+            key: lead(
+                own.pivot_table(index="run", columns="hasher", values="value"),
+                shared=self.shared(key[PLACE.index("split")]),
+                better=better,
+            )
+            for key, own in groups
+        }
+        return {key: own for key, own in found.items() if own is not None}
+
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""
         return self.names.get(kind, {}).get(name, name)
 
     def where(self, *columns: str, n_bits: bool = True) -> str:
-        """Return the main place, and code length, in words; `columns` are left out."""
+        """Return the selected place, and code length, in words; `columns` are left out."""
         place = self.place
         parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
         parts += [] if "split" in columns else [f"{place['split']} split"]

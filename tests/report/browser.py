@@ -22,6 +22,20 @@ READY = """() => [...document.querySelectorAll("[data-figure]")].every((figure) 
     !figure.clientWidth || figure.querySelector(".drawn").textContent)"""
 ALL_DRAWN = """() => [...document.querySelectorAll("[data-figure] .drawn")].every((drawn) => drawn.textContent)"""
 
+_SELECT = """(selection) => {
+    for (const drawn of document.querySelectorAll(".drawn")) drawn.textContent = "";
+    const form = document.querySelector("#shared");
+    for (const box of form.elements) box.value = selection[box.name];
+    form.dispatchEvent(new Event("change"));
+    return [...form.elements].filter((box) => box.selectedOptions[0].disabled).map((box) => box.value);
+}"""
+
+
+def select(tab, selection):
+    """Select one value of each shared choice, which must be possible, and wait until every figure is drawn."""
+    assert tab.evaluate(_SELECT, selection) == []
+    tab.wait_for_function(ALL_DRAWN, timeout=60000)
+
 
 @contextlib.contextmanager
 def launched():

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from browser import ALL_DRAWN, DRAWN, opened
+from browser import ALL_DRAWN, DRAWN, opened, select
 
 from protocol.report import page
-from protocol.report.sections import ORDER, experiment_line, sections
+from protocol.report.sections import ORDER, experiment_line, of_selections, sections
 from protocol.report.styles import COLOURS
 
 FIGURES = {
@@ -53,7 +53,7 @@ def of(results, name):
 def words_of(html):
     """Return the words that a reader of the opened page can see, without the folded parts."""
     body = html[html.index("<body>") :].partition("<script>window")[0]
-    for hidden in (r"<script.*?</script>", r"<svg.*?</svg>", r"<form.*?</form>"):
+    for hidden in (r"<script.*?</script>", r"<svg.*?</svg>", r"<form.*?</form>", r"<(p|div) [^>]* hidden[ >].*?</\1>"):
         body = re.sub(hidden, " ", body, flags=re.DOTALL)
     inside = r"(?:(?!<details).)*?"
     innermost = rf"<details[^>]*>(<summary>{inside}</summary>){inside}</details>"
@@ -121,11 +121,27 @@ def test_the_answer_counts_the_other_places(results):
     values = {("lsh", 4): 0.3, ("itq", 4): 0.2, ("lsh", 8): 0.4, ("itq", 8): 0.5}
     assert of(scored(results, values), "answer").text[1] == (
         "This result is for gist, class_label, standard split. In the other 6 combinations of ground truth, split and "
-        "code length, itq is best in 3, lsh in 3."
+        "code length with the same hashers and runs, itq is best in 3, lsh in 3."
     )
     assert of(scored(results, values | {("itq", 4): 0.35}), "answer").text[1] == (
         "This result is for gist, class_label, standard split. itq is also best in the other 6 combinations of ground "
-        "truth, split and code length."
+        "truth, split and code length with the same hashers and runs."
+    )
+
+
+def test_the_answer_counts_other_hashers_and_runs_apart(results):
+    """Three hashers in the headline; two of them, in one run, on another feature."""
+    values = {("lsh", 4): 0.3, ("itq", 4): 0.35, ("lsh", 8): 0.4, ("itq", 8): 0.5}
+    scores = scored(results, values).run_scores
+    scores = pd.concat([scores, scores[scores["hasher"] == "lsh"].assign(hasher="sh", value=0.1)])
+    fewer = scores[(scores["hasher"] != "sh") & (scores["run"] == 0)].assign(feature="bow")
+    config = results.config | {"hashers": ["lsh", "itq", "sh"]}
+    config |= {"features": dict.fromkeys(("gist", "bow"), results.config["features"]["gist"])}
+    made = dataclasses.replace(results, config=config, run_scores=pd.concat([scores, fewer], ignore_index=True))
+    assert of(made, "answer").text[1] == (
+        "This result is for gist, class_label, standard split. itq is also best in the other 6 combinations of ground "
+        "truth, split and code length with the same hashers and runs. itq is also best in 8 combinations with other "
+        "hashers or runs (lsh and itq, 1 run)."
     )
 
 
@@ -159,7 +175,7 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
 
 @pytest.fixture
 def uneven(results):
-    """Return the results with another feature of one hasher and three runs, beside ten runs of the first."""
+    """Return the results with another feature of one hasher and three runs, together with ten runs of the first."""
     summary = results.summary.assign(n_runs=10)
     radii = results.displayed["radii"].assign(n_runs=10)
     features = results.config["features"]
@@ -442,6 +458,84 @@ def test_choosing_something_else_draws_something_else(browser, path):
         tab.keyboard.press("ArrowUp")
         tab.wait_for_function("document.querySelector('#ties .drawn').textContent.includes(' 4 bits')")
         assert wrong == []
+
+
+@pytest.fixture
+def partial(results, tmp_path):
+    """Return results with a second feature that lacks a hasher and a code length, and the path of their page."""
+
+    def more(table):
+        own = table[(table["hasher"] == "lsh") & (table["n_bits"] == 8)]
+        return pd.concat([table, own.assign(feature="bow")], ignore_index=True)
+
+    made = dataclasses.replace(
+        results,
+        config=results.config | {"features": dict.fromkeys(("gist", "bow"), results.config["features"]["gist"])},
+        summary=more(results.summary),
+        run_scores=more(results.run_scores),
+        displayed={name: more(table) for name, table in results.displayed.items()},
+    )
+    path = tmp_path / "report.html"
+    path.write_text(page(made))
+    return made, path
+
+
+_TEXTS = """() => [...document.querySelectorAll("main p")].filter((text) => text.checkVisibility()).map((text) =>
+    text.textContent)"""
+_LEGENDS = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
+    [figure.id, [...figure.querySelectorAll(".role-legend-label text")].map((text) => text.textContent)]))"""
+
+
+def test_everything_on_the_page_describes_the_selection(browser, partial):
+    results, path = partial
+    pages = of_selections(results)
+    assert len(pages) == 8 + 4
+    with opened(browser, path) as (tab, wrong):
+        tab.evaluate(UNFOLD)
+        for selection, shown in zip(results.selections, pages, strict=True):
+            select(tab, selection)
+            texts, legends, own = tab.evaluate(_TEXTS), tab.evaluate(_LEGENDS), results.select(selection)
+            for part in shown:
+                assert set(part.text) <= set(texts), selection
+                assert {table.caption for table in part.tables} <= set(texts), selection
+                for figure in part.figures:
+                    assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
+            here = results.at(results.plain, **own.place)
+            for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
+                assert legends[name] == list(dict.fromkeys(here["hasher"])), (name, selection)
+            others = {text for page in pages if page is not shown for part in page for text in part.text}
+            assert not (others - {text for part in shown for text in part.text}) & set(texts), selection
+            assert f"{own.place['feature']}, " in tab.locator("[data-follows] .caption:visible").inner_text()
+        assert wrong == []
+
+
+def test_an_impossible_choice_is_disabled_and_replaced(browser, partial):
+    _, path = partial
+    with opened(browser, path) as (tab, wrong):
+        tab.select_option("#shared select[name=n_bits]", "4")
+        tab.select_option("#shared select[name=feature]", "bow")
+        length = tab.locator("#shared select[name=n_bits]")
+        assert length.input_value() == "8"
+        assert length.locator("option:disabled").all_inner_texts() == ["4"]
+        answer = tab.locator("#answer .answer:visible").inner_text()
+        assert re.fullmatch(r"lsh: mAP 0\.\d{3} at 8 bits \(mean over 2 runs\)\.", answer)
+        tab.select_option("#shared select[name=feature]", "gist")
+        assert length.locator("option:disabled").count() == 0
+        assert wrong == []
+
+
+def test_print_shows_the_selection_in_the_folded_figures_as_well(browser, path, results):
+    selection = results.selections[-1]
+    with opened(browser, path) as (tab, _):
+        select(tab, selection)
+        tab.emulate_media(media="print")
+        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        folded = tab.locator("#lookup-times")
+        assert (
+            f"{selection['split']} split, {selection['n_bits']} bits" in folded.locator("p.shows:visible").inner_text()
+        )
+        drawn = folded.locator(".drawn").text_content()
+        assert drawn == f"gist, {selection['split']} split, {selection['n_bits']} bits"
 
 
 def test_the_table_that_follows_shows_the_summary(browser, path, results):

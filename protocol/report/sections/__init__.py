@@ -44,8 +44,10 @@ ORDER = (
     provenance,
 )
 _AS_CONFIGURED = (figures_of_papers, published, claims, provenance)  # these sections use the names of the config file
+_FOLLOWING = (answer, loss, curves, splits_compared, ties, lookups, retrieved, extensions)
+"""The sections that describe the reader's selection; the others describe the whole experiment."""
 
-__all__ = ["ORDER", "experiment_line", "sections"]
+__all__ = ["ORDER", "experiment_line", "of_selections", "sections"]
 
 
 def sections(results: Results) -> list[Section]:
@@ -53,3 +55,15 @@ def sections(results: Results) -> list[Section]:
     shown = named(results)
     made = (module.section(results if module in _AS_CONFIGURED else shown) for module in ORDER)
     return [section for section in made if section is not None]
+
+
+def of_selections(results: Results) -> list[list[Section]]:
+    """Return the sections for each of `Results.selections`."""
+    shown = named(results)
+    default = {module: module.section(results if module in _AS_CONFIGURED else shown) for module in ORDER}
+    pages = []
+    for selection in shown.selections:
+        selected = shown.select(selection)
+        own = default | {module: module.section(selected) for module in _FOLLOWING}
+        pages.append([section for section in own.values() if section is not None])
+    return pages

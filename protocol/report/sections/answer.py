@@ -25,7 +25,7 @@ from protocol.report.figure import (
 )
 from protocol.report.naming import named
 from protocol.report.results import PLACE, Results
-from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, lead
+from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,29 +64,13 @@ def experiment_line(results: Results) -> str:
 
 
 def sentences(results: Results) -> list[str]:
-    """Return in words which hasher is best at the main place, by how much, and how often it is best elsewhere."""
-    leads = _leads(results)
+    """Return in words which hasher is best at the selected place, by how much, and how often it is best elsewhere."""
+    leads = results.leads
     here = {n_bits: own for (*place, n_bits), own in leads.items() if place == list(results.place.values())}
     if not here:
         return [f"{results.metric} is undefined for every hasher ({results.where(n_bits=False)})."]
     chosen = results.n_bits if results.n_bits in here else min(here)
-    return [_answer(results.metric, here, chosen), *_elsewhere(results, leads, here[chosen].best)]
-
-
-def _leads(results: Results) -> dict[tuple[Any, ...], Lead]:
-    """Return the best hasher by feature, ground truth, split and code length, if any score is defined."""
-    scores = results.ordered(results.at(results.run_scores, metric=results.metric))
-    better = registry.entry("metric", results.metric).better
-    groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-    found = {
-        key: lead(
-            own.pivot_table(index="run", columns="hasher", values="value"),
-            shared=results.shared(key[PLACE.index("split")]),
-            better=better,
-        )
-        for key, own in groups
-    }
-    return {key: own for key, own in found.items() if own is not None}
+    return [_answer(results.metric, here, chosen), *_elsewhere(results, leads, chosen)]
 
 
 def _answer(metric: str, leads: dict[int, Lead], chosen: int) -> str:
@@ -120,21 +104,36 @@ def _runs(own: Lead) -> str:
     return f"mean over {own.n_runs} runs" if own.n_runs > 1 else "one run"
 
 
-def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], best: str) -> list[str]:
-    """Return a sentence on how often the same hasher is best at other places, if there are any."""
-    place = tuple(results.place.values())
-    others = {key: own for key, own in leads.items() if key[:3] != place}
-    if not others or all(own.second is None for own in others.values()):
-        return []
-    varies = [_WORDS[name] for i, name in enumerate((*PLACE, "n_bits")) if len({key[i] for key in leads}) > 1]
-    wins = Counter(own.best for own in others.values())
-    rest = [f"{hasher} in {n}" for hasher, n in wins.most_common() if hasher != best]
-    where = f"the other {counted(len(others), 'combination')} of {listed(varies)}"
-    if rest:
-        elsewhere = f"In {where}, {best} is best in {wins[best]}, {', '.join(rest)}."
-    else:
-        elsewhere = f"{best} is also best in {where}."
-    return [f"This result is for {results.where(n_bits=False)}. {elsewhere}"]
+def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], chosen: int) -> list[str]:
+    """Return how often each hasher is best at other places, if there are any, apart for other hashers or runs."""
+    here = (*results.place.values(), chosen)
+    scores = results.ordered(results.at(results.run_scores, metric=results.metric))
+    groups = scores.groupby([*PLACE, "n_bits"], sort=False)
+    plans = {key: (tuple(own["hasher"].unique()), own["run"].nunique()) for key, own in groups}
+    by_plan: dict[Any, list[tuple[Any, ...]]] = {plans[here]: []}
+    for key, own in leads.items():
+        if key[:3] != here[:3] and own.second is not None:
+            by_plan.setdefault(plans[key], []).append(key)
+    texts = []
+    for (hashers, n_runs), keys in by_plan.items():
+        n, names = counted(len(keys), "combination"), listed(hashers) if len(hashers) < 4 else f"{len(hashers)} hashers"
+        where = f"{n} with other hashers or runs ({names}, {counted(n_runs, 'run')})"
+        if (hashers, n_runs) == plans[here]:
+            varies = [
+                word for column, word in enumerate(_WORDS.values()) if len({key[column] for key in [*keys, here]}) > 1
+            ]
+            where = f"the other {n} of {listed(varies or ['code length'])} with the same hashers and runs"
+        texts += [_wins(Counter(leads[key].best for key in keys), leads[here].best, where)] if keys else []
+    return [" ".join([f"This result is for {results.where(n_bits=False)}.", *texts])] if texts else []
+
+
+def _wins(wins: Counter[str], best: str, where: str) -> str:
+    if set(wins) == {best}:
+        return f"{best} is also best in {where}."
+    first, *rest = [best, *(hasher for hasher, _ in wins.most_common() if hasher != best)]
+    return (
+        f"In {where}, {first} is best in {wins[first]}, {', '.join(f'{hasher} in {wins[hasher]}' for hasher in rest)}."
+    )
 
 
 def _without_relevant(results: Results) -> list[str]:
@@ -187,7 +186,7 @@ def _chart(results: Results) -> Any:
 
 
 def _main_table(results: Results) -> Table:
-    """Return the table of the main place, which on the page follows the choices in the figure."""
+    """Return the table of the selected place, which on the page follows the metric of the figure."""
     rows = results.at(results.plain, metric=results.metric, **results.place)
     lead_note = (
         f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference, {CORRECTED}, and corrected "

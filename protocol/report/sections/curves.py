@@ -29,9 +29,9 @@ _CELL = [*PLACE, "n_bits", "hasher"]
 
 def section(results: Results) -> Section:
     """Return the four figures, all but recall with the level of chance."""
-    curves, chance = results.table["curves"], _chance(results)
+    n_runs, chance = results.at(results.table["curves"], **results.place)["n_runs"], _chance(results)
     text = (
-        f"Means over {between(curves['n_runs'])} run{'s' if max(curves['n_runs']) > 1 else ''}. Ties are never broken: "
+        f"Means over {between(n_runs)} run{'s' if max(n_runs) > 1 else ''}. Ties are never broken: "
         "precision and recall of the top N are expectations over the orders of tied items, and a Hamming ball contains "
         "either all items at a distance or none. The dashed line is chance, the precision of a random order."
     )

@@ -15,19 +15,19 @@ _NAMES = {"none": "plain", "same": "same", "different": "different"}
 
 def section(results: Results) -> Section | None:
     """Return RAMAP, mAP of the top K, precision and recall by radius for every extension; None without extensions."""
-    if results.summary["extension"].nunique() == 1:
+    if (results.at(results.table["radii"], **results.place)["extension"] == "none").all():
         return None
     rows = _rows(results)
-    hasher, n_bits = rows["hasher"].iloc[0], int(rows["n_bits"].iloc[0])
+    here = results.at(rows, **results.place)
+    hasher, n_bits = here["hasher"].iloc[0], int(here["n_bits"].iloc[0])
     figure = Figure(
         "extensions",
-        f"{hasher} with {n_bits} bits and its extensions, by radius",
+        "Codes with redundant bits, by radius",
         _shows(results, rows, hasher, n_bits),
         _chart(),
         _together(rows[rows["metric"].isin(["RAMAP", "precision", "recall"])]),
         choices={"metric": "RAMAP"} | results.place,
     )
-    here = results.at(rows, **results.place)
     where = f"{hasher}, {results.where(n_bits=False)}, {n_bits} bits before extension; mean over {_runs(here)}"
     text = (
         "“same” appends s bits that are equal in all codes, “different” appends s bits in which queries and database "
@@ -96,7 +96,8 @@ def _shows(results: Results, rows: Any, hasher: str, n_bits: int) -> str:
     if len(means):
         differ = means.max() - means.min()
         of_map = "; their mAP is the same" if differ < 1e-9 else f"; their mAP differs by {number(differ)}"
-    return f"RAMAP at radius {min(2, n_bits)}: {values}{of_map} ({results.where(n_bits=False)})."
+    where = f"{hasher}, {results.where(n_bits=False)}, {n_bits} bits before extension"
+    return f"RAMAP at radius {min(2, n_bits)}: {values}{of_map} ({where})."
 
 
 def _cut_table(here: Any, where: str) -> Table:

@@ -123,11 +123,12 @@ def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
-    """Return the main feature, ground truth and split, and the longest code length there."""
-    first = means.iloc[0]
-    at = results.at(means, **results.place)
-    place = results.place if len(at) else {column: first[column] for column in PLACE}
-    return place | {"n_bits": int(results.at(means, **place)["n_bits"].max())}
+    """Return the selection, with the first value that has a loss in place of one that has none, as the page draws."""
+    place = {}
+    for column, value in (results.place | {"n_bits": results.n_bits}).items():
+        place[column] = value if (means[column] == value).any() else means[column].iloc[0]
+        means = means[means[column] == place[column]]
+    return place
 
 
 def n_bytes(n_bits: int) -> int:
@@ -197,7 +198,7 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     )
     if most > 1:
         caption += f" Last column: the smallest measured c with which rescoring finds {TARGET:.0%} of them."
-    name = f"loss-{results.config_name('feature', feature)}-{results.config_name('split', split)}".replace("_", "-")
+    name = f"loss-{results.config_name('feature', feature)}".replace("_", "-")
     return Table(name, caption, header, rows, n_labels=1, strong=frozenset(strong))
 
 

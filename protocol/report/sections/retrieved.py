@@ -17,6 +17,10 @@ def section(results: Results) -> Section | None:
     """Return the nearest items of a few queries under the best and the worst hasher; None without images."""
     if results.images is None:
         return None
+    default = results.select({})
+    if (results.place, results.n_bits) != (default.place, default.n_bits):
+        text = f"Examples are shown only for {default.where()}."
+        return Section("retrieved", _TITLE, [text], template="retrieved.html.j2", context={"searches": []})
     rows = results.at(results.table["retrieved"], **results.place)
     shown = _extremes(results)
     searches = [

@@ -25,13 +25,15 @@ def section(results: Results) -> Section | None:
     rows = results.plain[results.plain["metric"].isin([*_METRICS, results.metric])][columns]
     rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
     place = {key: value for key, value in results.place.items() if key != "split"}
+    sentences = {metric: _shows(results, own, metric, splits) for metric, own in rows.groupby("metric", sort=False)}
     figure = Figure(
         "splits-compared",
         "Each hasher under each split",
-        _shows(results, rows, splits),
+        sentences[results.metric],
         _chart(results, splits),
         rows,
         choices={"metric": results.metric} | place | {"n_bits": results.n_bits},
+        sentences=sentences,
     )
     title = " versus ".join(splits).capitalize()
     return Section("splits-compared", f"{title} split", [_databases(results, splits)], [figure])
@@ -70,13 +72,13 @@ def _chart(results: Results, splits: list[str]) -> Any:
     return alt.layer(bars, points).properties(width="container", height=alt.Step(26))
 
 
-def _shows(results: Results, rows: "pd.DataFrame", splits: list[str]) -> str:
+def _shows(results: Results, rows: "pd.DataFrame", metric: str, splits: list[str]) -> str:
     place = {key: value for key, value in results.place.items() if key != "split"}
-    here = results.at(rows, metric=results.metric, **place, n_bits=results.n_bits)
+    here = results.at(rows, **place, n_bits=results.n_bits)
     wide = here.pivot_table(index="hasher", columns="split", values="mean")
     first, second = splits[:2]
     if not {first, second} <= set(wide):
-        return f"{results.metric} is not defined under both splits ({results.where('split')})."
+        return f"{metric} is not defined under both splits ({results.where('split')})."
     wide = wide.dropna(subset=[first, second])  # finished codes may exist for one split only
     gap = wide[first] - wide[second]
     largest = gap.abs().idxmax()
@@ -84,7 +86,7 @@ def _shows(results: Results, rows: "pd.DataFrame", splits: list[str]) -> str:
     same = "the same order" if orders[0] == orders[1] else "different orders"
     bars = "; bars: one standard deviation over the runs" if results.n_runs > 1 else ""
     return (
-        f"{results.metric} is on average {number(abs(gap.mean()))} {'higher' if gap.mean() > 0 else 'lower'} under "
+        f"{metric} is on average {number(abs(gap.mean()))} {'higher' if gap.mean() > 0 else 'lower'} under "
         f"{first} than under {second}; the largest difference is {gap[largest]:+.4f}, for {largest}. The two splits "
         f"rank the hashers in {same} ({results.where('split')}{bars})."
     )

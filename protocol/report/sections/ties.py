@@ -1,5 +1,6 @@
 """The effect on mAP of the order of ties, as in figure 3 of TALR, and of the conventions that others use."""
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -76,9 +77,18 @@ def _conventions(results: Results) -> Figure:
     )
     rows["called_map_by"] = rows["called_map_by"].fillna("")
     best = _best(results)
+    here = results.at(rows, **results.place).dropna(subset="value")
+    shows = _conventions_show(here, results.where(n_bits=False))
     title, choices = "The same codes under every convention", results.place | {"hasher": best}
     return Figure(
-        "one-number", title, _conventions_show(results, rows, best), _conventions_chart(), rows, choices, folded=True
+        "one-number",
+        title,
+        shows.get(best, f"No convention was computed ({results.where(n_bits=False)})."),
+        _conventions_chart(),
+        rows,
+        choices,
+        folded=True,
+        sentences=shows,
     )
 
 
@@ -104,18 +114,18 @@ def _conventions_chart() -> Any:
     return alt.layer(bars, text).properties(width="container", height=alt.Step(22))
 
 
-def _conventions_show(results: Results, rows: "pd.DataFrame", hasher: str) -> str:
-    here = results.at(rows, **results.place).dropna(subset="value")
-    own = here[here["hasher"] == hasher]
-    low, high = own.loc[own["value"].idxmin()], own.loc[own["value"].idxmax()]
-    shows = (
-        f"The same codes of {hasher} score from {number(low['value'])} ({low['label']}) to {number(high['value'])} "
-        f"({high['label']})"
-    )
+def _conventions_show(here: "pd.DataFrame", where: str) -> dict[str, str]:
+    """Return the sentence about each hasher at a place, where all have the same code length."""
     used = here[here["called_map_by"] != ""].pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
-    names = list(used.index)
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    pairs = list(itertools.combinations(used.index, 2))
     swapped = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
-    if pairs:
-        shows += f"; {swapped} of {len(pairs)} pairs of hashers swap places between two values that are called mAP"
-    return f"{shows} ({results.where()}, run 0)."
+    swaps = f"; {swapped} of {len(pairs)} pairs of hashers swap places between two values that are called mAP"
+    sentences = {}
+    for hasher, own in here.groupby("hasher", sort=False):
+        low, high = own.loc[own["value"].idxmin()], own.loc[own["value"].idxmax()]
+        sentences[hasher] = (
+            f"The same codes of {hasher} score from {number(low['value'])} ({low['label']}) to "
+            f"{number(high['value'])} ({high['label']}){swaps if pairs else ''} ({where}; run 0, for "
+            f"{low['n_bits']} bits alone)."
+        )
+    return sentences
