@@ -7,6 +7,7 @@ CSV is written by the standard library, or by pandas for data frames.
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 _LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
 _DAGGER = _LATEX["†"]
@@ -32,7 +34,31 @@ def write_csv(
     with replacing(path, checksum=checksum) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerows(map(safe, row) for row in rows)
+
+
+def safe(cell: Any) -> Any:
+    """Return a cell for CSV that a spreadsheet doesn't evaluate: text that begins like a formula gets an apostrophe.
+
+    Numbers remain numbers, also as text. `unsafe` returns the original text.
+
+    Examples
+    --------
+    >>> [safe("=1+1.jpg"), safe("'=1.jpg"), safe("-0.5"), safe(-0.5)]
+    ["'=1+1.jpg", "''=1.jpg", '-0.5', -0.5]
+    """
+    if not (isinstance(cell, str) and _FORMULA.match(cell)):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def unsafe(cell: str) -> str:
+    """Return the text that `safe` wrote."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def write_table(path: str | Path, table: "pd.DataFrame") -> None:

@@ -97,5 +97,5 @@ def found(
     """Return a finding of the kind `name`, or none if `count` is 0; `words` are inserted into its consequence."""
     if not count:
         return []
-    consequence = find(name).consequence.format(**words)
+    consequence = find(name).consequence_of(**words)
     return [Finding(name, severity, count, tuple(map(str, items)), consequence, tuple(map(str, partners)), removals)]

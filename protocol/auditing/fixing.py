@@ -20,7 +20,7 @@ from protocol.auditing.inputs import is_file, items_from
 from protocol.auditing.kinds import KINDS
 from protocol.auditing.reading import Run
 from protocol.auditing.split import Split
-from protocol.auditing.writing import ordered, records, summary
+from protocol.auditing.writing import ordered, summary
 from protocol.checks import ProtocolError, one_of, printable
 from protocol.formats.arrays import path_and_key
 from protocol.splits import SINGLE_LIST, places_of, read_list, read_parts, sole_key, write_items, write_subset
@@ -107,8 +107,8 @@ class Fixed:
         return sum(len(one.places) for made in self.removed for one in made)
 
     def __str__(self) -> str:
-        lines = [*self.sentences, f"All removed items are listed in {self.folder / LOG}"]
-        return "\n".join(map(printable, lines))
+        listed = f"All removed items are listed in {self.folder / LOG}"
+        return "\n".join(map(printable, [*self.sentences, listed] if self.n_removed else self.sentences))
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Fin
         f"{one.name} ({one.severity})" for _, one in ordered({"": left}) if one.severity != "information"
     )
     return (
-        f"{new.file}: removed {', '.join(removals) or 'nothing'}. Sizes: {', '.join(sizes)}"
+        f"{new.file}: {'removed ' if removals else 'nothing to remove'}{', '.join(removals)}. Sizes: {', '.join(sizes)}"
         + (", so results are not comparable with those on the original lists. " if removals else ". ")
         + f"Audited again: {summary({new.file: left})}"
         + (
@@ -357,9 +357,16 @@ def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Fin
 
 
 def _write_log(path: Path, audit: Audited, removed: Sequence[Sequence[Removed]], sentences: Sequence[str]) -> None:
-    """Write the removals, one object per line: the partition, the position of the entry from 1, the item, and why."""
+    """Write a summary, the remaining findings without their items, and the removals.
+
+    A removal is one line: the partition, the position of the entry from 1, the item, and the reason.
+    """
+    remaining = [
+        {"file": file, "finding": one.name, "severity": one.severity, "count": one.count}
+        for file, one in ordered(audit.findings)
+    ]
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        head = {"summary": sentences, "left": records(audit.findings)}
+        head = {"summary": sentences, "remaining": remaining}
         file.write(json.dumps(head, indent=2, ensure_ascii=False)[:-2] + ',\n  "removed": [')
         mark = "\n"
         for run, made in zip(audit.runs, removed, strict=True):

@@ -21,6 +21,8 @@ from protocol.formats.text import lines
 
 AUTO = "auto"
 """The value of ``--groups`` that derives groups from file names."""
+PATTERN = "re:"
+"""The beginning of a value of ``--groups`` that is a regular expression."""
 
 CHECKED_PAIRS = (
     ("query", "train", "error"),
@@ -122,7 +124,8 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     values : path, array_like of shape (n_items,), mapping of id to group, or ``"auto"``
         A ``.csv`` file has lines ``id,group`` (or ``row,group`` if the lists contain row numbers), or one group per
         line; other text has one group per line, in the order of the row numbers; ``.npy`` and similar files contain an
-        array. An empty string means no group. ``"auto"`` derives groups from the ids.
+        array. An empty string means no group. ``"auto"`` derives groups from the ids. ``"re:PATTERN"`` is a regular
+        expression that is searched for in the ids; its one group is the group of the item.
     dataset : Dataset
     n_listed : int
         The largest item number of the split plus one.
@@ -135,6 +138,8 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     n_items = n_listed if dataset.n_items is None else dataset.n_items
     if isinstance(values, str) and values == AUTO:
         return guessed_groups(dataset)
+    if isinstance(values, str) and values.startswith(PATTERN):
+        return _by_pattern(values, dataset)
     name = name_of(values, "groups")
     if isinstance(values, Mapping):
         return _by_id([(key, value) for key, value in values.items()], dataset, n_items, name)
@@ -227,6 +232,27 @@ def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[
 
 
 # Groups from file names
+
+
+def _by_pattern(given: str, dataset: Dataset) -> Groups:
+    """Return groups derived from the ids by a regular expression of the user."""
+    try:
+        pattern = re.compile(given.removeprefix(PATTERN))
+    except re.error as error:
+        raise ProtocolError(f"groups: {given!r} is not a regular expression ({error}).") from error
+    if pattern.groups != 1:
+        raise ProtocolError(
+            f"groups: {given!r} has {counted(pattern.groups, 'group')}. Put one pair of parentheses around the part of "
+            "the id that names the group, and write other parentheses as (?:...)."
+        )
+    if dataset.ids is None:
+        raise ProtocolError("groups: the lists contain row numbers. A regular expression needs ids (file names).")
+    matches = map(pattern.search, map(str, dataset.ids.tolist()))
+    codes, names = _encoded([match[1] if match else None for match in matches], "groups")
+    if not names:
+        raise ProtocolError(f"groups: {given!r} matches no id, such as {str(dataset.ids[0])[:80]!r}.")
+    return Groups(codes, names, given)
+
 
 _OF_PARTITIONS = re.compile(r"(?:train|trainval|test|val|valid|validation|query|queries|gallery|database|db|base)\d*")
 _NO_IDENTITY = re.compile(r"n\d{8}|(?<!\d)(?:19|20)\d\d(?!\d)")  # ImageNet's classes, and years

@@ -65,6 +65,8 @@ def audit_entries(split: Split) -> list[Finding]:
     """Return findings on the original lists."""
     made = []
     for name, entries in split.entries.items():
+        if len(entries) == 1:
+            made += split.found("single-item", "warning", entries, part=name)
         if len(entries) > len(split[name]):
             distinct, counts = np.unique(entries, return_counts=True)
             repeated = distinct[counts > 1]

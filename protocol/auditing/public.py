@@ -202,7 +202,7 @@ def audit(
         with those of ciFAIR, or an array of row numbers and judgements. For splits of the pipeline on these datasets,
         the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
         its test images.
-    groups : path, array_like of shape (n_items,), mapping of id to group, or ``"auto"``, optional
+    groups : path, array_like of shape (n_items,), mapping of id to group, ``"auto"`` or ``"re:PATTERN"``, optional
         The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
         has lines ``id,group`` (``.csv``) or one group per line. ``"auto"`` derives groups from file names. See
         `protocol.auditing.groups`.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry, storage
+from protocol.auditing.forms import check_numbers
 from protocol.auditing.inputs import is_file, items_from, name_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, integer, labels, one_of, rows
@@ -250,6 +251,7 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
             f"lists: expected ids in every list, or row numbers in every list, got ids in {names[by_id[0]]} and row "
             f"numbers in {names[other]}. Give the ids of the dataset in the order of its rows (ids)."
         )
+    check_numbers((names[part], items) for part, items in arrays.items())
     items = np.concatenate(list(arrays.values()))
     numbers: dict[str, int] = {}
     number_of = numbers.setdefault

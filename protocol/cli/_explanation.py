@@ -22,6 +22,7 @@ _WIDTH = 100
 _NOT_SHOWN = (
     "name",
     "summary",
+    "template",
     "source",
     "plugin",
     "module",
@@ -44,6 +45,7 @@ _TITLES = {
     "fix": "how to fix it",
     "printed": "name in papers",
 }
+_LETTERS = {"radius": "R", "cutoff": "K", "beta": "beta"}  # of a metric's parameters, as in its name
 _HEADING = re.compile(r"^\S[^\n]*\n-{3,}$", re.MULTILINE)
 _INHERITED = re.compile(r"\s*Parameters[^.:]* those\s+of\s[^.:]*[.:]")
 _FORMULA = re.compile(r"\.\. math::\s+((?:.+\n?)+)")
@@ -129,10 +131,13 @@ def _description(found: Any) -> Iterator[str]:
 
 def properties(kind: str, found: Any) -> Iterator[tuple[str, str]]:
     """Yield the title and the text of each declared property, and the source."""
+    if kind == "finding":
+        yield "consequence", found.consequence
     for field in dataclasses.fields(found):
         value = getattr(found, field.name)
         if field.name not in _NOT_SHOWN and value not in ("", (), None):
-            yield _TITLES.get(field.name, field.name.replace("_", " ")), _words(value)
+            words = re.sub(r"\{(\w+)[^}]*\}", lambda place: _LETTERS[place[1]], _words(value))
+            yield _TITLES.get(field.name, field.name.replace("_", " ")), words
     if kind == "metric":
         from protocol.evaluation import CONVENTIONS
 

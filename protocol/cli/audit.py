@@ -167,7 +167,7 @@ def _add_rare(command: "Parser") -> None:
     items.add_argument(
         "--groups",
         metavar="F",
-        help="groups (video, patient, scene): lines `id,group`, or one group per line; or `auto`",
+        help="groups (video, patient, scene): lines `id,group`, or one group per line; `auto`; or `re:PATTERN`",
     )
     items.add_argument(
         "--label-issues",
@@ -230,6 +230,7 @@ _DETAILS = """
       ... --ids ids.txt --features gist.npy --distance 0.1    nearly equal features
       ... --groups patients.csv                               groups that partitions share
       ... --groups auto                                       groups derived from the file names
+      ... --groups 're:(.*)_frame'                            groups by a regular expression with one group
       ... --label-issues cifar10h-probs.npy                   queries with labels that annotators doubt
       ... --ids ids.txt --known-pairs cifar10                 near-duplicates of the queries
       ... --known-pairs cifar10 --write-affected affected.txt

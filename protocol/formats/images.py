@@ -1,8 +1,10 @@
 """Read images from files, and crop and resize them to squares of the same size."""
 
+import contextlib
 import functools
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +19,9 @@ OTHER_EXTENSIONS = frozenset(
 )
 """Extensions of unsupported image formats."""
 
-MOST_PIXELS = 100_000_000
-"""Images with more pixels are refused before decoding, because a few kilobytes of PNG can expand to gigabytes."""
+MOST_PIXELS = 50_000_000
+"""Images with more pixels, more than those of cameras, are refused: a few kilobytes of PNG can expand to gigabytes."""
+_STDERR = 2
 
 
 def read_image(path: str | Path) -> NDArray[np.uint8]:
@@ -39,16 +42,31 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
         size = image_size(content.data)
         if size is not None and size[0] * size[1] > MOST_PIXELS:
             raise ProtocolError(
-                f"{path}: expected an image of at most {MOST_PIXELS:,} pixels, got {size[0]:,} x {size[1]:,}."
+                f"{path}: expected an image of at most {MOST_PIXELS:,} pixels, got {size[0]:,} x {size[1]:,}. "
+                "Reduce the image."
             )
         # Decoded from memory, because OpenCV then rejects truncated images; from files, it returns incomplete ones.
-        decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if size is not None else None
+        with _without_messages():
+            decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if size is not None else None
     except (OSError, MemoryError, cv2.error) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ProtocolError(f"{path}: expected an image, got a file that can't be read ({reason}).") from error
     if decoded is None:
         raise ProtocolError(f"{path}: expected a complete JPEG, PNG, BMP, TIFF, WebP or PNM image, got another file.")
     return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def _without_messages() -> Iterator[None]:
+    """Discard what the C libraries behind OpenCV print about damaged files; its log level doesn't reach libjpeg."""
+    stderr, null = os.dup(_STDERR), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, _STDERR)
+        yield
+    finally:
+        os.dup2(stderr, _STDERR)
+        os.close(stderr)
+        os.close(null)
 
 
 def _content(path: Path) -> NDArray[np.uint8]:
@@ -87,5 +105,7 @@ def squares(planes: NDArray[np.float32], size: int) -> NDArray[np.float32]:
 
 def square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     """Return the central square of an image (height, width, 3), resized as by `squares` and rounded."""
-    planes = squares(image.transpose(2, 0, 1)[None].astype(np.float32, order="C"), size)[0]
+    planes = [
+        squares(image[None, None, ..., channel].astype(np.float32, order="C"), size)[0, 0] for channel in range(3)
+    ]
     return np.rint(planes).astype(np.uint8).transpose(1, 2, 0)

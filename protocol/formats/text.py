@@ -44,6 +44,8 @@ def lines(path: Path, what: str) -> Iterator[str]:
     try:
         for number, line in enumerate(raw_lines(path, what), start=1):
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            if "\0" in text:
+                raise ProtocolError(f"{path}: line {number}: a NUL character, as in UTF-16. Save the file as UTF-8.")
             yield f"{text.rstrip(_ENDS)}\n" if "\r" in text else text
     except UnicodeDecodeError as error:
         raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({error}).") from error

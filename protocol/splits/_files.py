@@ -4,18 +4,20 @@ A complete split is an HDF5 file as the pipeline writes it, an ``.npz`` file (bo
 or a ``.csv`` file with a line ``partition,id`` for each item. A list contains one partition: as text, with a line
 ``id label label ...`` for each item, where the labels are 0 or 1 for each class, or are missing; as ``.csv`` with the
 same fields, where a first line that begins with ``id`` is a header; or as an array of row numbers. Text may be
-compressed as ``.gz``. The first line determines its separator: commas, semicolons, tabs or blanks.
+compressed as ``.gz``. Fields are separated by blanks; or by commas or semicolons, if these divide every line of the
+file in the same way (in a ``.csv`` file, commas by default, or tabs). Otherwise these characters belong to the ids.
 """
 
 import csv
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage
+from protocol import storage, tables
 from protocol.checks import ProtocolError, counted, labels, one_of, rows
 from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array, read_labels
 from protocol.formats.text import check_regular, string_array
@@ -26,6 +28,7 @@ from protocol.splits._protocol import PARTITIONS, SplitProtocol
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _HEADER = ("partition", "id")
 _MARKS = ",;"
+_LABELS = re.compile(r".[,;][01](?:[,;][01])*$")
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
@@ -139,10 +142,10 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
     if delimiter is None:
         for number, line in enumerate(all_lines, start=1):
             fields = line.split()
-            if len(fields) == 1 and any(map(fields[0].count, _MARKS)):
+            if len(fields) == 1 and _LABELS.search(fields[0]):
                 raise ProtocolError(
-                    f"{path}: line {number}: expected an id without commas and semicolons, as on the first line, got "
-                    f"{fields[0]!r}. Save lines with commas as .csv."
+                    f"{path}: line {number}: {fields[0]!r} has labels after commas or semicolons, unlike the first "
+                    "line. Write all lines in the same form."
                 )
             yield range(number, number + 1), fields
         return
@@ -154,22 +157,30 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
             last = reader.line_num
             is_header = is_first and bool(fields) and fields[0] in _HEADER
             is_first = is_first and not fields
-            yield lines, [] if is_header else [*fields[:1], *map(str.strip, fields[1:])]
+            yield lines, [] if is_header else [*map(tables.unsafe, fields[:1]), *map(str.strip, fields[1:])]
     except csv.Error as error:
         raise ProtocolError(f"{path}: expected lines with commas, got a file that can't be read ({error}).") from error
 
 
 def _delimiter(path: Path, first: str) -> str | None:
-    """Return the separator of a list's fields, from its name and its first line; None for blanks."""
+    """Return the separator of a list's fields, from its name and its first line or all lines; None for blanks."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
     if kind == ".csv":
-        return next((mark for mark in ",;\t" if mark in first), ",")
+        return next((mark for mark in ",;\t" if mark in first and _divides(mark, path, first)), ",")
     if kind == ".tsv":
         return "\t"
     _name, *values = first.split() or [""]
     flagged = values and not "".join(values).strip("01")  # then commas are a part of the id
-    return None if flagged else next((mark for mark in _MARKS if mark in first), None)
+    return None if flagged else next((mark for mark in _MARKS if mark in first and _divides(mark, path, first)), None)
+
+
+def _divides(mark: str, path: Path, first: str) -> bool:
+    """Return whether a mark separates fields: labels or a header on the first line, or as often on every line."""
+    name, *values = map(str.strip, first.split(mark))
+    if name in _HEADER or not "".join(values).strip("01"):
+        return True
+    return len({line.count(mark) for line in text_lines(path, "a list of items") if line.strip()}) == 1
 
 
 def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
@@ -306,7 +317,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
         if is_table:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(["id", *range(flags.shape[1])])
-            table.writerows([name, *values] for name, values in lines)
+            table.writerows([tables.safe(name), *values] for name, values in lines)
         else:
             file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
 
@@ -340,7 +351,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
             with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(_HEADER)
-                writer.writerows((name, item) for name, part in parts.items() for item in ids[part].tolist())
+                writer.writerows((name, tables.safe(id_)) for name, part in parts.items() for id_ in ids[part].tolist())
         case other:
             raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got extension {other!r}.")
 
@@ -394,7 +405,7 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     for number, fields in _lines(path):
         if len(fields) != len(_HEADER):
             raise ProtocolError(f"{path}: line {number}: expected a partition and an id, got {len(fields)} fields.")
-        items.setdefault(fields[0], []).append(fields[1])
+        items.setdefault(fields[0], []).append(tables.unsafe(fields[1]))
     if not items:
         raise ProtocolError(f"{path}: expected a line partition,id for each item, got none.")
     return {name: string_array(ids, f"{path}: {name}") for name, ids in items.items()}

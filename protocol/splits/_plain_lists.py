@@ -72,8 +72,8 @@ class _Form:
     def __init__(self, delimiter: str | None, first: bytes) -> None:
         self._mark = (delimiter or " ").encode()
         self._width = 2 * first.count(self._mark)  # bytes of the labels of a line, each after a separator
-        # In CSV, blanks belong to the id; in text, commas may be errors.
-        self._allowed = _VISIBLE.translate(None, b'"' if delimiter else b",;") + self._mark + b"\n"
+        # In CSV, blanks belong to the id, and apostrophes may precede it; in text, commas may be errors.
+        self._allowed = _VISIBLE.translate(None, b"\"'" if delimiter else b",;") + self._mark + b"\n"
         self._allowed += b" " if delimiter else b""
 
     def read(self, block: bytes) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:

@@ -195,7 +195,7 @@ class Texts(HTMLParser):
 def test_html_is_escaped():
     name = "<script>alert('a & b')</script>\x1b[31m"
     page = Texts()
-    audited = hp.audit({"query": [name], "database": [name, "b"]})
+    audited = hp.audit({"query": [name, "a"], "database": [name, "b"]})
     audited = Audit({"<b>.csv": found(audited)}, {"<b>.csv": ("<i>",)})
     page.feed(audited._repr_html_())
     assert set(page.tags) == {"div", "p", "b", "table", "tr", "th", "td"}

@@ -565,7 +565,14 @@ def test_every_kind_is_covered_by_a_test_above_and_has_texts():
     others |= {"known-near-duplicate"}  # in test_known_pairs
     others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split", "mixed-libraries"}
     # Each of these has a separate test file.
-    others |= {"ids-differ-in-form", "split-difference", "group-split", "selection-on-test", "doubtful-label"}
+    others |= {
+        "ids-differ-in-form",
+        "single-item",
+        "split-difference",
+        "group-split",
+        "selection-on-test",
+        "doubtful-label",
+    }
     assert {kind.name for kind in KINDS} == set(FAULTS) | others
     for kind in KINDS:
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))

@@ -21,6 +21,7 @@ from protocol.auditing.duplicates.verification import SCALES, SHIFTS, best_corre
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.groundtruth import nearest
+from protocol.tables import safe
 
 
 def pictures(n, seed=0, size=32, grey=False):
@@ -311,18 +312,20 @@ def sets():
 EXPECTED = {("0", "3"), ("2", "5"), ("3", "7")}
 
 
-def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("sign", ["", "=", "+", "-", "@", "'="])
+def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, capsys, sign):
     """Go from images to the queries that an evaluation excludes, with the ids of the user's lists."""
     monkeypatch.chdir(tmp_path)
     for part, images in zip(("query", "database"), sets, strict=True):
         np.save(f"{part}.npy", images)
-        (tmp_path / f"{part}.txt").write_text("".join(f"{part}/{row}.png\n" for row in range(len(images))))
+        (tmp_path / f"{part}.txt").write_text("".join(f"{sign}{part}/{row}.png\n" for row in range(len(images))))
     images, lists = (["--query", f"query.{kind}", "--database", f"database.{kind}"] for kind in ("npy", "txt"))
     ids = ["--query-ids", "query.txt", "--database-ids", "database.txt"]
     assert main(["find-duplicates", *images, *ids, "--csv", "pairs.csv", "--most", "4"]) == 0
     with open("pairs.csv", newline="") as file:
         pairs = [(row["query"], row["database"]) for row in csv.DictReader(file)]
-    right = [(f"query/{query}.png", f"database/{item}.png") for query, item in sorted(EXPECTED)]
+    mark = f"'{sign}" if sign else ""  # so that a spreadsheet shows the name instead of evaluating it
+    right = [(f"{mark}query/{query}.png", f"{mark}database/{item}.png") for query, item in sorted(EXPECTED)]
     assert set(right) <= set(pairs)
     judged = [f"{query},{item},{1 if (query, item) in right else 3}\n" for query, item in pairs]
     (tmp_path / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
@@ -532,7 +535,7 @@ class TestSheet:
     def test_pairs_are_judged_with_the_keyboard_and_saved(self, sets, tmp_path, browser):
         query, database = sets
         for number, image in enumerate(database):
-            name = 'a "b", <i>.png' if number == 3 else f"{number:02d}.png"
+            name = '=1+1 "b", <i>.png' if number == 3 else f"{number:02d}.png"
             assert cv2.imwrite(str(tmp_path / name), image[..., ::-1])
         found = find_duplicates(query, tmp_path, most=3)
         contact_sheet(tmp_path / "sheet.html", found, query, tmp_path)
@@ -552,8 +555,8 @@ class TestSheet:
             assert wrong == []
         expected = found.records()
         assert [list(row.values()) for row in rows] == [
-            [expected[i]["query"], expected[i]["database"], f"{1 - expected[i]['score']:.6f}", judgement]
+            [safe(expected[i]["query"]), safe(expected[i]["database"]), f"{1 - expected[i]['score']:.6f}", judgement]
             for i, judgement in ((0, "0"), (2, "3"))
         ]
         assert list(rows[0]) == ["query", "database", "distance", "judgement"]
-        assert 'a "b", <i>.png' in [row["database"] for row in expected]
+        assert '=1+1 "b", <i>.png' in [row["database"] for row in expected]

@@ -17,7 +17,7 @@ from protocol.splits import PARTITIONS, read_list, read_parts, write_split
 
 # Kinds that removing items does not fix: those about numbers of items or classes, and those without removals.
 LEFT = {"size-mismatch", "class-missing", "class-imbalance", "query-without-relevant", "unused-items", "label-conflict"}
-LEFT |= {"train-in-database", "validation-in-database", "validation-overlap", "train-not-in-database"}
+LEFT |= {"single-item", "train-in-database", "validation-in-database", "validation-overlap", "train-not-in-database"}
 
 
 @pytest.fixture
@@ -131,9 +131,11 @@ def test_warnings_are_fixed_on_request_and_copies_always(folder):
     fixed = audited.write_fixed("fixed")
     assert np.load("fixed/database.npy").tolist() == [2, 3, 4]
     assert {one.name for one in fixed.audit.findings["fixed/query.npy fixed/train.npy fixed/database.npy"]} == {
-        "train-in-database"
+        "train-in-database",
+        "single-item",
     }
-    assert hp.audit(split, features=X).write_fixed("more", also=["train-in-database"]).audit.n_warnings == 0
+    more = hp.audit(split, features=X).write_fixed("more", also=["train-in-database"]).audit
+    assert {one.name for made in more.findings.values() for one in made if one.severity == "warning"} == {"single-item"}
     assert np.load("more/database.npy").tolist() == [4]
     with pytest.raises(ProtocolError, match=r"^also: "):
         audited.write_fixed("other", also=["train-in-data"])
@@ -151,11 +153,11 @@ def test_the_text_of_a_query_is_removed_with_its_image(folder):
 
 def test_groups_of_queries_are_removed_from_the_training_set_and_on_request_from_the_database(folder):
     groups = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
-    split = {"query": ["a"], "train": ["b", "d"], "database": ["c", "e", "f"]}
+    split = {"query": ["a", "h"], "train": ["b", "d", "g"], "database": ["c", "e", "f"]}
     audited = hp.audit(split, groups=groups)
     fixed = audited.write_fixed("fixed")
     assert (fixed.audit.n_errors, fixed.n_removed) == (0, 1)
-    assert Path("fixed/train.txt").read_text() == "d\n"
+    assert Path("fixed/train.txt").read_text() == "d\ng\n"
     assert audited.write_fixed("more", also=["group-split"]).audit.n_warnings == 0
     assert Path("more/database.txt").read_text() == "e\nf\n"
 
@@ -168,6 +170,19 @@ def test_judged_duplicates_are_removed_from_both_partitions_and_logged_with_the_
     assert np.load("fixed/train.npy").tolist() == [8]
     assert fixed.audit.n_errors == 0
     assert ("train", 1, "5", "known-near-duplicate", "query", "0") in rows("fixed")
+
+
+def test_a_split_without_faults_is_copied_and_its_warnings_are_only_counted(folder):
+    split = {"query": [f"q{n}" for n in range(50)], "database": [f"d{n}" for n in range(900)]}
+    fixed = hp.audit(split | {"train": split["database"][:300]}).write_fixed("fixed")
+    assert str(fixed).startswith("fixed/query.txt fixed/train.txt fixed/database.txt: nothing to remove. Sizes: ")
+    assert LOG not in str(fixed)
+    log = log_of("fixed")
+    assert (log["remaining"], log["removed"]) == (
+        [{"file": str(fixed).partition(":")[0], "finding": "train-in-database", "severity": "warning", "count": 300}],
+        [],
+    )
+    assert len(Path("fixed", LOG).read_text().splitlines()) < 20
 
 
 def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch):

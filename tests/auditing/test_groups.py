@@ -327,3 +327,44 @@ def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared):
     groups = {path: path.rpartition("_c")[0] for path in np.append(query, database).tolist()}
     audited = hp.audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=groups)
     assert splits_of(audited) == [("error", 1, ("YoYo/v_YoYo_g07 (query 3, train 1)",))]
+
+
+# Groups from a regular expression
+
+HMDB51 = "re:^[^/]*/(.*)_[a-z]_(?:cm|nm)_np"
+
+
+def test_groups_are_those_of_a_regular_expression(tmp_path, capsys):
+    clip = "cartwheel/Geena_und_die_Radschl_ge___;-)_cartwheel_f_cm_np1_ri_med_{}.avi"
+    for name, numbers in {"query": [0, 1], "train": [2, 3], "database": [4]}.items():
+        others = [f"kick/{name}_{number}_kick_f_nm_np1_fr_bad_0.avi" for number in range(2)]
+        (tmp_path / f"{name}.txt").write_text("\n".join([*(clip.format(number) for number in numbers), *others]))
+    lists = [f"--{name}={tmp_path / name}.txt" for name in ("query", "train", "database")]
+    assert main(["audit", *lists, "--groups", HMDB51]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "error group-split: 1 Geena_und_die_Radschl_ge___;-)_cartwheel (query 2, train 2)" in printed
+    assert "Groups (re:^[^/]*/(.*)_[a-z]_(?:cm|nm)_np): 7 groups of 11 items." in printed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("re:a_(", r"'re:a_\(' is not a regular expression"),
+        ("re:a_", "'re:a_' has 0 groups. Put one pair of parentheses"),
+        ("re:(a)(b)", r"'re:\(a\)\(b\)' has 2 groups"),
+        ("re:(x)_", r"'re:\(x\)_' matches no id, such as 'a_1'"),
+    ],
+)
+def test_a_wrong_regular_expression_is_refused(pattern, message):
+    with pytest.raises(ProtocolError, match=message):
+        hp.audit(query=["a_1", "a_2"], database=["a_3", "b_4"], groups=pattern)
+
+
+def test_a_regular_expression_needs_ids():
+    with pytest.raises(ProtocolError, match=r"the lists contain row numbers\. A regular expression needs ids"):
+        hp.audit(**LISTS, groups="re:(.)")
+
+
+def test_items_that_do_not_match_have_no_group():
+    audited = hp.audit(query=["a_1", "x"], train=["a_2", "y"], database=["a_3", "b_4"], groups="re:(.)_")
+    assert sentence_about(audited).startswith("Groups (re:(.)_): 2 groups of 4 items; 2 of 6 items without a group")

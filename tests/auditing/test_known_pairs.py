@@ -291,7 +291,7 @@ def test_a_table_is_read_once_for_a_split(tmp_path, monkeypatch):
     (tmp_path / "pairs.csv").write_text(f"{OWN}1,2,1\n")
     opened, read = [], known_pairs._read
     monkeypatch.setattr(known_pairs, "_read", lambda path: opened.append(path) or read(path))
-    assert hp.audit(query=[1], database=[2, 3], known_pairs=tmp_path / "pairs.csv").n_warnings == 1
+    assert hp.audit(query=[1, 4], database=[2, 3], known_pairs=tmp_path / "pairs.csv").n_warnings == 1
     assert len(opened) == 1
 
 

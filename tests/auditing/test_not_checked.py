@@ -53,7 +53,7 @@ def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
 
 
 def test_clean_and_not_checked_are_one_statement():
-    audited = hp.audit(query=["a"], database=["b"])
+    audited = hp.audit(query=["a", "c"], database=["b", "d"])
     for text in (audited.to_text(), audited.to_markdown(), audited._repr_html_()):
         assert text.count("clean; not checked: overlaps with") == 1
         assert NOT_CHECKED not in text

@@ -23,6 +23,12 @@ def test_the_page_shows_what_its_command_prints(page, tmp_path, monkeypatch, cap
     assert main(arguments) == 1
     printed = capsys.readouterr().out
     assert [part for part in shown.split("           ...\n") if part not in printed] == []
+    for command in re.findall(r"^protocol (.* 're:.*)$", text, re.MULTILINE):
+        assert main(shlex.split(command)) == 1
+        assert (
+            capsys.readouterr().out.split("  error ")[1]
+            == printed.replace("people.csv", "re:^(.*)_").split("  error ")[1]
+        )
 
 
 def test_other_reported_scores_have_the_exit_status_of_the_guide(tmp_path, monkeypatch, capsys):

@@ -1,9 +1,12 @@
 """The stored pages of the reference equal the generated ones."""
 
 import importlib.util
+import re
 
 import pytest
 
+from protocol.auditing.kinds import KINDS
+from protocol.cli._explanation import properties
 from protocol.cli.list import markdown
 
 
@@ -43,3 +46,18 @@ def test_anchors_are_those_of_the_site(generate):
         "1-recallk",
         "query-in-train",
     ]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_no_finding_shows_a_placeholder(kind):
+    words = dict.fromkeys(re.findall(r"\{(\w+)", kind.template), "word")
+    for text in (*dict(properties("finding", kind)).values(), kind.summary, kind.consequence_of(**words)):
+        assert not set(text) & set("{}|"), text
+        assert "  " not in text
+        assert text.endswith(".")
+
+
+def test_no_generated_page_shows_a_placeholder(root):
+    for page in (root / "docs" / "reference").rglob("*.md"):
+        prose = re.sub(r"```.*?```|\$\$.*?\$\$|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+        assert not re.findall(r"(?<![_^}\w])\{\w*(?::\w+)?\}", prose), page

@@ -66,8 +66,12 @@ def test_an_image_of_too_many_pixels_is_not_decoded(tmp_path, monkeypatch):
     assert (tmp_path / "a.png").stat().st_size < 200_000
     monkeypatch.setattr(cv2, "imdecode", lambda *arguments: pytest.fail("decoded"))
     with pytest.raises(
-        ProtocolError, match=r"a.png: expected an image of at most 100,000,000 pixels, got 30,000 x 30,000\.$"
+        ProtocolError,
+        match=r"a.png: expected an image of at most 50,000,000 pixels, got 30,000 x 30,000\. Reduce the image\.$",
     ):
+        read_image(tmp_path / "a.png")
+    one_bit_png(tmp_path / "a.png", 9_000)
+    with pytest.raises(ProtocolError, match="got 9,000 x 9,000"):
         read_image(tmp_path / "a.png")
 
 

@@ -1,5 +1,8 @@
 """Images from files in every common format, and their central squares, compared with a slow version."""
 
+import contextlib
+import os
+
 import cv2
 import numpy as np
 import pytest
@@ -50,6 +53,21 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path, extension):
             read_image(path)
         assert str(error.value).startswith(f"{path}: expected a")
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("extension", sorted(EXTENSIONS))
+def test_nothing_is_printed_about_a_damaged_file(tmp_path, extension, capfd):
+    content = encoded(extension)
+    for seed in range(30):
+        damaged = bytearray(content)
+        for place in np.random.default_rng(seed).integers(2, len(content), 3):
+            damaged[place] ^= 0x55
+        (tmp_path / f"a{extension}").write_bytes(damaged)
+        with contextlib.suppress(ProtocolError):
+            read_image(tmp_path / f"a{extension}")
+    assert capfd.readouterr() == ("", "")
+    os.write(2, b"stderr works again")
+    assert capfd.readouterr().err == "stderr works again"
 
 
 def test_no_file_and_no_image(tmp_path):

@@ -230,10 +230,48 @@ def test_commas_are_part_of_an_id_only_if_blanks_separate_the_fields(tmp_path):
     with pytest.raises(ProtocolError, match=r"line 1: expected an id and labels, 0 or 1, got 'a' \['b.png'\]"):
         read_list(tmp_path / "q.txt")
     (tmp_path / "q.txt").write_text("c.png\na,1\n")
-    with pytest.raises(ProtocolError, match=r"line 2: expected an id without commas and semicolons, .*got 'a,1'"):
+    with pytest.raises(ProtocolError, match=r"line 2: 'a,1' has labels after commas or semicolons, unlike the first"):
         read_list(tmp_path / "q.txt")
     with pytest.raises(ProtocolError, match=r"expected ids without blanks, commas and semicolons, got 'a,b.png'"):
         write_list(tmp_path / "w.txt", np.array([0]), np.array(["a,b.png"]))
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "'=", "''-", "'"])
+def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
+    ids = np.array([f"{sign}1+1.png", "b.png", f"{sign}7"])
+    write_list(tmp_path / "list.csv", np.arange(3), ids)
+    write_split(tmp_path / "split.csv", {"query": np.array([0, 2]), "database": np.array([1])}, ids)
+    assert read_list(tmp_path / "list.csv")[0].tolist() == ids.tolist()
+    assert read_parts(tmp_path / "split.csv")["query"].tolist() == ids[[0, 2]].tolist()
+    for name in ("list.csv", "split.csv"):
+        rows = [line.rpartition(",")[2] for line in (tmp_path / name).read_text().splitlines()]
+        numbers = ["+7", "-7"]
+        assert all(row[0] not in "=+-@" or row in numbers for row in rows)
+
+
+HMDB51 = "Geena_und_die_Radschl_ge___;-)_cartwheel_f_cm_np1_ri_med_1.avi"
+
+
+@pytest.mark.parametrize("name", ["q.txt", "q.csv", "q.txt.gz"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_mark_that_does_not_divide_every_line_belongs_to_the_id(tmp_path, name, place):
+    ids = ["a_1.avi", "b_1.avi"]
+    ids.insert(place, HMDB51)
+    content = "\n".join(ids).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert read_list(tmp_path / name)[0].tolist() == ids
+    ids[place] = "x,y.avi"
+    (tmp_path / "q.txt").write_text("\n".join(["", *ids]))
+    assert read_list(tmp_path / "q.txt")[0].tolist() == ids
+
+
+def test_a_mark_that_divides_every_line_but_not_into_labels_is_refused(tmp_path):
+    (tmp_path / "q.txt").write_text("a.avi;cat\nb.avi;dog\n")
+    with pytest.raises(ProtocolError, match=r"line 1: expected an id and labels, 0 or 1, got 'a.avi' \['cat'\]"):
+        read_list(tmp_path / "q.txt")
+    (tmp_path / "q.txt").write_text("a.avi;1;0\nb.avi;1\n")
+    with pytest.raises(ProtocolError, match="line 2: expected an id and 2 labels"):
+        read_list(tmp_path / "q.txt")
 
 
 def test_damaged_and_missing_files_are_refused(tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import tables
 from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.inputs import array_from, is_file
 from protocol.auditing.split import Dataset, Split
@@ -361,7 +362,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(lines(path, "a table of judged pairs"), strict=True)
     try:
         for fields in reader:
-            yield reader.line_num, fields
+            yield reader.line_num, list(map(tables.unsafe, fields))
     except csv.Error as error:
         raise ProtocolError(
             f"{path}: expected a table of judged pairs, got lines that can't be read ({error})."
