@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from protocol import checks
-from protocol.identity import ranked_name
+from protocol.identity import method_name
 
 if TYPE_CHECKING:
     from protocol.evaluation.evaluation import Evaluation
@@ -69,7 +69,7 @@ def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
             for n, value in zip(curve.n, getattr(curve, values), strict=True)
             if value == value  # NaN if every query is left out
         ]
-        title = ranked_name(evaluation.name or f"{values.capitalize()} of the top N items", evaluation.ranking)
+        title = method_name(evaluation.name or f"{values.capitalize()} of the top N items", evaluation.ranking)
         return (
             alt.Chart(alt.Data(values=points), title=title)
             .mark_line()
