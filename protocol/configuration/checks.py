@@ -43,7 +43,7 @@ def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> tu
             truths = [_name_of(entry) for entry in own.get("ground_truths", config["ground_truths"])]
             plugins = [defined.get(truth, truth) for truth in truths]
             scored.setdefault(any(plugin in registered and _needs_labels(plugin) for plugin in plugins), name)
-    if "affinities" in config:
+    if config["affinities"] is not None:
         one_of(config["affinities"], [*defined, *registered], "affinities")
     elif len(scored) > 1:
         learner = next(name for name, kind in kinds.items() if kind == "affinities")

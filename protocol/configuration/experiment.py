@@ -229,7 +229,7 @@ class Experiment:
 
 def supervising(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
-    return {"labels": "class_label"} | ({"affinities": config["affinities"]} if "affinities" in config else {})
+    return {"labels": "class_label"} | ({"affinities": config["affinities"]} if config["affinities"] else {})
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:

@@ -496,7 +496,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     if errors:
         _refuse(errors)
     for part in (filled["split_sizes"], filled["names"], filled["paper"], *filled["features"].values(), filled):
-        optional = [key for key, value in part.items() if value is None and key != "mirror"]
+        optional = [key for key, value in part.items() if value is None and key not in ("mirror", "affinities")]
         for key in optional:
             del part[key]
     return filled
