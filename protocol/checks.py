@@ -250,6 +250,22 @@ def images(array: Any, name: str = "images", *, n_items: int | None = None) -> N
         )
 
 
+def array_of(values: Any) -> NDArray:
+    """Return ``numpy.asarray(values)``, but with exact integers: NumPy rounds those of [1, 2**63] to float64.
+
+    The integers of a list become uint64, or objects if no integer dtype can represent all of them.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "fO" or not isinstance(values, (list, tuple)):
+        return array
+    exact = np.array(values, dtype=object)
+    integers = all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in exact.flat)
+    if not exact.size or not integers:
+        return array
+    fits = exact.min() >= 0 and exact.max() < 1 << 64
+    return exact.astype(np.uint64) if fits else exact
+
+
 def labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
     """Return `y` as class labels: integers (n,), or a 0/1 matrix (n, n_classes) as bool.
 
@@ -258,7 +274,12 @@ def labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
     ProtocolError
         If the length is not `n_items`, or the values are neither integers nor a 0/1 matrix.
     """
-    array = np.asarray(y)
+    array = array_of(y)
+    if array.dtype == object and all(isinstance(value, int) for value in array.flat):
+        raise ProtocolError(
+            f"{name}: integers from {array.min()} to {array.max()}, which no integer dtype can represent. "
+            "Number the classes from 0."
+        )
     if array.ndim not in (1, 2) or array.dtype.kind not in "iub":
         raise ProtocolError(
             f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."

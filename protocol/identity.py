@@ -2,6 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping
+from typing import Any
+
+from protocol import registry
 
 PROTOCOL = (
     "dataset",
@@ -51,7 +54,15 @@ asymmetric
     By the inner product of the query's real-valued outputs with the database codes, whose bits count as -1 and +1.
 
 The ranking is part of the method, so that two rankings of the same codes can be compared; only the Hamming ranking is
-determined by the codes alone. In a comparison, its name is part of the method's name, see `ranked_name`.
+determined by the codes alone. In a comparison, its name is part of the method's name, see `method_name`.
+"""
+
+UNSUPERVISED = ("none", "unknown")
+"""The values of the column ``supervision`` for methods that learn from the training vectors alone, and finished codes.
+
+The other values are "labels", "pairs" (of two modalities) and "distances of FEATURE (GROUND TRUTH)": what the method
+learned from in addition to the training vectors. Supervision is part of the method, so that two kinds can be compared;
+in a comparison, it is part of the method's name, see `method_name`.
 """
 
 NOTED = ("convention", "version")
@@ -81,15 +92,40 @@ def with_options(name: str, field: str, options: str) -> str:
     return f"{name} ({digest})" if digest else name
 
 
-def ranked_name(name: str, ranking: str) -> str:
-    """Return the name of a method, followed by its ranking unless that is the Hamming ranking.
+def method_name(name: str, ranking: str, supervision: str = "none") -> str:
+    """Return the name of a method, followed by its supervision, and by its ranking unless that is the Hamming ranking.
 
     Examples
     --------
-    >>> ranked_name("csq", "hamming"), ranked_name("csq", "asymmetric")
-    ('csq', 'csq (asymmetric)')
+    >>> method_name("itq", "hamming"), method_name("csq", "asymmetric", "labels")
+    ('itq', 'csq (trained on labels, asymmetric)')
     """
-    return name if ranking == "hamming" else f"{name} ({ranking})"
+    added = [f"trained on {supervision}"] if supervision not in UNSUPERVISED else []
+    added += [ranking] if ranking != "hamming" else []
+    return f"{name} ({', '.join(added)})" if added else name
+
+
+def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
+    """Return what a hasher learns from in addition to the training vectors: a value of the column ``supervision``.
+
+    Parameters
+    ----------
+    config : mapping
+        A checked configuration.
+    hasher : str
+        A hasher, or a method with finished codes.
+    feature : str
+        Its distances supervise a hasher if no labels do.
+    """
+    if hasher in config.get("codes", {}):
+        return "unknown"
+    kind = registry.get("hasher", config.get("hasher_uses", {}).get(hasher, hasher)).supervision
+    if kind != "affinities":
+        return kind or "none"
+    truth = config["affinities"]
+    if registry.entry("ground_truth", config.get("ground_truth_uses", {}).get(truth, truth)).needs_labels:
+        return "labels"
+    return f"distances of {feature} ({truth})"
 
 
 def pipeline_convention(empty: str) -> str:

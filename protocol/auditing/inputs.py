@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.split import Dataset
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, array_of
 from protocol.evaluation.labels import labels_from
 from protocol.formats.arrays import as_integers, map_array, read_array
 from protocol.splits import read_list
@@ -29,7 +29,7 @@ def name_of(values: Any, role: str) -> str:
 def array_from(values: Any, role: str) -> NDArray:
     """Return an array-like as an array, or raise ProtocolError if it can't be converted."""
     try:
-        return np.asarray(values)
+        return array_of(values)
     except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors with a gradient or on a GPU
         reason = " ".join(str(error).split())
         raise ProtocolError(f"{role}: expected an array, got {type(values).__name__} ({reason}).") from error

@@ -53,6 +53,7 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
         "experiment": [experiment.name],
         "dataset": [_dataset(experiment)],
         "features": _features(experiment),
+        "trained on": _training(experiment),
         "files": _files(experiment),
         "jobs": _jobs(experiment),
         "needs": _needs(experiment),
@@ -92,6 +93,17 @@ def _features(experiment: "Experiment") -> list[str]:
             + (f"; finished codes: {', '.join(finished)}" if finished else "")
         )
     return rows
+
+
+def _training(experiment: "Experiment") -> list[str]:
+    """Return a line for each kind of supervision, with the hashers that learn from it."""
+    learners: dict[str, list[str]] = {}
+    for name, feature in experiment.features.items():
+        for hasher in feature.hashers:
+            kind = experiment.learned_from(hasher, name)
+            learners.setdefault("vectors alone" if kind == "none" else f"vectors and {kind}", []).append(hasher)
+    texts = [f"{kind}: {', '.join(dict.fromkeys(hashers))}" for kind, hashers in learners.items()]
+    return [line for text in texts for line in textwrap.wrap(text, 100, subsequent_indent="  ")]
 
 
 def _files(experiment: "Experiment") -> list[str]:

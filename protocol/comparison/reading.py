@@ -17,7 +17,7 @@ from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
-from protocol.identity import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, ranked_name, with_options
+from protocol.identity import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
 from protocol.storage import file_sha256
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     return [
         Score(
             file=file,
-            method=ranked_name(printable(f"{row['hasher']}, {row['feature']}"), ranking),
+            method=method_name(
+                printable(f"{row['hasher']}, {row['feature']}"), ranking, printable(row.get("supervision") or "unknown")
+            ),
             ranking=ranking,
             protocol=tuple(map(_known, protocol)),
             n_bits=int(row["n_bits"]),
@@ -313,7 +315,7 @@ def _of_json(path: Path, file: str) -> list[Score]:
     return [
         Score(
             file=file,
-            method=ranked_name(_known(content.get("name")) or path.stem, ranking),
+            method=method_name(_known(content.get("name")) or path.stem, ranking),
             ranking=ranking,
             protocol=tuple(
                 _known(by_metric[field].get(metric) if field in by_metric else queries.get(field, content.get(field)))
@@ -430,7 +432,7 @@ def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
             scores.append(
                 Score(
                     file=file,
-                    method=ranked_name(_known(evaluation.name) or file, evaluation.ranking),
+                    method=method_name(_known(evaluation.name) or file, evaluation.ranking),
                     ranking=evaluation.ranking,
                     protocol=tuple(map(_known, (of_group | by_metric).values())),
                     n_bits=evaluation.n_bits,

@@ -23,20 +23,49 @@ def check_metrics(config: Mapping[str, Any]) -> None:
             registry.get("metric", metric)
 
 
-def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> list[str]:
-    """Return the names of the ground truths that supervise hashers, including those that no list contains."""
-    one_of(
-        config["affinities"],
-        [*config["ground_truth_uses"], *_defined(config), *registry.names("ground_truth")],
-        "affinities",
-    )
-    kinds = {registry.get("hasher", use.plugin).supervision for use in hashers.values()}
-    return [ground_truth for kind, ground_truth in supervising(config).items() if kind in kinds]
+def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> tuple[dict[str, Any], list[str]]:
+    """Return the configuration with its key `affinities` if a hasher needs it, and the ground truths that supervise.
+
+    These may be ground truths that no list contains. By default, affinities are class labels if the experiment scores
+    by labels, and graded distances if it scores by distances alone.
+
+    Raises
+    ------
+    ProtocolError
+        If the ground truth is unknown; or if there is no default, because one feature is scored by labels, and another
+        one by distances alone.
+    """
+    kinds = {name: registry.get("hasher", use.plugin).supervision for name, use in hashers.items()}
+    defined, registered = _defined(config), registry.names("ground_truth")
+    scored: dict[bool, str] = {}  # a feature that is scored by labels, and one that is not
+    for name, own in config["features"].items():
+        if "affinities" in map(kinds.get, own.get("hashers", config["hashers"])):
+            truths = [_name_of(entry) for entry in own.get("ground_truths", config["ground_truths"])]
+            plugins = [defined.get(truth, truth) for truth in truths]
+            scored.setdefault(any(plugin in registered and _needs_labels(plugin) for plugin in plugins), name)
+    if config["affinities"] is not None:
+        one_of(config["affinities"], [*defined, *registered], "affinities")
+    elif len(scored) > 1:
+        learner = next(name for name, kind in kinds.items() if kind == "affinities")
+        raise ProtocolError(
+            f"affinities: the hasher {learner!r} can learn from labels or from distances, and feature "
+            f"{scored[True]!r} is scored by labels, but {scored[False]!r} by distances alone. Set affinities to "
+            "class_label or graded_distance."
+        )
+    elif scored:
+        config = {**config, "affinities": "class_label" if True in scored else "graded_distance"}
+    return dict(config), [truth for kind, truth in supervising(config).items() if kind in kinds.values()]
 
 
-def _defined(config: Mapping[str, Any]) -> list[str]:
+def _defined(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the plug-in of every ground truth that the configuration names."""
     entries = [entry for part in (config, *config["features"].values()) for entry in part.get("ground_truths", [])]
-    return [entry["name"] or entry["use"] for entry in entries if not isinstance(entry, str)]
+    named = {_name_of(entry): entry["use"] for entry in entries if not isinstance(entry, str)}
+    return {**config["ground_truth_uses"], **named}
+
+
+def _name_of(entry: str | Mapping[str, Any]) -> str:
+    return entry if isinstance(entry, str) else str(entry["name"] or entry["use"])
 
 
 def check(experiment: Experiment) -> None:
@@ -204,7 +233,7 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
         if kind is None:
             continue
         truth = experiment.supervising().get(kind)
-        if unlabelled and truth and _needs_labels(experiment.config["ground_truth_uses"].get(truth, truth)):
+        if unlabelled and truth and _needs_labels(experiment.ground_truths[truth].plugin):
             raise ProtocolError(f"hasher {name!r} learns from {kind}, but dataset {dataset!r} has no labels.")
         if "leak" in experiment.config:
             raise ProtocolError(

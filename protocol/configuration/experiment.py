@@ -9,6 +9,7 @@ from typing import Any
 
 from protocol import datasets, registry
 from protocol.configuration.options import filled
+from protocol.identity import supervision_of
 from protocol.splits import draw_of
 
 
@@ -185,6 +186,15 @@ class Experiment:
         kind: str | None = registry.get("hasher", self.hashers[hasher].plugin).supervision
         return kind
 
+    def learned_from(self, hasher: str, feature: str) -> str:
+        """Return `protocol.identity.supervision_of`, with a digest of the distances' options that are not defaults."""
+        found = supervision_of(self.config, hasher, feature)
+        if found.startswith("distances"):
+            use = self.ground_truths[self.config["affinities"]]
+            digest = _folder("ground_truth", use.plugin, use.options).removeprefix(use.plugin)
+            return found.removesuffix(")") + f"{digest})"
+        return found
+
     def sizes(self, split: str) -> dict[str, int]:
         """Return the numbers of items in those partitions of a split whose sizes are known."""
         found: dict[str, int] = registry.get("split", split).sizes(
@@ -218,8 +228,8 @@ class Experiment:
 
 
 def supervising(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the name of the ground truth that provides each kind of supervision."""
-    return {"labels": "class_label", "affinities": config["affinities"]}
+    """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
+    return {"labels": "class_label"} | ({"affinities": config["affinities"]} if config["affinities"] else {})
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:

@@ -62,7 +62,7 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     filled["split_options"] = _split_options(filled)
     filled, hashers = read_uses("hasher", filled)
     filled["hasher_grids"] = _grids(filled, hashers)
-    needed = checks.needed_ground_truths(filled, hashers)
+    filled, needed = checks.with_affinities(filled, hashers)
     filled, ground_truths = read_uses("ground_truth", filled, also=needed)
     plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
     filled["codes"], codes = read_finished_codes(filled, plans, hashers)

@@ -449,9 +449,12 @@ class Keys(_Model):
     ground_truth_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
         {}, description="The ground truth of each name; the same as {name: ..., use: ...} in a list of ground truths."
     )
-    affinities: Name = Field(
-        "graded_distance",
-        description="The ground truth whose levels among training rows supervise hashers that learn from affinities.",
+    affinities: Name | None = Field(
+        None,
+        description=(
+            "The ground truth whose levels among training rows supervise hashers that learn from affinities (ksh, grh, "
+            "talr_ndcg); by default class_label if the experiment scores by labels, or else graded_distance."
+        ),
     )
     codes: Annotated[
         dict[StrictStr, Annotated[FinishedCodesKeys, BeforeValidator(_mapping)]], BeforeValidator(_mapping)
@@ -493,7 +496,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     if errors:
         _refuse(errors)
     for part in (filled["split_sizes"], filled["names"], filled["paper"], *filled["features"].values(), filled):
-        optional = [key for key, value in part.items() if value is None and key != "mirror"]
+        optional = [key for key, value in part.items() if value is None and key not in ("mirror", "affinities")]
         for key in optional:
             del part[key]
     return filled

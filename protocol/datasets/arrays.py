@@ -42,7 +42,7 @@ def _features(file: str) -> Rows:
 def _labels(file: str, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
     """Return labels and class names, from one integer per item or a 0/1 matrix with one row per item."""
     array = read_array(file)
-    array = as_integers(array, file) if array.dtype != bool else array
+    array = as_integers(array, file) if array.dtype.kind == "f" else array
     if array.ndim == 2 and 1 in array.shape and array.size == n_items:
         array = array.ravel()
     array = check_labels(array, n_items, file)
@@ -55,7 +55,8 @@ def _labels(file: str, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
 def _ids(file: str) -> NDArray[np.str_]:
     path = path_of(file)
     if path.suffix.lower() not in _TEXT:
-        return as_integers(read_array(file), file).ravel().astype(str)
+        array = read_array(file)
+        return (as_integers(array, file) if array.dtype.kind == "f" else array).ravel().astype(str)
     return string_array([line.rstrip("\n") for line in lines(path, "an id on each line")], file)
 
 

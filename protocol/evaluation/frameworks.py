@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, array_of
 
 _CPU = 1
 """The device type of CPU memory in DLPack."""
@@ -69,7 +69,7 @@ def _converted(values: Any, name: str) -> Any:
         return _from_device(values, name)
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
-    return np.asarray(values)
+    return array_of(values)
 
 
 def _from_torch(tensor: Any) -> NDArray:
@@ -103,7 +103,7 @@ def _without_objects(array: NDArray) -> NDArray:
     if kinds and all(issubclass(kind, (str, bytes)) for kind in kinds):
         return _as_strings(flat).reshape(array.shape)
     if kinds and all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
-        return np.array(flat.tolist()).reshape(array.shape)
+        return array_of(flat.tolist()).reshape(array.shape)
     return array
 
 

@@ -35,7 +35,8 @@ def label_pair(
     Returns
     -------
     query, database : ndarray
-        One integer per item, (n,), or a bool matrix (n, n_classes).
+        One integer per item, (n,), or a bool matrix (n, n_classes); Python integers that no dtype can represent, such
+        as -1 and 2**63, are objects.
     lacking : tuple of int or str
         The labels that no database item has, ascending; for a label matrix, the column numbers from 0.
 
@@ -105,7 +106,7 @@ def labels_from(values: Any, role: str, n_items: int) -> NDArray:
         If they are anything else, or not one per item.
     """
     labels = _labels(values, role, n_items)
-    return np.unique(labels, return_inverse=True)[1] if labels.dtype.kind == "U" else labels
+    return np.unique(labels, return_inverse=True)[1] if labels.dtype.kind in "UO" else labels
 
 
 def _labels(values: Any, role: str, n_items: int) -> NDArray:
@@ -114,7 +115,8 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
     array = read_labels(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8", "backslashreplace")
-    if array.dtype == object:
+    integers = array.dtype == object and all(type(value) is int for value in array.flat)
+    if array.dtype == object and not integers:
         _refuse_objects(array, name)
     if array.dtype.kind == "f":
         _check_bfloat16(values, array, name)
@@ -127,10 +129,11 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
         )
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
-    if array.dtype.kind != "U":
+    if array.dtype.kind not in "UO":
         return checks.labels(array, n_items, name)
     if array.ndim != 1 or len(array) != n_items:
-        raise ProtocolError(f"{name}: expected {n_items} strings, one per item, got shape {array.shape}.")
+        kind = "integers" if integers else "strings"
+        raise ProtocolError(f"{name}: expected {n_items} {kind}, one per item, got shape {array.shape}.")
     return array
 
 

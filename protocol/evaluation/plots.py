@@ -6,7 +6,7 @@ from typing import Any
 
 from protocol import checks
 from protocol.evaluation.data import EvaluationData
-from protocol.identity import ranked_name
+from protocol.identity import method_name
 
 _SIDE = 300
 """Width and height in pixels."""
@@ -67,7 +67,7 @@ def _over_n(values: str) -> Callable[[EvaluationData, Any], Any]:
             for n, value in zip(curve.n, getattr(curve, values), strict=True)
             if value == value  # NaN if every query is left out
         ]
-        title = ranked_name(evaluation.name or f"{values.capitalize()} of the top N items", evaluation.ranking)
+        title = method_name(evaluation.name or f"{values.capitalize()} of the top N items", evaluation.ranking)
         return (
             alt.Chart(alt.Data(values=points), title=title)
             .mark_line()

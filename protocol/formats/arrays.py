@@ -47,7 +47,7 @@ def read_array(file: str | Path) -> NDArray:
     Returns
     -------
     ndarray
-        Not empty. From text, a matrix: int64 if every number is an integer, otherwise float64.
+        Not empty. From text, a matrix: int64 or uint64 if every number is an integer in its range, otherwise float64.
 
     Raises
     ------
@@ -240,8 +240,8 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
     Raises
     ------
     ProtocolError
-        If a number is not an integer, or is so large that its float type may have rounded it: neighbouring integers
-        become equal above 2,047 in float16 and above 16,777,215 in float32.
+        If a number is not an integer, is beyond the range of int64, or is so large that its float type may have rounded
+        it: neighbouring integers become equal above 2,047 in float16 and above 16,777,215 in float32.
     """
     if array.dtype.kind == "f":
         with np.errstate(invalid="ignore"):  # a signalling NaN
@@ -255,6 +255,8 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
                 f"{name}: expected integers up to {exact - 1:,}, because {array.dtype} rounds larger ones, "
                 f"got {float(array[rounded][0])}. Pass them with an integer dtype."
             )
+    elif array.dtype.kind == "u" and array.max(initial=0) >= 1 << 63:
+        raise ProtocolError(f"{name}: expected integers below {1 << 63}, got {array.max()}.")
     return array.astype(np.int64)
 
 
@@ -448,7 +450,14 @@ def _text(path: Path, key: str | None) -> NDArray:
         delimiter = next((mark for mark in ",;" if mark in first), None)
         lines.seek(0)
         numbers = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
-    return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
+        if is_integer(numbers).all():
+            return numbers.astype(np.int64)
+        for dtype in (np.int64, np.uint64) if (np.trunc(numbers) == numbers).all() else ():  # float64 rounded them
+            lines.seek(0)
+            with contextlib.suppress(ValueError, DeprecationWarning), warnings.catch_warnings():
+                warnings.simplefilter("error", DeprecationWarning)
+                return np.loadtxt(lines, dtype=dtype, delimiter=delimiter, comments=None, ndmin=2)
+    return numbers
 
 
 def _words(path: Path) -> list[str]:

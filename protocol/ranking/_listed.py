@@ -41,10 +41,9 @@ def by_class(relevance: LabelRelevance) -> tuple[NDArray[np.uint32], NDArray[np.
     classes, numbers = relevance.class_numbers()
     starts, positions = np.zeros(classes.size + 1, dtype=np.int64), np.empty(numbers.size, dtype=np.uint32)
     sort_numbers(numbers.astype(np.uint32), starts, positions)
-    label = np.array([relevance.labels_of(group)[0] for group in range(relevance.n_groups)])
-    number = np.minimum(np.searchsorted(classes, label), classes.size - 1)
+    number = np.minimum(np.searchsorted(classes, relevance.groups), classes.size - 1)
     spans = np.stack([starts[number], starts[number + 1]], axis=1)
-    spans[classes[number] != label] = 0
+    spans[classes[number] != relevance.groups] = 0
     return positions, spans
 
 

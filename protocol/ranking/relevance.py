@@ -9,7 +9,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError, labels, rows
+from protocol.checks import ProtocolError, array_of, labels, rows
 from protocol.identity import OF_LABELS
 
 _BLOCK_BYTES = 32 << 20
@@ -54,7 +54,7 @@ class LabelRelevance:
     """
 
     def __init__(self, query_labels: ArrayLike, database_labels: ArrayLike) -> None:
-        query, database = np.asarray(query_labels), np.asarray(database_labels)
+        query, database = _comparable(array_of(query_labels), array_of(database_labels))
         query = labels(query, query.shape[0] if query.ndim else 0, "query labels")
         database = labels(database, database.shape[0] if database.ndim else 0, "database labels")
         if query.shape[1:] != database.shape[1:]:
@@ -65,7 +65,8 @@ class LabelRelevance:
         self.n_queries, self.n_database = len(query), len(database)
         self.kind = OF_LABELS[query.ndim - 1]
         self._query = query
-        self._groups, group = np.unique(query, axis=0, return_inverse=True)
+        self.groups, group = np.unique(query, axis=0, return_inverse=True)
+        """The distinct labels of the queries, (n_groups,) or (n_groups, n_classes), ascending."""
         self.group = group.reshape(-1)
         """The group of each query, (n_queries,); the queries of a group have the same labels."""
         self._database = database
@@ -91,7 +92,8 @@ class LabelRelevance:
         """Return the classes, ascending, and the index of each item's class among them, (n_database,)."""
         low, high = (int(end) for end in (self._database.min(), self._database.max())) if self.n_database else (0, -1)
         if high - low < 1 << 16:  # NumPy uses radix sort for short integers
-            return np.arange(low, high + 1), (self._database - low).astype(np.uint16)
+            wide = self._database.astype(np.int16) if self._database.itemsize == 1 else self._database
+            return np.arange(high - low + 1).astype(wide.dtype) + wide.dtype.type(low), (wide - low).astype(np.uint16)
         return np.unique(self._database, return_inverse=True)
 
     @cached_property
@@ -158,17 +160,17 @@ class LabelRelevance:
     @property
     def n_groups(self) -> int:
         """The number of distinct labels, or sets of labels, of the queries."""
-        return len(self._groups)
+        return len(self.groups)
 
     def members(self, group: int) -> NDArray[np.bool_]:
         """Return masks of the database items at each level for the queries of a group, (n_levels, n_database)."""
         if self._query.ndim == 1:
-            return (self._database == self._groups[group])[None]
-        return self._shared(self._groups[group]) == self.levels[:, None]
+            return (self._database == self.groups[group])[None]
+        return self._shared(self.groups[group]) == self.levels[:, None]
 
     def labels_of(self, group: int) -> list[int]:
         """Return the labels of the queries of a group: classes, or columns of the label matrix."""
-        labels = self._groups[group]
+        labels = self.groups[group]
         return [labels.item()] if self._query.ndim == 1 else np.flatnonzero(labels).tolist()
 
     def labelled(self, label: int) -> NDArray[np.bool_]:
@@ -196,6 +198,18 @@ class LabelRelevance:
         for label in np.flatnonzero(query).tolist():
             shared += self._of_class(label)
         return shared
+
+
+def _comparable(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
+    """Return labels that NumPy compares exactly: it compares uint64 with signed integers as float64."""
+    sides = [
+        side.astype(np.int64) if side.dtype == np.uint64 and side.max(initial=0) < 1 << 63 else side
+        for side in (query, database)
+    ]
+    if any(side.dtype.kind not in "iuO" for side in sides) or np.result_type(*sides).kind in "iu":
+        return query, database
+    _, numbers = np.unique(np.concatenate([side.astype(object) for side in sides]), return_inverse=True)
+    return numbers[: len(query)], numbers[len(query) :]
 
 
 def _blocks(array: NDArray) -> Iterator[NDArray]:

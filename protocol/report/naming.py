@@ -66,7 +66,8 @@ def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[s
         for name, own in config["features"].items()
     }
     codes = _renamed(config.get("codes", {}), names["hasher"])
-    return {**config, **lists, **by_name, "features": features, "codes": codes}
+    affinities = names["ground_truth"].get(config.get("affinities", ""), config.get("affinities"))
+    return {**config, **lists, **by_name, "features": features, "codes": codes, "affinities": affinities}
 
 
 def _feature(own: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from protocol import __version__, registry
-from protocol.identity import pipeline_convention
+from protocol.identity import UNSUPERVISED, pipeline_convention, supervision_of
 from protocol.metrics import COLUMNS, ITEMS
 from protocol.report.display import middle
+from protocol.report.figure import listed
 from protocol.report.statistics import Lead, lead, shared_variance
 from protocol.tables import read_table
 
@@ -34,7 +35,11 @@ def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
 
 
 def summarise(
-    scores: "pd.DataFrame", *, empty: str = "zero", options: Mapping[str, str] | None = None
+    scores: "pd.DataFrame",
+    *,
+    empty: str = "zero",
+    options: Mapping[str, str] | None = None,
+    supervision: Mapping[str, str] | None = None,
 ) -> "pd.DataFrame":
     """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
@@ -50,15 +55,20 @@ def summarise(
     options : mapping of str to str, optional
         The values of the column ``options``, as `protocol.identity.options_text` writes them, by feature, ground truth
         and split, separated by spaces.
+    supervision : mapping of str to str, optional
+        The values of the column ``supervision``, as `protocol.identity.supervision_of` returns them, by feature and
+        hasher, separated by a space; by default unknown.
     """
     groups = scores.groupby(_CELL, sort=True)
     summary = groups["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
     place = ["feature", "ground_truth", "split"]
     described = scores[[*place, *ITEMS[:-1]]].drop_duplicates().groupby(place)[list(ITEMS[:-1])].agg(_one_or_range)
     ties = {metric: registry.entry("metric", metric).ties for metric in summary["metric"].unique()}
-    given = [(options or {}).get(" ".join(own), "") for own in zip(*(summary[name] for name in place), strict=True)]
+    given = (" ".join(own) for own in summary[place].itertuples(index=False))
+    learned = (" ".join(own) for own in summary[["feature", "hasher"]].itertuples(index=False))
     return summary.merge(described.reset_index(), on=place, how="left").assign(
-        options=given,
+        options=[(options or {}).get(own, "") for own in given],
+        supervision=[(supervision or {}).get(own, "unknown") for own in learned],
         empty=empty,
         ties=summary["metric"].map(ties),
         ranking="hamming",
@@ -80,6 +90,25 @@ def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     """
     columns = ["feature", "ground_truth", "split", "run", *ITEMS]
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
+
+
+def trained_on(config: Mapping[str, Any], hashers: Mapping[str, str], feature: str) -> str:
+    """Return a sentence on what the supervised hashers learned from, with a space before it; "" if there are none.
+
+    Parameters
+    ----------
+    config : mapping
+        A checked configuration.
+    hashers : mapping of str to str
+        The hashers by the names that are shown.
+    feature : str
+        The feature whose distances may supervise them, by the name that is shown.
+    """
+    learners: dict[str, list[str]] = {}
+    for shown, name in hashers.items():
+        learners.setdefault(supervision_of(config, name, feature), []).append(shown)
+    parts = [f"on {kind}: {listed(names)}" for kind, names in learners.items() if kind not in UNSUPERVISED]
+    return f" Trained {'; '.join(parts)}." if parts else ""
 
 
 def main_metric(config: Mapping[str, Any]) -> str:
@@ -263,6 +292,12 @@ class Results:
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""
         return self.names.get(kind, {}).get(name, name)
+
+    def trained_on(self, rows: "pd.DataFrame") -> str:
+        """Return `trained_on` for the hashers and the feature of some rows."""
+        features, hashers = rows["feature"].unique(), rows["hasher"].unique()
+        feature = features[0] if len(features) == 1 else "the feature"
+        return trained_on(self.config, dict(zip(hashers, hashers, strict=True)), feature)
 
     def where(self, *columns: str, n_bits: bool = True) -> str:
         """Return the selected place, and code length, in words; `columns` are left out."""

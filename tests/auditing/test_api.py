@@ -352,3 +352,11 @@ print(hp.audit(query=range(10), database=range(10, 40), **known).n_errors, len(h
 def test_lists_are_audited_with_numpy_alone():
     done = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True)
     assert (done.stderr, done.stdout) == ("", "1 <div> [ True\n1 <div> [ True\n0\n0 True\n")
+
+
+def test_labels_beyond_int64_are_exact():
+    large = [2**63 - 2 + int(label) for label in Y]
+    assert found(hp.audit(LEAKING, labels=large)) == found(hp.audit(LEAKING, labels=Y))
+    assert found(hp.audit(LEAKING, labels=np.array(large, dtype=np.uint64))) == found(hp.audit(LEAKING, labels=Y))
+    with pytest.raises(ProtocolError, match="query: expected integers below 9223372036854775808, got"):
+        hp.audit(query=np.array([2**63], dtype=np.uint64), database=[1, 2])

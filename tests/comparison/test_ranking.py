@@ -71,3 +71,18 @@ def test_the_ranking_of_a_summary(experiment):
     assert score.ranking == "hamming"
     with pytest.raises(ProtocolError, match=r"summary[.]csv: ranking: expected hamming or asymmetric, got 'x'"):
         read_scores(experiment("d", {"ranking": "x"}))
+
+
+def test_what_a_method_learned_from_is_part_of_its_name(experiment):
+    """The same hasher trained on labels and on distances is never one method, and its scores are never paired."""
+    values = {"hasher": "ksh", "values": [0.1, 0.2, 0.3]}
+    kinds = ("labels", "distances of gist (graded_distance)", "none", "unknown", "")
+    sources = [experiment(f"run{at}", values | {"supervision": kind}) for at, kind in enumerate(kinds)]
+    assert [read_scores(source)[0].method for source in sources] == [
+        "ksh, gist (trained on labels)",
+        "ksh, gist (trained on distances of gist (graded_distance))",
+        *["ksh, gist"] * 3,
+    ]
+    table = compare(*sources[:2]).to_frame()
+    assert table["method"].tolist() == [read_scores(source)[0].method for source in sources[:2]]
+    assert read_scores(experiment("old", values, old=True))[0].method == "ksh, gist"

@@ -544,3 +544,67 @@ def test_a_pipe_is_not_a_config_file(tmp_path):
     os.mkfifo(tmp_path / "a.yaml")
     with pytest.raises(ProtocolError, match=r"a\.yaml: expected a config file, got a non-regular file\."):
         yaml_files.read(tmp_path / "a.yaml")
+
+
+NEAR = {"ground_truths": ["epsilon_ball"]}
+
+
+@pytest.mark.parametrize("hasher", ["ksh", "grh", "talr_ndcg"])
+@pytest.mark.parametrize(
+    ("changes", "affinities", "learned"),
+    [
+        ({}, "class_label", "labels"),
+        ({"ground_truths": ["graded_distance", "class_label"]}, "class_label", "labels"),
+        ({"ground_truths": ["epsilon_ball", {"name": "classes", "use": "class_label"}]}, "class_label", "labels"),
+        (NEAR, "graded_distance", "distances of gist (graded_distance)"),
+        ({"features": {"gist": NEAR}}, "graded_distance", "distances of gist (graded_distance)"),
+        ({"affinities": "epsilon_ball"}, "epsilon_ball", "distances of gist (epsilon_ball)"),
+        (
+            {"affinities": "graded_distance", "ground_truth_options": {"graded_distance": {"n_sample": 50}}},
+            "graded_distance",
+            "distances of gist (graded_distance-ffa1d51a)",
+        ),
+        (NEAR | {"affinities": "class_label"}, "class_label", "labels"),
+    ],
+)
+def test_affinities_are_labels_where_the_experiment_scores_by_labels(changes, affinities, learned, hasher):
+    experiment = configuration.load(
+        changed(
+            **{
+                "metrics": ["mAP"],
+                "features": {"gist": {}},
+                "ground_truths": ["class_label"],
+                "hashers": ["lsh", hasher],
+            }
+            | changes
+        )
+    )
+    assert experiment.config["affinities"] == affinities
+    assert experiment.learned_from(hasher, "gist") == learned
+    assert experiment.learned_from("lsh", "gist") == "none"
+    assert configuration.load(experiment.config) == experiment
+
+
+def test_affinities_are_asked_for_where_they_are_ambiguous():
+    features = {"gist": {"ground_truths": ["class_label"]}, "near": {"use": "gist", **NEAR}}
+    with pytest.raises(
+        ProtocolError,
+        match=r"^affinities: the hasher 'ksh' can learn from labels or from distances, and feature 'gist' is scored by "
+        "labels, but 'near' by distances alone. Set affinities to class_label or graded_distance[.]$",
+    ):
+        configuration.load(changed(features=features, hashers=["ksh"]))
+    features["near"]["hashers"] = ["lsh"]
+    config = configuration.load(changed(features=features, hashers=["ksh"])).config
+    assert config["affinities"] == "class_label"
+    assert configuration.load(changed(features=features, hashers=["lsh"])).config["affinities"] is None
+
+
+def test_shipped_configurations_keep_their_affinities():
+    found = {}
+    for path in sorted(CONFIG.glob("*.yaml")):
+        if path.stem not in USERS:
+            affinities = configuration.load(yaml.safe_load(path.read_text())).config.get("affinities")
+            found |= {path.stem: affinities} if affinities else {}
+    by_labels = ("cifar10_supervised", "cifar10_supervised_s2", "cifar10_thesis", "digits_supervised")
+    by_distances = dict.fromkeys(("cifar10_talr", "digits_talr"), "graded_distance")
+    assert found == dict.fromkeys(by_labels, "class_label") | by_distances

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -232,3 +233,24 @@ def test_how_relevance_was_read_is_printed():
 def test_relevance_without_a_relevant_item_is_refused(relevance):
     with pytest.raises(ProtocolError, match="relevance: expected a relevant item for at least one query, got none"):
         scored(relevance=relevance)
+
+
+@pytest.mark.parametrize("first", [2**53 - 1, 2**63 - 3, 2**63, 2**64 - 3, 2**64])
+@pytest.mark.parametrize("form", ["lists", "objects", "series", "text", "uint64"])
+def test_large_labels_are_exact_in_every_form(form, first, tmp_path):
+    sides = [[first + label for label in labels.tolist()] for labels in (OF_QUERY, OF_DATABASE)]
+    largest = max(map(max, sides))
+    if form in ("objects", "series"):
+        sides = [np.array(side, dtype=object) for side in sides]
+        sides = [pd.Series(side) for side in sides] if form == "series" else sides
+    elif form == "text":
+        for name, side in zip("qd", sides, strict=True):
+            (tmp_path / f"{name}.txt").write_text("".join(f"{label}\n" for label in side), encoding="utf-8")
+        sides = [str(tmp_path / f"{name}.txt") for name in "qd"]
+    elif form == "uint64" and largest < 2**64:
+        sides = [np.array(side, dtype=np.uint64) for side in sides]
+    if form == "text" and largest >= 2**64:
+        with pytest.raises(ProtocolError, match=r"q\.txt: query labels: expected integers up to 9,007,199,254,740,991"):
+            scored(labels=sides)
+    else:
+        assert scored(labels=sides).metrics == scored().metrics

@@ -405,3 +405,12 @@ def test_code_points_that_do_not_exist_are_refused(tmp_path, order):
         ProtocolError, match=r"ids\.npy: expected strings, got the code point U\+110000, which does not exist\."
     ):
         read_labels(tmp_path / "ids.npy")
+
+
+@pytest.mark.parametrize("first", [2**53 - 1, -(2**53) - 2, 2**63 - 2, 2**64 - 3])
+def test_integers_in_text_are_exact(first, tmp_path):
+    file, numbers = tmp_path / "y.csv", [first, first + 2, first + 1]
+    file.write_text("".join(f"{number}\n" for number in numbers), encoding="utf-8")
+    assert read_array(file).ravel().tolist() == numbers
+    file.write_text(f"{first}\n1e300\n", encoding="utf-8")
+    assert read_array(file).ravel().tolist() == [float(first), 1e300]

@@ -3,6 +3,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.ranking import LabelRelevance, NeighbourRelevance, ground_truth_sha256, relevance_from_arrays
+from protocol.ranking._listed import by_class
 
 
 def rows(relevance):
@@ -143,3 +144,47 @@ def test_the_digest_of_neighbours_counts_positions_levels_and_queries():
     assert len(set(map(ground_truth_sha256, truths))) == len(truths)
     again = NeighbourRelevance(np.array([0, 2, 3], np.int32), np.array([1, 4, 0], np.int32), 5, [1, 1, 1])
     assert ground_truth_sha256(again) == ground_truth_sha256(truths[0])
+
+
+SMALL = np.array([3, 0, 5, 3, 1, 5, 5, 0])
+"""Labels of 3 queries and 5 database items, which each dtype represents far from 0."""
+
+
+def at(first, step, dtype):
+    """Return labels from `first`, as a list of Python integers or an array; the span is 5 * step."""
+    numbers = [first + step * label for label in SMALL.tolist()]
+    return numbers if dtype is list else np.array(numbers, dtype=dtype)
+
+
+def shifted():
+    for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i8", ">u8"):
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        yield from ((low, 1, dtype), (low, (high - low) // 5, dtype), (high - 5, 1, dtype))
+    for power in (31, 53, 63, 64):
+        for first in (2**power - 6, 2**power - 3, 2**power):
+            yield from ((first, step, list) for step in (1, 1 << 20))
+            fits = [dtype for dtype in ("i4", "i8", "u4", "u8") if first + 5 <= np.iinfo(dtype).max]
+            yield from ((first, 1, dtype) for dtype in fits)
+
+
+@pytest.mark.parametrize(("first", "step", "dtype"), list(shifted()))
+def test_labels_of_every_dtype_and_size_are_compared_exactly(first, step, dtype):
+    plain, labels = LabelRelevance(SMALL[:3], SMALL[3:]), at(first, step, dtype)
+    relevance = LabelRelevance(labels[:3], labels[3:])
+    assert rows(relevance) == rows(plain)
+    assert ground_truth_sha256(relevance) == ground_truth_sha256(plain)
+    for found, expected in zip(by_class(relevance), by_class(plain), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "database"),
+    [
+        (np.array([2**53 + 1, -1, 2**53]), np.array([2**53, 5], dtype=np.uint64)),
+        (np.array([2**63 + 1, 2**64 - 1, 2**63], dtype=np.uint64), np.array([2**63, 1], dtype=np.uint64)),
+        (np.array([2**63 + 1, 2**64 - 1, 2**63], dtype=np.uint64), [2**63, -1]),
+    ],
+)
+def test_neighbouring_labels_of_different_dtypes_are_different(query, database):
+    assert rows(LabelRelevance(query, database)) == [([], []), ([], []), ([0], [1])]
+    assert len(by_class(LabelRelevance(query, database))[1]) == 3

@@ -189,6 +189,18 @@ def uneven(results):
     )
 
 
+def test_the_answer_states_what_the_hashers_learned_from(results):
+    plain, config = of(results, "answer"), results.config | {"hasher_uses": {"itq": "ksh"}}
+    for affinities, learned in (
+        ("class_label", "labels"),
+        ("nearest_neighbours", "distances of gist (nearest_neighbours)"),
+    ):
+        supervised = of(dataclasses.replace(results, config=config | {"affinities": affinities}), "answer")
+        texts = [figure.shows for figure in supervised.figures] + [table.caption for table in supervised.tables]
+        assert all(text.endswith(f" Trained on {learned}: itq.") for text in texts)
+    assert not any("Trained" in table.caption for table in plain.tables)
+
+
 def test_features_of_other_hashers_and_runs_are_told_apart(results, uneven):
     assert (
         "The features differ in their numbers of hashers and runs: gist: 2 hashers, 10 runs; bow: 1 hasher, 3 runs."

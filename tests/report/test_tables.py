@@ -111,3 +111,10 @@ def test_a_violated_identity_is_counted(change, violated):
     assert [check.statement for check in check_identities(summary_of(**GOOD | change)) if check.n_violations] == [
         violated
     ]
+
+
+def test_a_summary_states_what_each_method_learned_from(tmp_path):
+    write_rows(tmp_path / "a.csv", rows(0, 0.1) + rows(1, 0.3))
+    scores = collect([tmp_path / "a.csv"])
+    assert summarise(scores, supervision={"gist itq": "labels"})["supervision"].tolist() == ["labels"]
+    assert summarise(scores)["supervision"].tolist() == ["unknown"]

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.workflow
 STEPS = {"n_steps": 5}
 SUPERVISED = SMALL | {
     "hashers": ["itq", "talr_ap", "talr_ndcg"],
+    "affinities": "graded_distance",
     "hasher_options": {"talr_ap": STEPS, "talr_ndcg": {}},
     "hasher_grids": {"talr_ndcg": {"n_steps": [3, 5]}},
     "runs": 1,

@@ -527,6 +527,16 @@ def options_of_scores():
     return found
 
 
+def supervision_of_methods():
+    """Return what each method learned from in addition to the training vectors, by feature and method."""
+    return {
+        f"{one['feature']} {one['hasher']}": EXPERIMENT.learned_from(
+            one["hasher"], one["feature"]
+        )
+        for one in EXPERIMENT.combinations()
+    }
+
+
 def counts_of_hasher(wildcards):
     """Return the counts of one hasher on a feature, for every draw and run."""
     file = "<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"

@@ -66,6 +66,7 @@ rule metrics:
     params:
         empty=CONFIG["empty"],
         options=options_of_scores(),
+        supervision=supervision_of_methods(),
         code=code("metrics.py", metric=tuple(CONFIG["metrics"])),
     message:
         "tables: {output.metrics}, {output.summary} and {output.runs}"

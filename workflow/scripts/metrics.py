@@ -6,9 +6,9 @@ from protocol.report import collect, runs_of, summarise, write_table
 
 def main(job):
     """Write metrics.csv, summary.csv and runs.csv."""
-    scores = collect(job.input.scores)
+    scores, p = collect(job.input.scores), job.params
     write_table(job.output.metrics, scores[list(COLUMNS)])
-    write_table(job.output.summary, summarise(scores, empty=job.params.empty, options=job.params.options))
+    write_table(job.output.summary, summarise(scores, empty=p.empty, options=p.options, supervision=p.supervision))
     write_table(job.output.runs, runs_of(scores))
 
 

@@ -1,7 +1,7 @@
 """The results that a paper shows, as the key `paper` of the configuration selects them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import registry
 from protocol.metrics import COLUMNS
 from protocol.report.reading import displayed
+from protocol.report.results import trained_on
 from protocol.report.statistics import shared_variance
 from protocol.report.styles import display_name
 from protocol.tables import read_table
@@ -77,6 +78,12 @@ class Chosen:
         dataset, feature = self.name("dataset", self.config["dataset"]), self.name("feature", place["feature"])
         truth = f"; relevance: {self.name('ground_truth', place['ground_truth'])}" if "ground_truth" in place else ""
         return f"{dataset}, {feature}{truth}; {self.name('split', place['split'])} split"
+
+    def trained_on(self, hashers: Iterable[str], place: Mapping[str, str]) -> str:
+        """Return a sentence for a caption on what the supervised hashers learned from, with a space before it."""
+        there = set(hashers)
+        shown = {self.name("hasher", hasher): hasher for hasher in self.hashers if hasher in there}
+        return trained_on(self.config, shown, self.name("feature", place["feature"]))
 
     def summary(self, metric: str, place: Mapping[str, str]) -> "pd.DataFrame":
         """Return hasher, n_bits, mean, std and n_runs of a metric, undefined values left out, in order."""

@@ -43,7 +43,8 @@ def _scores(chosen: Chosen, place: Mapping[str, str], metric: str) -> Figure | N
     return Figure(
         file_name("scores", metric, *place.values()),
         f"{title} by code length",
-        f"{title} by code length on {chosen.where(place)}: {bars}. {chosen.definition(metric)}",
+        f"{title} by code length on {chosen.where(place)}: {bars}. {chosen.definition(metric)}"
+        f"{chosen.trained_on(hashers, place)}",
         _by_hasher(chosen, hashers, title) if alone else _by_length(chosen, hashers, title),
         _with_bars(rows, metric),
         inches=COLUMN_WIDTH,
@@ -106,7 +107,7 @@ def _top(chosen: Chosen, place: Mapping[str, str], side: str) -> Figure | None:
         file_name(f"{side}-at-n", n_bits, *place.values()),
         f"{title} with {n_bits} bits",
         f"{title} on {chosen.where(place)}, {n_bits} bits: means over the queries and the runs. Ties count with their "
-        "expected value.",
+        f"expected value.{chosen.trained_on(hashers, place)}",
         lines_and_points(lines, marks).properties(width="container", height=_HEIGHT),
         _named(chosen, rows),
         inches=COLUMN_WIDTH,
@@ -123,7 +124,7 @@ def _curves(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     return Figure(
         file_name("pr-curves", n_bits, *place.values()),
         f"Precision and recall with {n_bits} bits",
-        f"{_of_curves(chosen, place)}, {n_bits} bits. {_CURVES}",
+        f"{_of_curves(chosen, place)}, {n_bits} bits. {_CURVES}{chosen.trained_on(rows['hasher'], place)}",
         _curve_chart(chosen, _present(chosen, rows)).properties(width="container", height=_HEIGHT),
         _named(chosen, rows),
         inches=COLUMN_WIDTH,
@@ -147,7 +148,7 @@ def _all_curves(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     return Figure(
         file_name("pr-curves", *place.values()),
         "Precision and recall by code length",
-        f"{_of_curves(chosen, place)}, by code length. {_CURVES}",
+        f"{_of_curves(chosen, place)}, by code length. {_CURVES}{chosen.trained_on(rows['hasher'], place)}",
         layers.facet(column=panel, spacing=10),
         _named(chosen, rows),
     )

@@ -150,4 +150,5 @@ def _caption(
     return (
         f"{chosen.name('metric', metric)} on {where}: {mean}. Best value of each column in bold, second best "
         f"underlined. {tested} {chosen.definition(metric)}"
+        + chosen.trained_on((hasher for own in rows for hasher in own["hasher"]), place)
     )

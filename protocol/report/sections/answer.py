@@ -165,6 +165,7 @@ def _figure(results: Results) -> Figure:
     shows = (
         f"Means over the runs ({where}). Bars: one standard deviation." if results.n_runs > 1 else f"One run ({where})."
     )
+    shows += results.trained_on(rows)
     choices = {"metric": results.metric} | results.place
     return Figure("by-length", "Score by code length", shows, _chart(results), rows, choices)
 
@@ -196,6 +197,7 @@ def _main_table(results: Results) -> Table:
     )
     place = ", ".join([results.place["feature"], results.place["ground_truth"], f"{results.place['split']} split"])
     caption = f"{results.metric} ({place}), {_over(rows['n_runs'])}. Bold: the best at each code length.{lead_note}"
+    caption += results.trained_on(rows)
     return _cells("answer-table", caption, results, rows, n_labels=1)
 
 
@@ -204,6 +206,7 @@ def _table(results: Results, truth: str, split: str, rows: "pd.DataFrame") -> Ta
     several = len(features) > 1
     place, column = (truth, "feature and code length") if several else (f"{features[0]}, {truth}", "code length")
     caption = f"{results.metric}: {place}, {split} split; {_over(rows['n_runs'])}. Bold: the best for each {column}."
+    caption += results.trained_on(rows)
     return _cells(_name(results, truth, split), caption, results, rows, n_labels=1 + several)
 
 

@@ -14,6 +14,7 @@ LENGTHS, RUNS = (8, 16), 5
 CONFIG = {
     "dataset": "cifar10",
     "empty": "zero",
+    "codes": {"mine": {}},
     "names": {
         "dataset": "CIFAR-10",
         "features": {"gist": "GIST"},

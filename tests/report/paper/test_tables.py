@@ -129,3 +129,17 @@ def test_figures_and_tables_compile(chosen, tmp_path):
     log = (tmp_path / "all.log").read_text()
     assert done.returncode == 0, log[-2000:]
     assert "Overfull" not in log
+
+
+def test_captions_state_what_the_hashers_learned_from(chosen):
+    learned = " Trained on distances of GIST (graded_distance): LSH; on labels: PCA-RR."
+    uses = {"pca_rr": "sdh", "lsh": "ksh"}
+    config = chosen.config | {"hasher_uses": uses, "affinities": "graded_distance"}
+    supervised = dataclasses.replace(chosen, config=config)
+    for own, sentence in ((chosen, ""), (supervised, learned)):
+        captions = [table.caption for table in paper_tables(own)]
+        captions += [figure.shows for figure in paper_figures(own) if not figure.name.startswith("conventions")]
+        assert captions
+        assert [caption for caption in captions if caption.endswith(learned) != bool(sentence)] == []
+    by_labels = dataclasses.replace(chosen, config=config | {"affinities": "class_label"})
+    assert paper_tables(by_labels)[0].caption.endswith(" Trained on labels: LSH and PCA-RR.")
