@@ -69,9 +69,9 @@ of the sum of the class codes, weighted by its probabilities). They are compared
 and `grh`, TALR's two hashers, and networks with one hidden layer. The papers fine-tune convolutional networks, so our
 values are not comparable with theirs; this page examines the *order* of the methods.
 
-**The stored runs are older than the present `ksh`, `dpsh`, `dtsh`, `hashnet` and `csq`.** The changelog gives the gains
-in mAP of their corrections on smaller data: .02 to .10. So conclusions below that rest on these rows, such as `dtsh` over
-`dpsh`, are open until the experiments have been run again.
+**The stored runs are older than the present `ksh`, `dpsh`, `dtsh`, `hashnet` and `csq`.** On smaller data,
+their corrections raise mAP by up to .10 (see the changelog). So conclusions that rest on these rows, such as `dtsh`
+over `dpsh`, are open until the experiments have been run again.
 
 The tuning effort is equal: every hasher has a grid of three values for its most important option, and the value with
 the best mAP on 1,000 validation queries and 10,000 validation images is selected in every run and at every code length.
