@@ -457,7 +457,7 @@ def test_the_legends_of_layouts_are_whole_on_a_phone(browser, path):
 
 def test_choosing_something_else_draws_something_else(browser, path):
     with opened(browser, path) as (tab, wrong):
-        chart, table = tab.locator("#by-length .chart"), tab.locator("[data-follows=by-length]")
+        chart, table = tab.locator("#by-length .chart"), tab.locator("[data-follows=by-length]:not([hidden])")
         before, numbers = chart.inner_html(), table.inner_text()
         tab.select_option("#by-length select[name=metric]", "recall@r2")
         tab.wait_for_function("document.querySelector('#by-length svg').textContent.includes('recall@r2')")
@@ -553,8 +553,10 @@ def test_print_shows_the_selection_in_the_folded_figures_as_well(browser, path, 
 def test_the_table_that_follows_shows_the_summary(browser, path, results):
     with opened(browser, path) as (tab, _):
         tab.select_option("#shared select[name=split]", "improved")
-        tab.wait_for_function("document.querySelector('[data-follows] .caption').textContent.includes('improved')")
-        shown = tab.locator("[data-follows=by-length] tbody tr").nth(1).inner_text().split("\t")
+        tab.wait_for_function(
+            "document.querySelector('[data-follows]:not([hidden]) .caption').textContent.includes('improved')"
+        )
+        shown = tab.locator("[data-follows=by-length]:not([hidden]) tbody tr").nth(1).inner_text().split("\t")
     rows = results.at(results.plain, metric="mAP", ground_truth="class_label", split="improved", hasher="itq")
     assert shown == ["itq", *(f"{row.mean:.4f} \N{PLUS-MINUS SIGN} {row.std:.4f}" for row in rows.itertuples())]
 

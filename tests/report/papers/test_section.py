@@ -3,7 +3,7 @@
 import dataclasses
 
 from protocol.claims import printed
-from protocol.report.page import _environment
+from protocol.report.page import render
 from protocol.report.sections.figures_of_papers import section
 
 
@@ -25,5 +25,5 @@ def test_an_experiment_with_the_hashers_of_a_paper_has_its_figures(results):
     assert len(made.figures) == 2  # of two splits
     made = section(renamed(results, {"itq": "talr_ap"}))
     assert [table.name for table in made.tables] == ["talr-table-1-digits-standard", "talr-table-1-digits-improved"]
-    html = _environment().get_template("parts.html.j2").module.show_table(made.tables[0])
+    html = render("", [made])
     assert '<th colspan="2" scope="colgroup" class="group">digits, standard split (mAP)</th>' in html
