@@ -67,8 +67,9 @@ class Figure:
         One sentence about the figure; any result in it is computed from the data.
     sentences : mapping of str to str, optional
         The sentence for each value of the first choice outside `SHARED`, if `shows` depends on it.
-    chart : altair.Chart
-        Reads the data named `ROWS`; ``{column}`` in its titles is replaced by the reader's choice.
+    chart : altair.Chart, or a function that returns it
+        A function is called only if the figure is drawn. The chart reads the data named `ROWS`; ``{column}`` in its
+        titles is replaced by the reader's choice.
     data : DataFrame
         The rows of all choices, in the order in which they are offered.
     choices : mapping of str to value
@@ -93,7 +94,8 @@ class Figure:
     @property
     def spec(self) -> dict[str, Any]:
         """The chart as a Vega-Lite specification without data, in the page's colours."""
-        spec = self.chart.to_dict() | {"config": _CONFIG, "description": self.title}
+        chart = self.chart() if callable(self.chart) else self.chart
+        spec = chart.to_dict() | {"config": _CONFIG, "description": self.title}
         # Vega-Lite can't fit a chart with several panels to a width, so the page's script sets the width of a panel.
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 

@@ -167,7 +167,7 @@ def _figure(results: Results) -> Figure:
     )
     shows += results.trained_on(rows)
     choices = {"metric": results.metric} | results.place
-    return Figure("by-length", "Score by code length", shows, _chart(results), rows, choices)
+    return Figure("by-length", "Score by code length", shows, lambda: _chart(results), rows, choices)
 
 
 def _chart(results: Results) -> Any:

@@ -1,5 +1,6 @@
 """The curves of the field: precision and recall of the top N, precision-recall, and precision within a Hamming ball."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -60,7 +61,7 @@ def _precision(results: Results, chance: "pd.DataFrame") -> Figure:
         f"Of the top {n:,} items, {best['precision']:.1%} are relevant with {best['hasher']}{_most(here)}; by "
         f"chance {best['chance']:.1%} ({results.where()})."
     )
-    chart = _lines(results, "N", "precision", "N: items retrieved", "precision@N", chance=True)
+    chart = partial(_lines, results, "N", "precision", "N: items retrieved", "precision@N", chance=True)
     return Figure("precision-at-n", "Precision@N", shows, chart, rows, results.place | {"n_bits": results.n_bits})
 
 
@@ -73,7 +74,7 @@ def _recall(results: Results) -> Figure:
         f"The top {last:,} items contain {best['recall']:.1%} of the relevant ones with {best['hasher']}"
         f"{_most(here)} ({results.where()})."
     )
-    chart = _lines(results, "N", "recall", "N: items retrieved", "recall@N", chance=False)
+    chart = partial(_lines, results, "N", "recall", "N: items retrieved", "recall@N", chance=False)
     return Figure("recall-at-n", "Recall@N", shows, chart, rows, results.place | {"n_bits": results.n_bits})
 
 
@@ -88,6 +89,11 @@ def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
         for side in ("precision", "recall")
     )
     rows = results.ordered(precision.merge(recall, on=on).merge(chance, on=_CELL))
+    title, choices = "Precision-recall curve over the Hamming radius", results.place | {"n_bits": results.n_bits}
+    return Figure("pr-curves", title, _pr_shows(results, rows), lambda: _pr_chart(results), rows, choices)
+
+
+def _pr_chart(results: Results) -> Any:
     data = rows_chart()
     base = data.encode(
         color=hasher_colour(results.hashers),
@@ -97,15 +103,13 @@ def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
     points = base.mark_point(filled=True, size=22, opacity=1).encode(
         shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "radius:O", "precision:Q", "recall:Q")
     )
-    chart = _sized(
+    return _sized(
         lines_and_points(
             base.mark_line().encode(order="radius:Q", strokeDash=hasher_dash(results.hashers)),
             points,
             *_chance_line(data),
         )
     )
-    title = "Precision-recall curve over the Hamming radius"
-    return Figure("pr-curves", title, _pr_shows(results, rows), chart, rows, results.place | {"n_bits": results.n_bits})
 
 
 def _pr_shows(results: Results, rows: "pd.DataFrame") -> str:
@@ -134,7 +138,8 @@ def _in_ball(results: Results, chance: "pd.DataFrame") -> list[Figure]:
         f"{number(best['value'])}; a query with an empty ball {empty} ({results.where(n_bits=False)})."
     )
     rows = rows[[*_CELL, "value"]].rename(columns={"value": "precision"}).merge(chance, on=_CELL)
-    chart = _lines(results, "n_bits", "precision", "code length (bits)", f"precision within radius {BALL}", chance=True)
+    title = f"precision within radius {BALL}"
+    chart = partial(_lines, results, "n_bits", "precision", "code length (bits)", title, chance=True)
     return [Figure("precision-in-ball", f"Precision within Hamming radius {BALL}", shows, chart, rows, results.place)]
 
 

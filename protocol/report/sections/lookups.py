@@ -53,12 +53,13 @@ def _empty(results: Results) -> Figure:
         f"Within radius {BALL}, {shares} ({place['feature']}, {place['split']} split, {results.n_bits} bits; mean over "
         f"{counted(results.n_runs, 'run')})."
     )
-    base = _base(results).encode(
-        y=alt.Y("value:Q", title="queries with an empty ball", axis=alt.Axis(format="%")),
-        tooltip=tooltips("hasher:N", "radius:O", "value:Q"),
-    )
+
+    def chart() -> Any:
+        y = alt.Y("value:Q", title="queries with an empty ball", axis=alt.Axis(format="%"))
+        return _lines(results, y, tooltips("hasher:N", "radius:O", "value:Q"))
+
     choices = place | {"n_bits": results.n_bits}
-    return Figure("empty-balls", "Queries with an empty ball", shows, _lines(results, base), rows, choices)
+    return Figure("empty-balls", "Queries with an empty ball", shows, chart, rows, choices)
 
 
 def _sizes(results: Results) -> Figure:
@@ -72,7 +73,12 @@ def _sizes(results: Results) -> Figure:
         f"{least['n_buckets']:,}; the largest bucket, of {fullest['hasher']}, contains {fullest['items']:,} items "
         f"({place['feature']}, {place['split']} split, {results.n_bits} bits, run 0)."
     )
-    chart = (
+    choices = place | {"n_bits": results.n_bits}
+    return Figure("bucket-sizes", "Bucket sizes", shows, lambda: _sizes_chart(results), rows, choices)
+
+
+def _sizes_chart(results: Results) -> Any:
+    return (
         rows_chart()
         .mark_line(interpolate="step-after")
         .encode(
@@ -84,7 +90,6 @@ def _sizes(results: Results) -> Figure:
         )
         .properties(width="container", height=230)
     )
-    return Figure("bucket-sizes", "Bucket sizes", shows, chart, rows, place | {"n_bits": results.n_bits})
 
 
 def _times(results: Results) -> Figure:
@@ -99,20 +104,18 @@ def _times(results: Results) -> Figure:
         f"({place['feature']}, {place['split']} split, {results.n_bits} bits; run 0, at most {LOOKUP_QUERIES} "
         "queries). These times depend on the machine and are not results."
     )
-    base = _base(results).encode(
-        y=alt.Y("milliseconds:Q", title="ms per query (log scale)", scale=_LOG, axis=_FEW),
-        tooltip=tooltips("hasher:N", "radius:O", "codes:Q", "milliseconds:Q"),
-    )
+
+    def chart() -> Any:
+        y = alt.Y("milliseconds:Q", title="ms per query (log scale)", scale=_LOG, axis=_FEW)
+        return _lines(results, y, tooltips("hasher:N", "radius:O", "codes:Q", "milliseconds:Q"))
+
     choices = place | {"n_bits": results.n_bits}
-    return Figure("lookup-times", "Time of a lookup", shows, _lines(results, base), rows, choices, folded=True)
+    return Figure("lookup-times", "Time of a lookup", shows, chart, rows, choices, folded=True)
 
 
-def _base(results: Results) -> alt.Chart:
+def _lines(results: Results, y: alt.Y, tooltip: Any) -> Any:
     x = alt.X("radius:O", title="Hamming radius", axis=alt.Axis(labelAngle=0))
-    return rows_chart().encode(x=x, color=hasher_colour(results.hashers))
-
-
-def _lines(results: Results, base: alt.Chart) -> Any:
+    base = rows_chart().encode(x=x, y=y, color=hasher_colour(results.hashers), tooltip=tooltip)
     points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=hasher_shape(results.hashers))
     return lines_and_points(base.mark_line().encode(strokeDash=hasher_dash(results.hashers)), points).properties(
         width="container", height=230

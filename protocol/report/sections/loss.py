@@ -265,7 +265,7 @@ def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -
         "rescoring",
         "What rescoring recovers",
         _shows(results, means, place),
-        _chart(results, intervals=bool(means["n_runs"].max() > 1)),
+        lambda: _chart(results, intervals=bool(means["n_runs"].max() > 1)),
         data,
         choices=place,
     )

@@ -30,7 +30,7 @@ def section(results: Results) -> Section | None:
         "splits-compared",
         "Each hasher under each split",
         sentences[results.metric],
-        _chart(results, splits),
+        lambda: _chart(results, splits),
         rows,
         choices={"metric": results.metric} | place | {"n_bits": results.n_bits},
         sentences=sentences,

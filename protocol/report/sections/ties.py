@@ -38,7 +38,7 @@ def _ties(results: Results) -> Figure:
     rows = results.ordered(wide.reset_index()[[*_CELL, *_NAMES.values()]])
     title = "Worst, expected and best mAP over all orders of tied items"
     choices = results.place | {"n_bits": results.n_bits}
-    return Figure("ties", title, _ties_shows(results, rows), _ties_chart(results), rows, choices)
+    return Figure("ties", title, _ties_shows(results, rows), lambda: _ties_chart(results), rows, choices)
 
 
 def _ties_chart(results: Results) -> Any:
@@ -84,7 +84,7 @@ def _conventions(results: Results) -> Figure:
         "one-number",
         title,
         shows.get(best, f"No convention was computed ({results.where(n_bits=False)})."),
-        _conventions_chart(),
+        _conventions_chart,
         rows,
         choices,
         folded=True,
