@@ -219,6 +219,62 @@ def _use_if_perfect(owners: NDArray) -> float:
 
 
 @PAPER.claim(
+    "X-24",
+    place="section 3.2, after proposition 1",
+    statement="The bound on the share of used codes at a perfect mAP drops with fewer classes, and with a larger "
+    "smallest diameter of a class.",
+    expected={
+        "steps to one class fewer at which the largest use does not drop": 0,
+        "steps to a larger diameter at which the largest use does not drop": 0,
+    },
+    note="The paper gives no formula, so we judge the largest use itself, with 4 bits and the proof's assumption that "
+    "a class is farther from the others than it is wide. With four, three and two classes it is 8, 6 and 4 of 16. Two "
+    "classes of a diameter of at least 2 also reach 4.",
+)
+def use_by_classes_and_diameter() -> Values:
+    """Search all sets of classes of two codes or more, with 4 bits, for the largest number of used codes."""
+    used = _largest_uses(4)
+    fewer = [used[n, wide] >= used[n + 1, wide] for n, wide in used if (n + 1, wide) in used]
+    wider = [used[n, wide + 1] >= used[n, wide] for n, wide in used if (n, wide + 1) in used]
+    return {
+        "steps to one class fewer at which the largest use does not drop": sum(fewer),
+        "steps to a larger diameter at which the largest use does not drop": sum(wider),
+        "codes used": {f"{n} classes, diameter {wide} or more": most for (n, wide), most in sorted(used.items())},
+    }
+
+
+def _largest_uses(n_bits: int) -> dict[tuple[int, int], int]:
+    """Return the largest number of used codes by the number of classes and a lower bound of their diameters.
+
+    Sets of codes are integers with a bit for each code. Flipping the same bits of all codes keeps all distances, so
+    some class contains code 0.
+    """
+    n_codes = 2**n_bits
+    apart = codes.hamming_distance(every_code(n_bits), every_code(n_bits))
+    members = np.array(list(itertools.product((False, True), repeat=n_codes)))[:, ::-1]  # row i is the set i
+    farthest = np.zeros(len(members), dtype=int)
+    for a, b in itertools.combinations(range(n_codes), 2):
+        np.maximum(farthest, apart[a, b] * (members[:, a] & members[:, b]), out=farthest)
+    classes = np.flatnonzero((farthest > 0) & (farthest < n_bits))
+    nearest = np.stack([np.where(members[classes], apart[code], n_bits + 1).min(axis=1) for code in range(n_codes)])
+    around = ((nearest <= farthest[classes]) << np.arange(n_codes)[:, None]).sum(axis=0)
+    found: dict[tuple[int, int], int] = {}
+
+    def add(n: int, used: int, fitting: NDArray[np.int64], narrowest: int) -> None:
+        for position, index in enumerate(fitting):
+            rest = fitting[position + 1 :] if n else np.arange(len(classes))
+            fits = (classes[rest] & around[index] == 0) & (around[rest] & classes[index] == 0)
+            narrow = min(narrowest, int(farthest[classes[index]]))
+            size = used + int(members[classes[index]].sum())
+            for wide in range(1, narrow + 1) if n else ():
+                found[n + 1, wide] = max(size, found.get((n + 1, wide), 0))
+            add(n + 1, size, rest[fits], narrow)
+
+    add(0, 0, np.flatnonzero(members[classes, 0]), n_bits)
+    return found
+
+
+@PAPER.claim(
     "S0-07",
     place="eq. 9",
     statement="Flipping the bits 2, 4, 1, 3 of a 4-bit code, twice, is a closed path of 2k = 8 single flips.",
