@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, registry
-from protocol.claims._claim import AS_PRINTED, Evidence, Paper, Values
+from protocol.claims._claim import AS_PRINTED, Difference, Evidence, Paper, Values, number_of
 from protocol.claims._rankings import every_code, histograms, per_query, random_counts, untied, value
-from protocol.claims._results import Results
+from protocol.claims._results import Results, Row
 from protocol.ranking import LabelRelevance, count
 
 PAPER = Paper("Mean Local Group Average Precision")
@@ -295,12 +295,12 @@ _GIST_ONLY = "GIST; the paper names no features"
 _FULL = "`snakemake --configfile workflow/config/cifar10_full.yaml -- metrics`"
 
 
-def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, float]:
-    """Return the largest mean of each unsupervised method with 12 bits on CIFAR-10 GIST, if all eight methods have one.
+def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, Row]:
+    """Return the best row of each unsupervised method with 12 bits on CIFAR-10 GIST, if all eight methods have one.
 
     `columns` restrict the rows, as in `Results.rows`.
     """
-    found: dict[str, float] = {}
+    found: dict[str, Row] = {}
     for row in results.rows(
         dataset="cifar10",
         feature="gist",
@@ -311,7 +311,7 @@ def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, fl
         extension="none",
         **columns,
     ):
-        found[row.hasher] = max(row.mean, found.get(row.hasher, row.mean))
+        found[row.hasher] = max(row, found.get(row.hasher, row), key=lambda row: row.mean)
     return {hasher: found[hasher] for hasher in UNSUPERVISED} if set(found) == set(UNSUPERVISED) else {}
 
 
@@ -328,7 +328,7 @@ def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, fl
 )
 def twelve_bits(results: Results) -> Evidence:
     """Compute the median over the eight methods of the largest mean of each method, on any split with GIST features."""
-    found = _unsupervised(results, "mAP")
+    found = {hasher: row.mean for hasher, row in _unsupervised(results, "mAP").items()}
     values = {"median of the methods' mAP": np.median(list(found.values())), "mAP": found} if found else {}
     return Evidence.as_printed(values, substitute=_GIST_ONLY)
 
@@ -349,7 +349,7 @@ def twelve_bits(results: Results) -> Evidence:
 def histograms_of_codes(results: Results) -> Evidence:
     """Subtract the utilisation of each method's codes, on the standard split with GIST, from 1."""
     found = _unsupervised(results, "utilisation", split="standard")
-    values = {f"{hasher}: share of unused codes": 1 - used for hasher, used in found.items()}
+    values = {f"{hasher}: share of unused codes": 1 - row.mean for hasher, row in found.items()}
     return Evidence.as_printed(values, substitute=_GIST_ONLY)
 
 
@@ -368,14 +368,16 @@ def accuracy_against_use(results: Results) -> Evidence:
     found = {name: _unsupervised(results, name, split="standard") for name in ("mAP", "utilisation")}
     if not all(found.values()):
         return Evidence.as_printed({})
-    methods = [(found["mAP"][hasher], found["utilisation"][hasher]) for hasher in UNSUPERVISED]
-    pairs = list(itertools.combinations(methods, 2))
+    both = []
+    for one, other in itertools.combinations(UNSUPERVISED, 2):
+        more = [Difference.of_rows(rows[one], rows[other]) for rows in found.values()]
+        outcomes = [difference.exceeds(0) for difference in more]
+        both.append(None if None in outcomes else outcomes[0] is outcomes[1])
     values = {
-        "pairs of methods where the one with the higher mAP uses more codes": sum(
-            (a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in pairs
-        ),
-        "pairs": len(pairs),
-        "mAP, share of codes used": dict(zip(UNSUPERVISED, methods, strict=True)),
+        "pairs of methods where the one with the higher mAP uses more codes": number_of(both),
+        "pairs": len(both),
+        "pairs without a shown difference in mAP or in use": both.count(None),
+        "mAP, share of codes used": {hasher: [rows[hasher].mean for rows in found.values()] for hasher in UNSUPERVISED},
     }
     return Evidence.as_printed(values, substitute="eight unsupervised methods on GIST for one system")
 
