@@ -53,4 +53,7 @@ rule all:
     default_target: True
     input:
         rules.report.output,
+        # Inputs of the report, listed so that a deleted table is written again although the report is up to date.
+        rules.metrics.output,
+        rules.audit.output,
     localrule: True

@@ -175,7 +175,7 @@ def _claims() -> str:
     """Return the page with the totals of the claims, and the claims that do not hold."""
     above = (
         "`protocol claims` lists the claims of the papers. Each is computed with this project's own code and compared "
-        "with the printed values. This page contains the totals, and the claims that do not hold or hold only in part. "
+        "with the printed values. This page contains the totals, and the claims of which some part does not hold. "
         "`protocol claims ID` prints a claim in full. [What the papers claim, and what "
         "holds](../explanation/claims-of-the-papers.md) describes the statuses."
     )

@@ -285,7 +285,7 @@ def labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
             f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."
         )
     if len(array) != n_items:
-        raise ProtocolError(f"{name}: expected {n_items}, one per item, got {len(array)}.")
+        raise ProtocolError(f"{name}: {len(array):,} labels for {n_items:,} items.")
     if array.ndim == 2:
         if array.dtype != bool and array.size and (array.min() < 0 or array.max() > 1):
             raise ProtocolError(

@@ -14,6 +14,7 @@ import functools
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -126,9 +127,13 @@ def _difference(record: bytes, found: str, where: str) -> tuple[str, str]:
 
 
 def _refuse(path: str | Path, expected: str, got: str) -> NoReturn:
-    raise ProtocolError(
-        f"{path}: altered since it was written (expected {expected}, got {got}). Delete it and run again."
-    )
+    raise ProtocolError(f"{path}: altered since it was written (expected {expected}, got {got}). {_remedy(path)}")
+
+
+def _remedy(path: str | Path) -> str:
+    """Return how a result is written again: Snakemake itself does not replace files that nothing outdated needs."""
+    command = f"snakemake --force {shlex.quote(os.path.relpath(path))}"
+    return f"To write it again: {command}, with the --configfile of its experiment."
 
 
 def _content(path: str | Path) -> bytes:
@@ -142,7 +147,7 @@ def _opened(path: str | Path) -> Iterator[BufferedReader]:
     path = Path(path)
     if not path.is_file():
         got = "a folder or a device" if path.exists() else "no such file"
-        raise ProtocolError(f"{path}: expected a file that a stage wrote, got {got}. Run the stage that writes it.")
+        raise ProtocolError(f"{path}: expected a file that a stage wrote, got {got}. {_remedy(path)}")
     try:
         with open(path, "rb") as file:
             yield file

@@ -12,6 +12,7 @@ import difflib
 import functools
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import sys
@@ -310,7 +311,13 @@ def _scan(kind: str) -> None:
 def _import_below(package: ModuleType) -> None:
     for found in sorted(pkgutil.iter_modules(package.__path__), key=lambda found: found.name):
         if not found.name.startswith("_"):
+            folder = os.getcwd()
             module = importlib.import_module(f"{package.__name__}.{found.name}")
+            if os.getcwd() != folder:
+                os.chdir(folder)
+                raise ProtocolError(
+                    f"{module.__file__}: changed the working directory, to which relative paths refer. Remove os.chdir."
+                )
             if found.ispkg:
                 _import_below(module)
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from protocol.claims._results import Results
+from protocol.claims._results import Results, Row
 
 PROVED = "proved"
 REFUTED = "refuted"
@@ -17,7 +17,9 @@ REPLICATED = "replicated"
 NOT_REPLICATED = "not replicated"
 SUBSTITUTE_REPLICATED = "replicated on a substitute"
 SUBSTITUTE_NOT_REPLICATED = "not replicated on a substitute"
-PARTLY = "partly"
+SOME_FAIL = "some parts fail"
+SO_FAR = "holds as far as run"
+NOT_DECIDED = "not decided"
 NOT_RUN = "not run"
 STATUSES = (
     PROVED,
@@ -26,7 +28,9 @@ STATUSES = (
     NOT_REPLICATED,
     SUBSTITUTE_REPLICATED,
     SUBSTITUTE_NOT_REPLICATED,
-    PARTLY,
+    SOME_FAIL,
+    SO_FAR,
+    NOT_DECIDED,
     NOT_RUN,
 )
 
@@ -36,10 +40,53 @@ AS_PRINTED = "as printed"
 BETWEEN_READINGS = " | "
 """Separates the values under one reading from those under the next, in text."""
 
+
+def number_of(outcomes: Sequence[bool | None]) -> int | str:
+    """Return how many outcomes are True; a text if none is, but some are not decided."""
+    undecided = None in outcomes and True not in outcomes
+    return f"no difference shown at {outcomes.count(None)}" if undecided else outcomes.count(True)
+
+
 RELATIONS = MappingProxyType({"<=": operator.le, "<": operator.lt})
 
 Values = Mapping[str, Any]
-"""Numbers by name; a value may also be a list or a mapping."""
+"""Numbers by name; a value may also be a list, a mapping, a `Difference`, or a text that says why none decides."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference between runs, and half the width of its interval at a level of 95 %."""
+
+    mean: float
+    half_width: float
+
+    @classmethod
+    def of_runs(cls, mean: float, standard_error: float, degrees_of_freedom: float) -> Self:
+        """Return the difference with the interval of Student's t distribution."""
+        from scipy.special import stdtrit
+
+        return cls(mean, float(stdtrit(degrees_of_freedom, 0.975)) * standard_error)
+
+    @classmethod
+    def of_rows(cls, upper: Row, lower: Row) -> Self:
+        """Return the difference of two means with Welch's interval, which has no width for single runs."""
+        mean = upper.mean - lower.mean
+        variances = [row.std**2 / row.n_runs for row in (upper, lower) if row.std]
+        if len(variances) < 2:
+            return cls(mean, 0)
+        squares = [variance**2 / (row.n_runs - 1) for variance, row in zip(variances, (upper, lower), strict=True)]
+        return cls.of_runs(mean, sum(variances) ** 0.5, sum(variances) ** 2 / sum(squares))
+
+    def exceeds(self, bound: float) -> bool | None:
+        """Return whether the difference is above a bound; None if its interval contains the bound."""
+        if 0 < abs(self.mean - bound) <= self.half_width:
+            return None
+        return self.mean > bound
+
+    def __str__(self) -> str:
+        low, high = self.mean - self.half_width, self.mean + self.half_width
+        none = "; no difference shown" if low <= 0 <= high else ""
+        return f"{self.mean:.4g} [{low:.4g}, {high:.4g}]{none}"
 
 
 @dataclass(frozen=True)
@@ -76,7 +123,7 @@ class Verdict:
     reading : str
         The reading by which the claim was judged.
     parts : mapping of str to bool or None
-        Whether each part holds under that reading; None if there is no computed value.
+        Whether each part holds under that reading; None if there is no computed value, or it decides nothing.
     """
 
     status: str
@@ -85,15 +132,25 @@ class Verdict:
     parts: Mapping[str, bool | None]
 
     def named(self, holds: bool | None) -> list[str]:
-        """Return the names of the parts that hold (True), do not hold (False), or were not run (None)."""
+        """Return the names of the parts that hold (True), do not hold (False), or are not decided (None)."""
         return [name for name, found in self.parts.items() if found is holds]
+
+    @property
+    def not_run(self) -> list[str]:
+        """The names of the parts without a computed value."""
+        return [name for name in self.named(None) if name not in self.evidence.by_reading.get(self.reading, {})]
+
+    @property
+    def not_decided(self) -> list[str]:
+        """The names of the parts with a computed value that decides nothing."""
+        return [name for name in self.named(None) if name not in self.not_run]
 
     @property
     def summary(self) -> str:
         """The number of parts that hold, the reading and the substitute, as text."""
         text = f"{len(self.named(True))} of {len(self.parts)} parts hold" if len(self.parts) > 1 else ""
-        if len(self.parts) > 1 and self.named(None):
-            text += f", {len(self.named(None))} not run"
+        for names, what in ((self.not_decided, "not decided"), (self.not_run, "not run")):
+            text += f", {len(names)} {what}" if len(self.parts) > 1 and names else ""
         read = self.reading if self.reading != AS_PRINTED and self.status != NOT_RUN else ""
         substitute = self.evidence.substitute if self.status != NOT_RUN else ""
         qualities = (text, f"read as: {read}" if read else "", substitute)
@@ -104,9 +161,9 @@ class Verdict:
 class Claim:
     """A statement of a paper, and the check that decides it.
 
-    Each expected value is a part of the claim and is judged separately: it holds, does not hold, or was not run. If all
-    parts hold, the claim is proved or replicated; if no part holds, it is refuted or not replicated; otherwise, or if
-    some parts were not run, it is decided in part.
+    Each expected value is a part of the claim and is judged separately: it holds, does not hold, is not decided (the
+    value is undefined, or a difference within its interval), or was not run. If all parts hold, the claim is proved or
+    replicated; if none holds, it is refuted or not replicated; otherwise, some parts fail, or it holds as far as run.
 
     Parameters
     ----------
@@ -169,6 +226,9 @@ class Claim:
         else:
             reading = max(by_reading, key=lambda name: sum(found is True for found in by_reading[name].values()))
         parts = by_reading.get(reading, dict.fromkeys(self.expected))
+        if all(part is None for part in parts.values()):
+            computed = self.expected.keys() & evidence.by_reading.get(reading, {}).keys()
+            return Verdict(NOT_DECIDED if computed else NOT_RUN, evidence, reading, parts)
         return Verdict(self._status(list(parts.values()), bool(evidence.substitute)), evidence, reading, parts)
 
     def tolerance(self, name: str) -> float:
@@ -180,10 +240,8 @@ class Claim:
         return [name for name, values in evidence.by_reading.items() if all(self._parts(values).values())]
 
     def _status(self, parts: Sequence[bool | None], on_a_substitute: bool) -> str:
-        if all(part is None for part in parts):
-            return NOT_RUN
         if len(set(parts)) > 1:
-            return PARTLY
+            return SOME_FAIL if False in parts else SO_FAR
         if self.proof:
             return PROVED if parts[0] else REFUTED
         if on_a_substitute:
@@ -193,10 +251,24 @@ class Claim:
     def _parts(self, values: Values) -> dict[str, bool | None]:
         return {name: self._compares(name, values[name]) if name in values else None for name in self.expected}
 
-    def _compares(self, name: str, found: Any) -> bool:
+    def _compares(self, name: str, found: Any) -> bool | None:
+        """Return whether a computed value has the required relation to the expected one; None for NaN or a text.
+
+        A difference is decided only if every value in its interval has, or lacks, the relation.
+        """
+        if isinstance(found, str):
+            return None
+        if isinstance(found, Difference):
+            low, high = (found.mean + sign * found.half_width for sign in (-1, 1))
+            nearest = min(max(self.expected[name], low), high) if self.relation == "=" else low
+            worst = max(low, high, key=lambda end: abs(end - self.expected[name])) if self.relation == "=" else high
+            outcomes = {self._compares(name, value) for value in (nearest, worst)}
+            return outcomes.pop() if len(outcomes) == 1 else None
         expected, computed = (np.array(list(leaves(value)), dtype=np.float64) for value in (self.expected[name], found))
         if expected.shape != computed.shape:
             return False
+        if np.isnan(computed).any():
+            return None
         within = self.tolerance(name)
         if self.relation == "=":
             return bool((np.abs(computed - expected) <= within).all())

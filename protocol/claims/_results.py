@@ -20,7 +20,7 @@ COMBINATION = (
     "extension_bits",
     "metric",
 )
-_NUMBERS = {"n_bits": int, "extension_bits": int, "n_runs": int, "mean": float}
+_NUMBERS = {"n_bits": int, "extension_bits": int, "n_runs": int, "mean": float, "std": float}
 _PLAIN = {"extension": "none", "extension_bits": "0"}  # tables without extension codes may lack these columns
 _NEEDED = {*COMBINATION, "mean", "n_runs"} - set(_PLAIN)
 _DATASET_COLUMNS = ["dataset", "statistic", "value"]
@@ -42,6 +42,7 @@ class Row:
     metric: str
     mean: float
     n_runs: int
+    std: float | None = None
 
 
 class Results:
@@ -133,6 +134,8 @@ def _rows(path: Path, table: "csv.DictReader[str]") -> Iterator[Row]:
         if content["mean"] == "":
             continue
         cells = _PLAIN | {name: text for name, text in content.items() if name in _NEEDED or name in _PLAIN}
+        if content.get("std"):  # missing for a single run
+            cells["std"] = content["std"]
         try:
             yield Row(
                 str(path.parent),
@@ -141,5 +144,5 @@ def _rows(path: Path, table: "csv.DictReader[str]") -> Iterator[Row]:
         except ValueError as error:
             raise ProtocolError(
                 f"{path}: line {table.line_num}: expected numbers under {', '.join(_NUMBERS)}, got "
-                f"{', '.join(str(cells[name]) for name in _NUMBERS)}. Make it again with `snakemake -- metrics`."
+                f"{', '.join(str(cells.get(name)) for name in _NUMBERS)}. Make it again with `snakemake -- metrics`."
             ) from error

@@ -8,7 +8,7 @@ from typing import Any
 
 from protocol.checks import one_of
 from protocol.claims import evaluation_metrics, mlgap, ramap, talr_experiments, thesis
-from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, Claim, Verdict
+from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, Claim, Difference, Verdict
 from protocol.claims._results import Results
 from protocol.storage import replacing
 
@@ -122,8 +122,9 @@ def _note(claim: Claim, verdict: Verdict) -> str:
         "How: ": claim.method,
         "Holds with: ": _sentence(claim.agreeing(verdict.evidence)) if several else "",
         "Does not hold: ": _sentence(verdict.named(False)) if mixed else "",
-        "Not run: ": _sentence(verdict.named(None)) if mixed else "",
-        "Needs: ": f"{claim.needs}." if verdict.named(None) else "",
+        "Not decided: ": _sentence(verdict.not_decided) if mixed else "",
+        "Not run: ": _sentence(verdict.not_run) if mixed else "",
+        "Needs: ": f"{claim.needs}." if verdict.not_run and claim.needs else "",
         "": claim.note,
         "Errata: ": _sentence(claim.errata, ", "),
     }
@@ -140,8 +141,8 @@ def shown(value: Any) -> str:
         return ", ".join(f"{name} ({shown(part)})" for name, part in value.items())
     if isinstance(value, list | tuple):
         return " ".join(map(shown, value))
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | Difference):
+        return str(value)
     number = float(value)
     if math.isnan(number):
         return "undefined"

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, registry
-from protocol.claims._claim import AS_PRINTED, Evidence, Paper, Values
+from protocol.claims._claim import AS_PRINTED, Difference, Evidence, Paper, Values, number_of
 from protocol.claims._rankings import every_code, histograms, per_query, random_counts, untied, value
-from protocol.claims._results import Results
+from protocol.claims._results import Results, Row
 from protocol.ranking import LabelRelevance, count
 
 PAPER = Paper("Mean Local Group Average Precision")
@@ -219,6 +219,62 @@ def _use_if_perfect(owners: NDArray) -> float:
 
 
 @PAPER.claim(
+    "X-24",
+    place="section 3.2, after proposition 1",
+    statement="The bound on the share of used codes at a perfect mAP drops with fewer classes, and with a larger "
+    "smallest diameter of a class.",
+    expected={
+        "steps to one class fewer at which the largest use does not drop": 0,
+        "steps to a larger diameter at which the largest use does not drop": 0,
+    },
+    note="The paper gives no formula, so we judge the largest use itself, with 4 bits and the proof's assumption that "
+    "a class is farther from the others than it is wide. With four, three and two classes it is 8, 6 and 4 of 16. Two "
+    "classes of a diameter of at least 2 also reach 4.",
+)
+def use_by_classes_and_diameter() -> Values:
+    """Search all sets of classes of two codes or more, with 4 bits, for the largest number of used codes."""
+    used = _largest_uses(4)
+    fewer = [used[n, wide] >= used[n + 1, wide] for n, wide in used if (n + 1, wide) in used]
+    wider = [used[n, wide + 1] >= used[n, wide] for n, wide in used if (n, wide + 1) in used]
+    return {
+        "steps to one class fewer at which the largest use does not drop": sum(fewer),
+        "steps to a larger diameter at which the largest use does not drop": sum(wider),
+        "codes used": {f"{n} classes, diameter {wide} or more": most for (n, wide), most in sorted(used.items())},
+    }
+
+
+def _largest_uses(n_bits: int) -> dict[tuple[int, int], int]:
+    """Return the largest number of used codes by the number of classes and a lower bound of their diameters.
+
+    Sets of codes are integers with a bit for each code. Flipping the same bits of all codes keeps all distances, so
+    some class contains code 0.
+    """
+    n_codes = 2**n_bits
+    apart = codes.hamming_distance(every_code(n_bits), every_code(n_bits))
+    members = np.array(list(itertools.product((False, True), repeat=n_codes)))[:, ::-1]  # row i is the set i
+    farthest = np.zeros(len(members), dtype=int)
+    for a, b in itertools.combinations(range(n_codes), 2):
+        np.maximum(farthest, apart[a, b] * (members[:, a] & members[:, b]), out=farthest)
+    classes = np.flatnonzero((farthest > 0) & (farthest < n_bits))
+    nearest = np.stack([np.where(members[classes], apart[code], n_bits + 1).min(axis=1) for code in range(n_codes)])
+    around = ((nearest <= farthest[classes]) << np.arange(n_codes)[:, None]).sum(axis=0)
+    found: dict[tuple[int, int], int] = {}
+
+    def add(n: int, used: int, fitting: NDArray[np.int64], narrowest: int) -> None:
+        for position, index in enumerate(fitting):
+            rest = fitting[position + 1 :] if n else np.arange(len(classes))
+            fits = (classes[rest] & around[index] == 0) & (around[rest] & classes[index] == 0)
+            narrow = min(narrowest, int(farthest[classes[index]]))
+            size = used + int(members[classes[index]].sum())
+            for wide in range(1, narrow + 1) if n else ():
+                found[n + 1, wide] = max(size, found.get((n + 1, wide), 0))
+            add(n + 1, size, rest[fits], narrow)
+
+    add(0, 0, np.flatnonzero(members[classes, 0]), n_bits)
+    return found
+
+
+@PAPER.claim(
     "S0-07",
     place="eq. 9",
     statement="Flipping the bits 2, 4, 1, 3 of a 4-bit code, twice, is a closed path of 2k = 8 single flips.",
@@ -239,12 +295,12 @@ _GIST_ONLY = "GIST; the paper names no features"
 _FULL = "`snakemake --configfile workflow/config/cifar10_full.yaml -- metrics`"
 
 
-def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, float]:
-    """Return the largest mean of each unsupervised method with 12 bits on CIFAR-10 GIST, if all eight methods have one.
+def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, Row]:
+    """Return the best row of each unsupervised method with 12 bits on CIFAR-10 GIST, if all eight methods have one.
 
     `columns` restrict the rows, as in `Results.rows`.
     """
-    found: dict[str, float] = {}
+    found: dict[str, Row] = {}
     for row in results.rows(
         dataset="cifar10",
         feature="gist",
@@ -255,7 +311,7 @@ def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, fl
         extension="none",
         **columns,
     ):
-        found[row.hasher] = max(row.mean, found.get(row.hasher, row.mean))
+        found[row.hasher] = max(row, found.get(row.hasher, row), key=lambda row: row.mean)
     return {hasher: found[hasher] for hasher in UNSUPERVISED} if set(found) == set(UNSUPERVISED) else {}
 
 
@@ -272,7 +328,7 @@ def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, fl
 )
 def twelve_bits(results: Results) -> Evidence:
     """Compute the median over the eight methods of the largest mean of each method, on any split with GIST features."""
-    found = _unsupervised(results, "mAP")
+    found = {hasher: row.mean for hasher, row in _unsupervised(results, "mAP").items()}
     values = {"median of the methods' mAP": np.median(list(found.values())), "mAP": found} if found else {}
     return Evidence.as_printed(values, substitute=_GIST_ONLY)
 
@@ -293,7 +349,7 @@ def twelve_bits(results: Results) -> Evidence:
 def histograms_of_codes(results: Results) -> Evidence:
     """Subtract the utilisation of each method's codes, on the standard split with GIST, from 1."""
     found = _unsupervised(results, "utilisation", split="standard")
-    values = {f"{hasher}: share of unused codes": 1 - used for hasher, used in found.items()}
+    values = {f"{hasher}: share of unused codes": 1 - row.mean for hasher, row in found.items()}
     return Evidence.as_printed(values, substitute=_GIST_ONLY)
 
 
@@ -312,14 +368,16 @@ def accuracy_against_use(results: Results) -> Evidence:
     found = {name: _unsupervised(results, name, split="standard") for name in ("mAP", "utilisation")}
     if not all(found.values()):
         return Evidence.as_printed({})
-    methods = [(found["mAP"][hasher], found["utilisation"][hasher]) for hasher in UNSUPERVISED]
-    pairs = list(itertools.combinations(methods, 2))
+    both = []
+    for one, other in itertools.combinations(UNSUPERVISED, 2):
+        more = [Difference.of_rows(rows[one], rows[other]) for rows in found.values()]
+        outcomes = [difference.exceeds(0) for difference in more]
+        both.append(None if None in outcomes else outcomes[0] is outcomes[1])
     values = {
-        "pairs of methods where the one with the higher mAP uses more codes": sum(
-            (a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in pairs
-        ),
-        "pairs": len(pairs),
-        "mAP, share of codes used": dict(zip(UNSUPERVISED, methods, strict=True)),
+        "pairs of methods where the one with the higher mAP uses more codes": number_of(both),
+        "pairs": len(both),
+        "pairs without a shown difference in mAP or in use": both.count(None),
+        "mAP, share of codes used": {hasher: [rows[hasher].mean for rows in found.values()] for hasher in UNSUPERVISED},
     }
     return Evidence.as_printed(values, substitute="eight unsupervised methods on GIST for one system")
 

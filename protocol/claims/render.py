@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from protocol import checks, tables
-from protocol.claims._claim import NOT_REPLICATED, PARTLY, REFUTED, STATUSES, SUBSTITUTE_NOT_REPLICATED
+from protocol.claims._claim import NOT_REPLICATED, REFUTED, SOME_FAIL, STATUSES, SUBSTITUTE_NOT_REPLICATED
 
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
 _PARTS = ("place", "claim", "expected", "ours", "status", "parts", "note")
-_DISAGREEING = (REFUTED, NOT_REPLICATED, SUBSTITUTE_NOT_REPLICATED, PARTLY)
+_DISAGREEING = (REFUTED, NOT_REPLICATED, SUBSTITUTE_NOT_REPLICATED, SOME_FAIL)
 
 Entries = Sequence[dict[str, str]]
 
@@ -60,7 +60,7 @@ def full(entry: dict[str, str], *, width: int | None = None) -> str:
 
 
 def markdown(entries: Entries) -> str:
-    """Return two tables: the totals by paper, and the claims that do not hold or hold only in part."""
+    """Return two tables: the totals by paper, and the claims of which some part does not hold."""
     papers = [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
     rows = [[name, *map(str, totals(of).values()), str(len(of))] for name, of in [*papers, ("all", list(entries))]]
     disagreeing = [

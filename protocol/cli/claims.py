@@ -55,8 +55,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
               replicated, not replicated       with the paper's data and method, within the tolerance
               replicated on a substitute,      with features or networks other than the paper's,
               not replicated on a substitute   which the entry names
-              partly                           some parts hold and others do not, or were not run
-              not run                          no part can be decided; the note explains why
+              some parts fail                  the others hold, are not decided, or were not run
+              holds as far as run              some parts were not run or are not decided
+              not decided                      undefined values, or differences within their intervals
+              not run                          no part was computed; the note explains why
 
             No status is entered by hand: each part of a claim is computed and compared with the value
             in the paper, within the tolerance. Claims about data are checked against summary.csv of every

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from protocol import registry
-from protocol.checks import ProtocolError, not_installed, one_of
+from protocol.checks import ProtocolError, not_installed, one_of, rows
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.configuration.finished_codes import check_code_files
 from protocol.downloads import redacted
 from protocol.metrics import ALL, keywords, needs
 from protocol.selection import points
-from protocol.splits import VALIDATION, list_paths
+from protocol.splits import VALIDATION, list_paths, read_list
 
 
 def check_metrics(config: Mapping[str, Any]) -> None:
@@ -83,7 +83,7 @@ def check(experiment: Experiment) -> None:
         _check_ground_truths(feature, experiment)
         _check_leak(feature, experiment)
     _check_options(experiment)
-    check_code_files(experiment.codes.values(), experiment.features)
+    check_code_files(experiment)
 
 
 def check_installed(experiment: Experiment) -> None:
@@ -292,9 +292,23 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
         protocol = registry.get("split", split)
         try:
             list_paths(protocol, config["split_options"][split])
+            _check_lists(config["split_options"][split], facts)
             protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
         except ProtocolError as error:
             raise ProtocolError(f"split {split!r} of dataset {config['dataset']!r}: {error}") from error
+
+
+def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> None:
+    """Refuse lists with more items, other row numbers or other classes than the dataset, if these are known."""
+    n_items, n_classes = facts.get("n"), facts.get("classes")
+    for file in filter(None, files.values()):
+        items, flags = read_list(file)
+        if n_items is not None and len(items) > n_items:
+            raise ProtocolError(f"{file}: a list of {len(items):,} items of a dataset of {n_items:,}.")
+        if n_items is not None and items.dtype.kind in "iu":
+            rows(items, n_items, file)
+        if n_classes is not None and flags is not None and flags.shape[1] != n_classes:
+            raise ProtocolError(f"{file}: labels for {flags.shape[1]} classes, but the dataset has {n_classes}.")
 
 
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:

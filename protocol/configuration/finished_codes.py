@@ -8,9 +8,9 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.experiment import FeaturePlan, FinishedCodes
-from protocol.configuration.uses import NAME, RESERVED
-from protocol.formats.arrays import path_of
+from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes
+from protocol.configuration.uses import check_letters
+from protocol.formats.arrays import path_of, row_count
 from protocol.splits import draw_of
 
 PLACEHOLDERS = ("split", "run", "n_bits")
@@ -44,16 +44,23 @@ def read_finished_codes(
     return filled, found
 
 
-def check_code_files(methods: Collection[FinishedCodes], features: Mapping[str, FeaturePlan]) -> None:
-    """Raise ProtocolError if files of codes are missing; the message names the first of them."""
-    for method in methods:
-        for split, run in itertools.product(method.splits, range(features[method.feature].runs)):
+def check_code_files(experiment: Experiment) -> None:
+    """Raise ProtocolError if files of codes are missing or have too few or many rows; it names the first of them."""
+    for method in experiment.codes.values():
+        for split, run in itertools.product(method.splits, range(experiment.features[method.feature].runs)):
+            sizes = experiment.sizes(split)
             for n_bits, files in method.files(split, run).items():
                 for role, file in files.items():
                     if not path_of(file).is_file():
                         raise ProtocolError(
                             f"codes.{method.name}.{role}: expected a file for the {split} split, run {run} and "
                             f"{n_bits} bits, got none at {str(path_of(file))!r} (looked in {Path.cwd()})."
+                        )
+                    found = row_count(file) if role in sizes else None
+                    if found not in (None, sizes.get(role)):
+                        raise ProtocolError(
+                            f"codes.{method.name}.{role}: {file}: {found:,} codes for the {sizes[role]:,} items of "
+                            f"`{role}` in the {split} split."
                         )
 
 
@@ -89,10 +96,7 @@ def _method(
 
 
 def _check_name(name: str, hashers: Collection[str], where: str) -> None:
-    if not NAME.fullmatch(name):
-        raise ProtocolError(f"{where}: expected a name of lower-case letters, digits and _, got {name!r}.")
-    if name in RESERVED:
-        raise ProtocolError(f"{where}: expected a name other than {', '.join(RESERVED)}, got {name!r}.")
+    check_letters(name, where)
     if name in hashers or name in registry.names("hasher"):
         raise ProtocolError(f"{where}: expected a name that no hasher has, for example {f'my_{name}'!r}, got {name!r}.")
 

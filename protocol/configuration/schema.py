@@ -27,6 +27,8 @@ from protocol.checks import ProtocolError, one_of, printable
 
 RESERVED = ("datasets", "downloads", "reference")
 """Folders of ``results/`` that are not the results of an experiment."""
+LONGEST_NAME = 80
+"""Characters of a user's name; two of them, a metric and an extension fit in the 255 bytes of a file name."""
 _SHOWN = 80  # characters of a value in a message
 _LONGEST_TEXT = 80  # characters, to fit in a legend or a page title
 _LONGEST_CODE = 4096  # bits; embeddings in use have up to 3,072 dimensions
@@ -326,9 +328,9 @@ class Keys(_Model):
     experiment: Annotated[
         StrictStr,
         Field(
-            pattern="^[a-z0-9][a-z0-9_-]*$",
+            pattern=f"^[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}$",
             description="Name of the experiment; its results are written to results/<experiment>/.",
-            json_schema_extra={"expected": "a name of lower-case letters, digits, _ and -"},
+            json_schema_extra={"expected": f"a name of up to {LONGEST_NAME} lower-case letters, digits, _ and -"},
         ),
         AfterValidator(_not_reserved),
     ]

@@ -8,20 +8,27 @@ from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import options
 from protocol.configuration.experiment import Use
-from protocol.configuration.schema import shown
+from protocol.configuration.schema import LONGEST_NAME, shown
 
-NAME = re.compile("[a-z0-9][a-z0-9_]*")
+_NAME = re.compile("[a-z0-9][a-z0-9_]*")
 RESERVED = ("benchmarks", "display", "draws", "figures", "leak", "logs", "scores", "splits", "tables")
 """Names of folders in an experiment's results, which a feature or hasher may not have."""
+
+
+def check_letters(name: str, where: str) -> None:
+    """Raise ProtocolError if a name of the user can't be a part of file names."""
+    if not _NAME.fullmatch(name):
+        raise ProtocolError(f"{where}: expected a name of lower-case letters, digits and _, got {name!r}.")
+    if len(name) > LONGEST_NAME:
+        raise ProtocolError(f"{where}: expected a name of at most {LONGEST_NAME} characters, got {len(name)}.")
+    if name in RESERVED:
+        raise ProtocolError(f"{where}: expected a name other than {', '.join(RESERVED)}, got {name!r}.")
 
 
 def check_name(name: str, kind: str, plugin: str) -> None:
     """Raise ProtocolError if the user's name for a plug-in is not allowed."""
     where = f"{options.words(kind)} {name!r}"
-    if not NAME.fullmatch(name):
-        raise ProtocolError(f"{where}: expected a name of lower-case letters, digits and _, got {name!r}.")
-    if name in RESERVED:
-        raise ProtocolError(f"{where}: expected a name other than {', '.join(RESERVED)}, got {name!r}.")
+    check_letters(name, where)
     if name != plugin and name in registry.names(kind):
         raise ProtocolError(
             f"{where}: expected a name that no other {options.words(kind)} has, for a use of {plugin!r}, got {name!r}."

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.checks import labels as check_labels
 from protocol.datasets import Data, LazyRows, Rows, numbered_ids
-from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array, span_of
+from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array, row_count, span_of
 from protocol.formats.text import lines, string_array
 from protocol.registry import DatasetRecord
 
@@ -25,7 +25,17 @@ def _statistics(features: str | None, labels: str | None, ids: str | None) -> di
     shape = array_shape(features) if features is not None else None
     if shape is not None and len(shape) == 2:
         known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
+    n_items = None if features is None else known.get("n", row_count(features))
+    for file, kind in ((labels, "labels"), (ids, "ids")):
+        found = None if file is None else row_count(file)
+        if n_items is not None and found not in (None, 1):  # one row may contain the labels of all items
+            _check_count(file, kind, found, n_items)
     return known
+
+
+def _check_count(file: str | None, kind: str, found: int | None, n_items: int | None) -> None:
+    if found != n_items:
+        raise ProtocolError(f"{file}: {found:,} {kind} for {n_items:,} items.")
 
 
 def _features(file: str) -> Rows:
@@ -108,4 +118,5 @@ def load(
     vectors = _features(features)
     of_items, class_names = (None, ()) if labels is None else _labels(labels, len(vectors))
     names = numbered_ids(len(vectors)) if ids is None else _ids(ids)
+    _check_count(ids, "ids", len(names), len(vectors))
     return Data(names, of_items, class_names, vectors={"features": vectors})

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -184,7 +185,7 @@ def _first_good(
             " The expected checksum was recorded at the first download; to accept the new file, delete the line of "
             f"{place.key(file)} in {place.lock}."
         )
-    elif expected is not None and place.mirror and any("got sha256" in line for line in tried):
+    elif expected is not None and place.mirror and any(re.search("got sha256|sends more", line) for line in tried):
         hint = " If the mirror's file is not meant to be the official one, give its sha256 as mirror_sha256."
     outcome = f"no source delivered the file: {'; '.join(tried)}" if tried else "there is no source to download it from"
     raise ProtocolError(f"{file.name}: {outcome}. {_instruction(file, place)}{hint}")

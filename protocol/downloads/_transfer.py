@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from protocol.checks import ProtocolError
 from protocol.downloads._credentials import without_credentials
@@ -41,17 +41,21 @@ class _BrokenError(Exception):
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Timeouts, in seconds, and the number of retries for each source.
+    """Timeouts, in seconds, the number of retries for each source, and bounds for servers that never finish.
 
     Parameters
     ----------
     attempts : int
-        Number of consecutive requests without progress after which a source is abandoned.
+        Number of consecutive requests without progress (of ``rate * stall`` bytes) after which a source is abandoned.
     connect, stall : int
         Seconds without a connection, and seconds without data, after which a request counts as interrupted.
     pause, longest_pause : float
         Seconds before the second request, doubled before each further one. A server's Retry-After header is
         respected. No pause exceeds `longest_pause`.
+    rate : int
+        Mean number of bytes per second below which a source is abandoned, once a request has taken `stall` seconds.
+    most_bytes : int
+        Bound on a response if neither the size of the file nor that of the response is known.
     sleep : callable
         Function that waits a number of seconds.
     """
@@ -61,6 +65,8 @@ class RetryPolicy:
     stall: int = 60
     pause: float = 1.0
     longest_pause: float = 30.0
+    rate: int = 1000
+    most_bytes: int = 64 << 30
     sleep: Callable[[float], None] = time.sleep
 
 
@@ -108,13 +114,14 @@ def transfer(
     """
     failures, furthest = 0, 0
     while True:
-        response = _Response(url, part, origin=origin, checked=checked, size=size)
+        response = _Response(url, part, origin=origin, checked=checked, size=size, retry_policy=retry_policy)
         try:
-            response.receive(retry_policy)
+            response.receive()
         except _BrokenError as error:
             n_bytes = os.fstat(part.fileno()).st_size
-            failures = 1 if n_bytes > furthest else failures + 1
-            furthest = max(furthest, n_bytes)
+            if n_bytes > furthest + retry_policy.rate * retry_policy.stall:
+                failures, furthest = 0, n_bytes
+            failures += 1
             if failures >= retry_policy.attempts:
                 raise RefusedError(f"{error} (the last of {failures} attempts, at {n_bytes:,} bytes)") from error
             pause = max(error.pause, retry_policy.pause * 2 ** (failures - 1))
@@ -126,9 +133,12 @@ def transfer(
 class _Response:
     """The response to one request, written to the partial file while it arrives."""
 
-    def __init__(self, url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None) -> None:
+    def __init__(
+        self, url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None, retry_policy: RetryPolicy
+    ) -> None:
         self._url, self._name, self._part = url, origin, part
-        self._checked, self._size = checked, size
+        self._checked, self._size, self._policy = checked, size, retry_policy
+        self._most = 0  # bytes, including those of earlier responses
         self._fields: dict[str, str] = {}
         self._status: int | None = None  # of HTTP only; the other protocols have no status
         self._bar: Any = None
@@ -145,14 +155,14 @@ class _Response:
         version = origin["etag"] or origin["modified"]
         return origin if origin["url"] == self._name and (version or self._checked) else {}
 
-    def receive(self, retry_policy: RetryPolicy) -> None:
+    def receive(self) -> None:
         """Request the missing bytes, and append them."""
         import pycurl
 
         if self.offset and self.offset == self._origin["size"]:
             return
         with contextlib.closing(pycurl.Curl()) as curl:
-            self._prepare(curl, retry_policy)
+            self._prepare(curl)
             try:
                 curl.perform()
                 if self._bar is None:  # a response without a body
@@ -164,9 +174,10 @@ class _Response:
                 if self._bar is not None:
                     self._bar.close()
 
-    def _prepare(self, curl: "pycurl.Curl", retry_policy: RetryPolicy) -> None:
+    def _prepare(self, curl: "pycurl.Curl") -> None:
         import pycurl
 
+        retry_policy, began = self._policy, time.monotonic()
         options = {
             pycurl.URL: self._url,
             pycurl.FOLLOWLOCATION: True,  # to http and ftp only, by libcurl's default
@@ -183,7 +194,8 @@ class _Response:
             pycurl.HEADERFUNCTION: self._header,
             pycurl.WRITEFUNCTION: self._write,
             pycurl.NOPROGRESS: False,
-            pycurl.XFERINFOFUNCTION: lambda *_: 0,  # lets Ctrl-C interrupt while no data arrive
+            # Called every second, so that Ctrl-C interrupts even while no data arrive.
+            pycurl.XFERINFOFUNCTION: lambda _, n_bytes, *__: self._is_too_slow(n_bytes, time.monotonic() - began),
         }
         if self.offset:
             options[pycurl.RANGE] = f"{self.offset}-"
@@ -195,6 +207,15 @@ class _Response:
                 break
         for option, value in options.items():
             curl.setopt(option, value)
+
+    def _is_too_slow(self, n_bytes: int, seconds: float) -> bool:
+        """Return whether the transfer ends because the mean rate of its first `n_bytes` is too low."""
+        if seconds < self._policy.stall or n_bytes >= self._policy.rate * seconds or not n_bytes:
+            return False  # libcurl itself ends a transfer without any data
+        self._error = RefusedError(
+            f"only {n_bytes:,} bytes in {seconds:.0f} seconds, less than {self._policy.rate:,} bytes per second"
+        )
+        return True
 
     def _header(self, line: bytes) -> None:
         """Store a header line; those of a redirect are dropped when the next response begins."""
@@ -235,6 +256,9 @@ class _Response:
             clear(self._part)
             raise _BrokenError("the file changed on the server")
         self._check_end(total)
+        self._most = next(n_bytes for n_bytes in (self._size, total, self._policy.most_bytes) if n_bytes is not None)
+        if total is not None and total > self._most:
+            self._refuse_excess()
         self._check_space(total or self._size or 0)
         if not start:
             clear(self._part)
@@ -253,6 +277,12 @@ class _Response:
                 "the server does not send the size of the file, and neither its size nor its checksum is known, so a "
                 "truncated file would go unnoticed"
             )
+
+    def _refuse_excess(self) -> NoReturn:
+        """Refuse a body that is too long; after a join, the file is requested once more from its start."""
+        clear(self._part)
+        error = _BrokenError if self.offset else RefusedError
+        raise error(f"the server sends more than {self._most:,} bytes")
 
     def _check_space(self, total: int) -> None:
         folder = Path(self._part.name).parent
@@ -276,6 +306,8 @@ class _Response:
         try:
             if self._bar is None:
                 self._begin()
+            if self._part.tell() + len(block) > self._most:
+                self._refuse_excess()
             self._part.write(block)
             self._bar.update(len(block))
         except Exception as error:  # noqa: BLE001 - libcurl does not propagate it; receive raises it

@@ -27,6 +27,7 @@ from protocol.formats import big_ann, fvecs, hdf5, matlab, text
 LIMIT = 4 << 30
 """Maximum decompressed size of an array in bytes; larger ones must be ``.npy``, which is not compressed."""
 
+_COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
 _MOST_KEYS = 20
 _USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # offset and magic number of HDF5 in a .mat file
@@ -213,6 +214,24 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
             return fvecs.shape(_existing(path))
         case _:
             return None
+
+
+def row_count(file: str | Path) -> int | None:
+    """Return the number of rows of an array without reading it; None if it is unknown.
+
+    It is known from a header, or from the lines of a text of up to 64 MiB.
+
+    Raises
+    ------
+    ProtocolError
+        As for `array_shape`.
+    """
+    shape, path = array_shape(file), path_of(file)
+    if shape is not None:
+        return shape[0]
+    if _READERS.get(path.suffix.lower()) is not _text or _existing(path).stat().st_size > _COUNTED_BYTES:
+        return None
+    return sum(1 for line in text.raw_lines(path, "an array") if line.strip())
 
 
 def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:

@@ -19,7 +19,9 @@ from protocol.claims import ramap as ramap_claims
 from protocol.claims.ramap import _COUNTED, _MAP_APART
 
 BY_ID = {claim.id: claim for claim in claims.all_claims()}
-PROVED, REFUTED, REPLICATED, NOT_REPLICATED, ON_SUBSTITUTE, NOT_ON_SUBSTITUTE, PARTLY, NOT_RUN = claims.STATUSES
+PROVED, REFUTED, REPLICATED, NOT_REPLICATED, ON_SUBSTITUTE, NOT_ON_SUBSTITUTE, SOME_FAIL, SO_FAR, _, NOT_RUN = (
+    claims.STATUSES
+)
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def test_alexnet_rows_decide_the_levels_and_gist_only_the_rest(verdict):
     rows[0]["mean"] += 0.02
     assert verdict("S2-02", rows).named(False) == ["MAP of the top 5000"]
     found = verdict("S2-02", on_gist(rows))
-    assert (found.status, len(found.named(True)), len(found.named(None))) == (PARTLY, 2, 7)
+    assert (found.status, len(found.named(True)), len(found.named(None))) == (SO_FAR, 2, 7)
     assert found.evidence.substitute == "GIST for AlexNet"
     table_3 = of_table_3(0, of_same=0)
     assert verdict("S2-04", table_3).status == REPLICATED
@@ -91,7 +93,7 @@ def test_a_precision_beyond_rounding_leaves_the_interval(monkeypatch):
 )
 def test_each_part_about_margins_is_judged_separately(verdict, changed, part):
     found = verdict("S2-09", of_margins("pixels") + of_margins("gist", changed))
-    assert (found.status, found.named(False)) == (PARTLY, [f"gist: {part}"])
+    assert (found.status, found.named(False)) == (SOME_FAIL, [f"gist: {part}"])
     assert found.named(None) == []
 
 
@@ -99,7 +101,7 @@ def test_margins_require_every_radius_and_features_are_judged_separately(verdict
     rows = [row for row in of_margins("gist") if row["metric"] != "RAMAP@r8"]
     assert verdict("S2-09", rows).status == NOT_RUN
     found = verdict("S2-09", rows + of_margins("pixels"))
-    assert (found.status, len(found.named(True)), len(found.named(None))) == (PARTLY, 6, 6)
+    assert (found.status, len(found.named(True)), len(found.named(None))) == (SO_FAR, 6, 6)
     assert found.evidence.substitute == "a network trained from random weights on images for a fine-tuned AlexNet"
 
 

@@ -6,7 +6,9 @@ from evidence.thesis import curves, datasets, searches
 
 from protocol import claims
 
-PROVED, REFUTED, REPLICATED, NOT_REPLICATED, ON_SUBSTITUTE, NOT_ON_SUBSTITUTE, PARTLY, NOT_RUN = claims.STATUSES
+PROVED, REFUTED, REPLICATED, NOT_REPLICATED, ON_SUBSTITUTE, NOT_ON_SUBSTITUTE, SOME_FAIL, SO_FAR, _, NOT_RUN = (
+    claims.STATUSES
+)
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_means_of_nuswide_are_compared_as_printed(verdict, labels, per_class):
 @pytest.mark.parametrize(("statistic", "value"), [("bow", 501), ("labels", 1.88), ("dimension", 513)])
 def test_another_dataset_is_detected(verdict, statistic, value):
     found = verdict("S4-01", changed(statistic, value))
-    assert found.status == PARTLY
+    assert found.status == SOME_FAIL
     assert found.named(False)
 
 
@@ -51,7 +53,7 @@ def test_a_dataset_that_is_not_there_is_a_part_that_is_not_run(verdict):
     [((0.6, 0.5, 0.5), (0.1, 0.2, 0.2), True), ((0.6, 0.5, 0.51), (0.1, 0.2, 0.3), False), ((1, 1), (0.2, 0.1), False)],
 )
 def test_a_curve_falls_from_radius_to_radius(verdict, precisions, recalls, holds):
-    assert verdict("S4-12", curves(precisions, recalls)).status == (REPLICATED if holds else NOT_REPLICATED)
+    assert verdict("S4-12", curves(precisions, recalls)).status == (ON_SUBSTITUTE if holds else NOT_ON_SUBSTITUTE)
 
 
 def test_curves_of_two_ground_truths_are_apart(verdict):

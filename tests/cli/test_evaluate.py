@@ -353,11 +353,11 @@ BAD = {
     ),
     "labels too few": (
         lambda: {"query_labels": saved("y.npy", OF_QUERY[1:])},
-        "y.npy: query labels: expected 4, one per item, got 3",
+        "y.npy: query labels: 3 labels for 4 items",
     ),
     "labels too many": (
         lambda: {"database_labels": saved("y.npy", np.zeros(21, int))},
-        "y.npy: database labels: expected 20, one per item, got 21",
+        "y.npy: database labels: 21 labels for 20 items",
     ),
     "labels not whole": (
         lambda: {"query_labels": saved("y.npy", OF_QUERY + 0.5)},

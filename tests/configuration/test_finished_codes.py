@@ -14,6 +14,7 @@ MINE = {
     "query": "codes/{split}/run{run}/query_{n_bits}.npy",
     "database": "codes/{split}/run{run}/database_{n_bits}.npy",
 }
+ROWS = {"standard": {"query": 50, "database": 1747}, "improved": {"query": 50, "database": 1297}}
 ONE_RUN = {"runs": 1, "splits": ["improved"], "n_bits": [16]}
 
 
@@ -27,7 +28,8 @@ def here(tmp_path, monkeypatch):
             folder.mkdir(parents=True)
             for n_bits in SMALL["n_bits"]:
                 for role in ("query", "database"):
-                    np.save(folder / f"{role}_{n_bits}.npy", np.zeros((1, n_bits)))
+                    codes = np.zeros((ROWS[split][role], n_bits // 8), dtype=np.uint8)
+                    np.save(folder / f"{role}_{n_bits}.npy", codes)
     return tmp_path
 
 
@@ -94,11 +96,21 @@ def test_the_first_missing_file_is_named(here):
     load({"mine": MINE | {"splits": ["standard"]}})
 
 
+def test_a_file_has_a_code_for_each_item(here):
+    np.save(here / "codes" / "improved" / "run1" / "query_16.npy", np.zeros((49, 2), dtype=np.uint8))
+    assert refused({"mine": MINE}) == (
+        "codes.mine.query: codes/improved/run1/query_16.npy: 49 codes for the 50 items of `query` in the improved "
+        "split."
+    )
+
+
 def test_an_array_inside_a_file(here):
     for role in ("query", "database"):
         np.savez(
             here / f"{role}.npz",
-            **{f"run{run}_{n_bits}": np.zeros((1, n_bits)) for run in (0, 1) for n_bits in (8, 16)},
+            **{
+                f"run{run}_{n_bits}": np.zeros((ROWS["improved"][role], n_bits)) for run in (0, 1) for n_bits in (8, 16)
+            },
         )
     inside = {"query": "query.npz:run{run}_{n_bits}", "database": "database.npz:run{run}_{n_bits}"}
     experiment = load({"mine": inside | {"splits": ["improved"]}})
@@ -194,5 +206,7 @@ def test_placeholders_are_needed_only_for_what_differs(here):
 
 
 def test_official_partitions_are_the_same_in_every_run(here):
-    plain = {"query": "codes/improved/run0/query_16.npy", "database": "codes/improved/run0/database_16.npy"}
+    plain = {"query": "query.npy", "database": "database.npy"}
+    np.save(here / "query.npy", np.zeros((10_000, 2), dtype=np.uint8))
+    np.save(here / "database.npy", np.zeros((50_000, 2), dtype=np.uint8))
     load({"mine": plain}, **ONE_RUN | {"dataset": "cifar10", "splits": ["cifar10_s2"], "runs": 3})

@@ -10,8 +10,9 @@ import pytest
 import yaml
 from project import SMALL
 
-from protocol import configuration
+from protocol import configuration, registry
 from protocol.checks import ProtocolError
+from protocol.report.paper.files import file_name
 
 ARRAYS = {"dataset": "arrays", "features": {"precomputed": {}}, "ground_truths": ["epsilon_ball"]}
 SIFT1M = {"dataset": "sift1m", "features": {"precomputed": {}}, "splits": ["sift1m"], "hashers": ["lsh"]}
@@ -361,3 +362,70 @@ def test_more_shards_than_database_items():
         "count_shards: expected at most 1297, the database items of the improved split, got 1298."
     )
     assert refused(count_shards=0) == "count_shards: expected an integer from 1 to 10000, got 0."
+
+
+@pytest.mark.parametrize("suffix", ["npy", "txt"])
+@pytest.mark.parametrize(("option", "kind"), [("labels", "labels"), ("ids", "ids")])
+def test_as_many_labels_and_ids_as_features(here, suffix, option, kind):
+    options = write_arrays(here, n=10_000)
+    (here / "few.txt").write_text("1\n" * 2_000)
+    np.save(here / "few.npy", np.ones(2_000, dtype=np.int64))
+    np.savetxt(here / "x.txt", np.zeros((10_000, 1)), fmt="%d")
+    for features in ("x.npy", "x.txt"):
+        given = options | {"features": features, option: f"few.{suffix}"}
+        message = refused(**ARRAYS | {"dataset_options": given})
+        assert message == f"few.{suffix}: 2,000 {kind} for 10,000 items."
+
+
+def test_labels_in_one_row(here):
+    options = write_arrays(here, n=2_000)
+    np.save(here / "y.npy", np.zeros((1, 2_000), dtype=np.int64))
+    configuration.load(SMALL | ARRAYS | {"dataset_options": options})
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ("".join(f"item-{row:07d}\n" for row in range(101)), "query.txt: a list of 101 items of a dataset of 100."),
+        (np.array([0, 100]), "query.npy: expected row numbers from 0 to 99"),
+    ],
+)
+def test_lists_that_do_not_fit_the_dataset(here, items, message):
+    options = write_arrays(here, n=100)
+    np.save(here / "rows.npy", np.arange(50))
+    name = "query.txt" if isinstance(items, str) else "query.npy"
+    if isinstance(items, str):
+        (here / name).write_text(items)
+    else:
+        np.save(here / name, items)
+    lists = {"query": name, "train": "rows.npy", "database": "rows.npy"}
+    changes = ARRAYS | {"dataset_options": options, "splits": ["from_lists"], "split_options": {"from_lists": lists}}
+    assert refused(**changes).startswith(f"split 'from_lists' of dataset 'arrays': {message}")
+
+
+def test_lists_with_labels_of_other_classes(here):
+    lists = dict.fromkeys(("query", "train", "database"), "list.txt")
+    refused_with = {"splits": ["from_lists"], "split_options": {"from_lists": lists}}
+    (here / "list.txt").write_text("digit-0000 0 1 0\n")
+    assert "list.txt: labels for 3 classes, but the dataset has 10." in refused(**refused_with)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"experiment": "e" * 81},
+        {"experiment": "e" * 300},
+        {"features": {"f" * 81: {"use": "gist"}}},
+        {"hashers": [{"use": "itq", "name": "h" * 81}]},
+        {"ground_truths": [{"use": "class_label", "name": "g" * 81}]},
+        {"codes": {"c" * 81: {"query": "{run}{n_bits}", "database": "{split}{run}{n_bits}"}}},
+    ],
+)
+def test_names_that_are_too_long_for_file_names(changes):
+    assert re.search("up to 80 lower-case letters|of at most 80 characters, got 81", refused(**changes))
+
+
+def test_the_longest_names_fit_into_file_names():
+    longest = max((name for name in registry.names("metric")), key=len)
+    name = file_name("scores", f"{longest}@1000[retrieved]", "f" * 80, "g" * 80, max(registry.names("split"), key=len))
+    assert len(f".{name}.pdf.xxxxxxxx.part") < 256

@@ -326,7 +326,7 @@ def check_supervision(make, kind):
     assert hasher.__sklearn_tags__().target_tags.required
     refused = {f"{name} requires {kind}: expected fit\\(X, y\\) with y = .*, got no y[.]$": None}
     if kind == "labels":
-        refused[f"{name} requires labels: labels: expected 300, one per item, got 299\\.$"] = y[1:]
+        refused[f"{name} requires labels: labels: 299 labels for 300 items\\.$"] = y[1:]
         refused[f"{name} requires labels: labels: expected integers .*, got shape \\(300,\\) of float64\\.$"] = y / 2
         one = f"{name} requires labels: labels: expected two classes or more, got one for all 300 training rows[.]$"
         for same in (np.zeros(300, dtype=int), np.ones((300, 2), dtype=bool)):
@@ -928,7 +928,7 @@ BEYOND = functools.partial(check_bits_beyond_features, within=False)
 UNSUPERVISED = functools.partial(check_supervision, kind=None)
 LABELLED = functools.partial(check_supervision, kind="labels")
 FORGIVEN = {
-    "labels": ["got no y", "one per item", "expected integers", "two classes"],
+    "labels": ["got no y", "labels for", "expected integers", "two classes"],
     "affinities": ["got no y", "300 x 300", "minimum -2", "related rows"],
     "pairs": ["got no y", "one per training row"],
 }

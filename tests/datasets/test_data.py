@@ -26,7 +26,7 @@ WRONG = {
     "no item": ({"ids": IDS[:0]}, "ids: expected a string for each item, shape (n,) with n >= 1, got"),
     "ids not strings": ({"ids": np.arange(3)}, "ids: expected a string for each item"),
     "id twice": ({"ids": np.array(["a", "b", "a"])}, "ids: expected unique ids, got 'a' for 2 items"),
-    "too few labels": ({"labels": np.array([0, 1])}, "labels: expected 3, one per item, got 2"),
+    "too few labels": ({"labels": np.array([0, 1])}, "labels: 2 labels for 3 items"),
     "class too high": (
         {"labels": np.array([0, 1, 2])},
         "labels: expected values 0 to 1, the indices of the class names, got 0 to 2",

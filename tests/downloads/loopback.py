@@ -8,6 +8,7 @@ import socket
 import socketserver
 import struct
 import threading
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +34,8 @@ class Answer:
     drop: int | None = None
     reset: bool = False  # whether the connection is reset when it drops
     stall: int | None = None
+    repeats: int = 1  # how often the content is sent
+    drip: bool = False  # whether only 10 bytes are sent every 20 ms
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -71,7 +74,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _body(self, answer, start):
         end = next((place for place in (answer.drop, answer.stall) if place is not None), None)
         try:
-            self.wfile.write(answer.content[start:end])
+            for _ in range(answer.repeats):
+                self.wfile.write(b"" if answer.drip else answer.content[start:end])
+            for place in range(start, len(answer.content) * answer.drip, 10):
+                self.wfile.write(answer.content[place : place + 10])
+                time.sleep(0.02)
             if answer.stall is not None:
                 self.server.stopped.wait()
             if answer.reset:

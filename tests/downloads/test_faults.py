@@ -85,6 +85,39 @@ def test_truncated_with_its_own_length_announced(server, official, place, retry_
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("known", [{}, {"sha256": None}, {"size": None}])
+def test_an_endless_body_is_stopped_at_the_expected_size_or_at_a_bound(server, official, place, retry_policy, known):
+    file = official(server.gives(Answer(length=None, repeats=500)), **known)
+    policy = dataclasses.replace(retry_policy, most_bytes=300_000)
+    most = file.size or policy.most_bytes
+    fails(file, place, policy, f"/data.bin: the server sends more than {most:,} bytes. To add it by hand")
+    assert left(place, file) == []
+    assert len(server.requests) == 1
+
+
+def test_a_larger_announced_size_than_the_expected_one_is_refused(server, official, place, retry_policy):
+    file = official(server.gives(Answer(CONTENT + b"x")))
+    place = dataclasses.replace(place, mirror=server.address)
+    server.gives(Answer(CONTENT + b"x"), path="/set/data.bin")
+    message = fails(file, place, retry_policy, f"the server sends more than {len(CONTENT):,} bytes")
+    assert message.endswith("give its sha256 as mirror_sha256.")
+
+
+def test_a_drip_is_abandoned_for_the_next_source(server, official, place, retry_policy):
+    """500 bytes per second, so the transfer would take almost seven minutes."""
+    file = official(server.gives(Answer(drip=True), path="/slow.bin"), server.gives(Answer()))
+    start = time.monotonic()
+    fetch(file, place, retry_policy=retry_policy)
+    assert time.monotonic() - start < 20
+    message = r"/slow.bin: only [\d,]+ bytes in \d seconds, less than 1,000 bytes per second"
+    fails(official(server.address + "/slow.bin", sha256="0" * 64), place, retry_policy, message)
+
+
+def test_a_server_that_drops_after_every_few_bytes_is_abandoned(server, official, place, retry_policy):
+    drops = [Answer(drop=end) for end in range(10, 200, 10)]
+    fails(official(server.gives(*drops)), place, retry_policy, r"the last of 4 attempts, at 40 bytes")
+
+
 def test_a_wrong_file(server, official, place, retry_policy):
     file = official(server.gives(Answer(OTHER)))
     message = fails(file, place, retry_policy, f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}")
@@ -203,7 +236,8 @@ def test_a_response_with_another_range_than_requested(server, official, place, r
 
 def test_a_part_longer_than_the_file(server, official, place, retry_policy):
     file = official(
-        server.gives(Answer(drop=HALF, length=300_000, content=OTHER), Answer(CONTENT[: HALF // 2]), Answer())
+        server.gives(Answer(drop=HALF, length=300_000, content=OTHER), Answer(CONTENT[: HALF // 2]), Answer()),
+        size=None,
     )
     fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={HALF}-", None]

@@ -218,8 +218,8 @@ def test_an_existing_file_is_checked_against_a_lock_file_from_elsewhere(server, 
 
 
 def test_without_a_checksum_the_size_is_still_checked(server, official, place, retry_policy):
-    file = official(server.gives(Answer()), sha256=None, size=80)
-    with pytest.raises(ProtocolError, match=r"expected 80 bytes, got sha256 \w+ \(200,000 bytes\)"):
+    file = official(server.gives(Answer()), sha256=None, size=300_000)
+    with pytest.raises(ProtocolError, match=r"expected 300,000 bytes, got sha256 \w+ \(200,000 bytes\)"):
         fetch(file, place, retry_policy=retry_policy)
     assert not place.lock.exists()
 

@@ -249,7 +249,7 @@ def test_without_defined_queries_the_mean_is_nan():
             "expected packed codes from 0 to 255, got values from 300",
         ),
         ({"bit_order": "middle"}, "bit_order: expected .*, got 'middle'"),
-        ({"query_labels": OF_QUERY[:5]}, "query labels: expected 6, one per item, got 5"),
+        ({"query_labels": OF_QUERY[:5]}, "query labels: 5 labels for 6 items"),
         ({"query_labels": OF_QUERY + 0.5}, r"query labels: expected integers, got \d.5"),
         ({"query_labels": np.full(6, np.nan)}, "query labels: expected integers, got nan"),
         ({"query_labels": np.full(6, 1e300)}, "query labels: expected integers up to .*, got 1e[+]300"),

@@ -133,12 +133,16 @@ def timed(table: Path) -> Statistics:
 
 
 def varied(table: Path) -> Statistics:
-    """Yield the mean of each variant of TALR on the digits; nothing if there are none."""
+    """Yield the mean of each variant of TALR on the digits and its difference from the default, if there are any."""
     if table.exists():
         with open(table, newline="") as file:
             for row in csv.DictReader(file):
                 name = f"{row['metric']} of {row['hasher']}, {row['variant']}, {row['n_bits']} bits"
                 yield "digits", name, float(row["mean"])
+                if row["variant"] != "default":
+                    yield "digits", f"{name}: difference from the default", float(row["difference"])
+                    yield "digits", f"{name}: standard error of this difference", float(row["standard_error"])
+                    yield "digits", f"{name}: runs", int(row["n_runs"])
 
 
 def counted(mirror: Path) -> Statistics:

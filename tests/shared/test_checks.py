@@ -99,7 +99,7 @@ def test_matrix_refuses_another_width_and_does_not_copy_float32():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1, 2], "expected 3, one per item, got 2"),
+        ([1, 2], "2 labels for 3 items"),
         ([0.5, 1.0, 2.0], "expected integers"),
         ([[0, 2], [1, 0], [0, 0]], "expected a matrix of 0 and 1, got values from 0 to 2"),
     ],

@@ -18,7 +18,8 @@ from protocol.report import collect
 
 pd = pytest.importorskip("pandas")
 
-LINE = re.compile(r"[^\n]*: altered since it was written \(expected [^\n]+, got [^\n]+\)\. Delete it and run again\.")
+REMEDY = r"To write it again: snakemake --force [^\n]+, with the --configfile of its experiment\."
+LINE = re.compile(rf"[^\n]*: altered since it was written \(expected [^\n]+, got [^\n]+\)\. {REMEDY}")
 ROW = ("digits", "gist", "class_label", "standard", 0, "itq", 8, "none", 0, "mAP", "class labels", 9, 90, "0" * 64)
 N_MUTATIONS = 150
 
@@ -165,7 +166,7 @@ def test_plausible_alterations_are_refused(tmp_path, name, alter):
         read(path)
     digests = r"expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}"
     assert re.fullmatch(
-        rf"{re.escape(str(path))}: altered since it was written \({digests}\)\. Delete it and run again\.",
+        rf"{re.escape(str(path))}: altered since it was written \({digests}\)\. {REMEDY}",
         str(error.value),
     )
 
@@ -178,7 +179,7 @@ def test_a_file_without_its_checksum_is_refused(tmp_path):
         tables.read_table(path)
     assert str(error.value) == (
         f"{path}: altered since it was written (expected its sha256 in summary.csv.sha256, got no such file). "
-        "Delete it and run again."
+        f"To write it again: snakemake --force {os.path.relpath(path)}, with the --configfile of its experiment."
     )
 
 
@@ -186,7 +187,7 @@ def test_a_missing_file_and_a_pipe_are_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name, got in (("none", "no such file"), ("pipe", "a folder or a device"), (".", "a folder or a device")):
         for read in (storage.read, tables.read_table):
-            with pytest.raises(ProtocolError, match=f"expected a file that a stage wrote, got {got}. Run the stage"):
+            with pytest.raises(ProtocolError, match=f"expected a file that a stage wrote, got {got}. To write it"):
                 read(tmp_path / name)
 
 

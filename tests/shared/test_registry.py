@@ -1,4 +1,7 @@
 import functools
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -186,3 +189,32 @@ def test_sub_packages_are_scanned_but_for_private_modules(tmp_path, monkeypatch)
     monkeypatch.setattr(registry, "_records", {})
     registry._import_below(__import__("made"))
     assert [record.name for record in registry._records.values()] == ["made/deep/inside.py", "made/plain.py"]
+
+
+def test_a_plug_in_that_changes_the_working_directory_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "moving" / "away.py"
+    path.parent.mkdir()
+    (path.parent / "__init__.py").touch()
+    path.write_text("import os\nos.chdir('/')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProtocolError, match=rf"^{path}: changed the working directory, to which relative paths refer"):
+        registry._import_below(__import__("moving"))
+    assert Path.cwd() == tmp_path
+
+
+@pytest.mark.parametrize("ends", ["np.load('x.npy')", "1"])  # with an error that would be misleading, and without
+def test_a_job_whose_plug_in_changes_the_working_directory_names_it(root, tmp_path, ends):
+    plugin = Path(registry.__file__).parent / "hashers" / "moving.py"
+    (tmp_path / "script.py").write_text(
+        "import sys\nfrom types import SimpleNamespace as Record\n"
+        f"sys.path.insert(0, {str(root / 'workflow' / 'scripts')!r})\n"
+        "from job import run\nscope = {}\n"
+        f"exec(compile('import os\\ndef fit(): os.chdir(\"/\")', {str(plugin)!r}, 'exec'), scope)\n"
+        f"def main(job):\n    import numpy as np\n    np.save('x.npy', [1])\n    scope['fit']()\n    {ends}\n"
+        "run(main, Record(log='job.log', rule='model', wildcards={}, params={}, output=[]))\n"
+    )
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: {plugin}: changed the working directory, to which relative paths refer.")

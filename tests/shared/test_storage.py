@@ -10,7 +10,7 @@ import pytest
 from protocol import storage
 from protocol.checks import ProtocolError
 
-ALTERED = r"altered since it was written \(expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}\). Delete it and run again."
+ALTERED = r"altered since it was written \(expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}\). To write it again: "
 PROVENANCE = storage.provenance("test", parameters={"a": 1}, inputs={}, seed=7, notes=["rebuilt"])
 
 

@@ -103,7 +103,7 @@ def test_queries_and_training_set_must_have_sizes(sizes):
 
 
 def test_labels_of_another_length_are_refused():
-    with pytest.raises(ProtocolError, match="expected 400, one per item, got 399"):
+    with pytest.raises(ProtocolError, match="399 labels for 400 items"):
         draw("standard", y=Y[:-1])
 
 

@@ -188,15 +188,15 @@ def test_a_missing_file_stops_before_any_job(changed):
     assert "Job stats" not in done.stdout
 
 
-def test_another_number_of_rows_is_one_line_of_the_job(changed):
+def test_another_number_of_rows_stops_before_any_job(changed):
     changed.write(SMALL | {"codes": {"mine": METHODS["exported_part"]}})
     file = changed.folder / "codes" / "improved" / "run0" / "itq" / "database_16.npy"
     np.save(file, np.load(file)[:-1])
-    done = changed.run("counts")
+    done = changed.run("-n", "counts")
     assert done.returncode != 0
     printed = done.stdout + done.stderr
     assert (
-        "error: codes.mine, improved split, run 0: codes/improved/run0/itq/database_16.npy: database codes: expected "
-        "1297 rows, one for each row number of `database` in splits.h5, got 1296." in printed
+        "codes.mine.database: codes/improved/run0/itq/database_16.npy: 1,296 codes for the 1,297 items of `database` "
+        "in the improved split." in printed
     )
     assert "Traceback" not in printed

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.workflow
         ({1: 2}, "config file: expected names as keys, got 1."),
         (
             {"experiment": "small\n"},
-            "experiment: expected a name of lower-case letters, digits, _ and -, got 'small\\n'.",
+            "experiment: expected a name of up to 80 lower-case letters, digits, _ and -, got 'small\\n'.",
         ),
         (
             {"features": {"gist": {"options": {"scales": 10**15}}}},

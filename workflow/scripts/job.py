@@ -1,12 +1,15 @@
 """The function that runs every script: it logs to a file and the terminal, and prints errors as one line."""
 
 import logging
+import os
 import resource
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import protocol
 from protocol.checks import ProtocolError
 
 
@@ -27,7 +30,7 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     logging.info("%s %s", job.rule, dict(job.wildcards.items()))
     logging.info("parameters: %s", dict(job.params.items()))
     try:
-        main(job)
+        _in_one_directory(main, job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
         # Snakemake's benchmark files sample a job every half second, and miss the peak of a short one.
@@ -38,3 +41,25 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     except Exception:
         logging.exception("unexpected error in rule %s", job.rule)
         sys.exit(1)
+
+
+def _in_one_directory(main: Callable[[Any], None], job: Any) -> None:
+    """Run `main(job)`; if it changed the working directory, raise only the error that names the file that did so.
+
+    Every path of a job is relative, so other errors would be misleading. A temporary change is allowed.
+    """
+    start, package, callers = os.getcwd(), os.path.dirname(protocol.__file__), [job.rule]
+
+    def record(event: str, _: Any) -> None:
+        if event == "os.chdir":
+            files = [frame.filename for frame in traceback.extract_stack()]
+            callers.extend(file for file in files if file.startswith(package))
+
+    sys.addaudithook(record)
+    try:
+        main(job)
+    finally:
+        if os.getcwd() != start:
+            raise ProtocolError(
+                f"{callers[-1]}: changed the working directory, to which relative paths refer. Remove os.chdir."
+            )

@@ -62,7 +62,8 @@ def hasher_of(method: str) -> str:
 def printed(number: str, lengths: tuple[int, ...], moved: float = 0.0, **columns: Any) -> Iterator[Row]:
     """Yield the rows of a printed table of methods by code lengths, every value moved."""
     for method, means in EXPECTED[number].items():
-        yield from by_length(hasher_of(method), [mean + moved for mean in means], lengths, **columns)
+        linear = "_linear" if number == "S3-18" and method in ("DPSH", "DTSH", "MIHash") else ""
+        yield from by_length(hasher_of(method) + linear, [mean + moved for mean in means], lengths, **columns)
 
 
 def table_1(moved: float = 0.0) -> Iterator[Row]:
@@ -74,7 +75,7 @@ def table_1(moved: float = 0.0) -> Iterator[Row]:
 
 def appendix_d(moved: float = 0.0) -> Iterator[Row]:
     columns, lengths = HALVES["CIFAR-10 S1"]
-    for name, hasher in (("alpha 40", "talr_ap"), ("alpha without bound", "talr_ap_growing")):
+    for name, hasher in (("alpha 40", "talr_ap_40"), ("alpha without bound", "talr_ap_growing")):
         means = [mean + moved for mean in EXPECTED["S3-20"][name]]
         yield from by_length(hasher, means, lengths, feature="vgg_f", **columns)
 
@@ -83,15 +84,20 @@ def supervised(means: dict[str, float]) -> Iterator[Row]:
     """Yield the same means in both settings of CIFAR-10."""
     for split in ("standard", "cifar10_s2"):
         for hasher, mean in means.items():
-            yield from by_length(hasher, [mean] * 4, (12, 24, 32, 48), split=split)
+            yield from by_length(hasher, [mean] * 4, (12, 24, 32, 48), split=split, std=0.001)
 
 
 def variants(default: float, other: float, names: dict[tuple[str, str, str], tuple[int, ...]]) -> Iterator[Row]:
-    """Yield the scores of variants of a hasher on the digits, and of its default."""
+    """Yield the differences of variants of a hasher on the digits from its default, over ten runs."""
     for (hasher, metric, variant), lengths in names.items():
         for n_bits in lengths:
-            for name, value in (("default", default), (variant, other)):
-                yield {"dataset": "digits", "statistic": f"{metric} of {hasher}, {name}, {n_bits} bits", "value": value}
+            name = f"{metric} of {hasher}, {variant}, {n_bits} bits"
+            for what, value in (
+                ("difference from the default", other - default),
+                ("standard error of this difference", 0.001),
+                ("runs", 10),
+            ):
+                yield {"dataset": "digits", "statistic": f"{name}: {what}", "value": value}
 
 
 SIMPLIFIED = {
@@ -131,12 +137,12 @@ CASES = {
     "S3-20": Case(confirming=[*appendix_d()], refuting=[*appendix_d(-0.1)]),
     "S3-21": Case(confirming=seconds(0.1, 0.5, 4.9), refuting=seconds(0.1, 1.2, 15.0)),
     "X-10": Case(confirming=[*ranges((0.2, 0.21, 0.225))], refuting=[*ranges((0.2, 0.3, 0.4))]),
-    "X-12": Case(confirming=[*variants(0.9, 0.905, SIMPLIFIED)], refuting=[*variants(0.9, 0.8, SIMPLIFIED)]),
+    "X-12": Case(confirming=[*variants(0.9, 0.902, SIMPLIFIED)], refuting=[*variants(0.9, 0.8, SIMPLIFIED)]),
     "X-13": Case(
         confirming=[*supervised({"talr_ap": 0.4, "mihash": 0.38, "dtsh": 0.35, "dpsh": 0.3, "ksh": 0.2})],
-        refuting=[*supervised({"talr_ap": 0.2, "mihash": 0.3, "dtsh": 0.35, "dpsh": 0.3, "ksh": 0.38})],
+        refuting=[*supervised({"talr_ap": 0.2, "mihash": 0.3, "dtsh": 0.35, "dpsh": 0.38})],
     ),
-    "X-14": Case(confirming=[*variants(0.9, 0.95, GROWING)], refuting=[*variants(0.9, 0.9, GROWING)]),
+    "X-14": Case(confirming=[*variants(0.9, 0.95, GROWING)], refuting=[*variants(0.9, 0.85, GROWING)]),
     "X-15": Case(
         confirming=[*supervised({"classifier": 0.4, "talr_ap": 0.405})],
         refuting=[*supervised({"classifier": 0.35, "classifier_probabilities": 0.3, "talr_ap": 0.4})],
