@@ -215,7 +215,7 @@ _HASHERS = {
     "TALR-AP": "talr_ap",
     "TALR-NDCG": "talr_ndcg",
 }
-"""The names of methods in the results; BRE, MACHash, FastHash and StructHash are not among our hashers."""
+"""The names of methods in the results; MACHash and StructHash are not among our hashers."""
 
 _HALVES = {
     "CIFAR-10 S1": ({"dataset": "cifar10", "split": "cifar10_s1", "metric": "mAP"}, (12, 24, 32, 48)),
