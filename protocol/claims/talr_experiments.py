@@ -220,7 +220,7 @@ _HASHERS = {
     "TALR-AP": "talr_ap",
     "TALR-NDCG": "talr_ndcg",
 }
-"""The names of methods in the results; BRE, MACHash, FastHash and StructHash are not among our hashers."""
+"""The names of methods in the results; MACHash and StructHash are not among our hashers."""
 
 _NETWORKS = ("DPSH", "DTSH", "MIHash")
 """Methods that are networks by default, but linear on LabelMe."""

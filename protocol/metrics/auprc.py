@@ -1,4 +1,4 @@
-"""Area under the micro precision-recall curve over the Hamming radius, with three integration rules."""
+"""Area under the precision-recall curve over the Hamming radius: pooled, by three integration rules, and per query."""
 
 from functools import partial
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.metrics._pr_curve import pr_curve
+from protocol.metrics._undefined import ratio, undefined
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
@@ -98,3 +99,62 @@ _metric(
     deviations="The curve is extended to recall 0, so that the ideal curve has area 1, as the text states.",
     summary="Area under the pooled precision-recall curve by the trapezoidal rule, from recall 0.",
 )(partial(auprc, rule="area"))
+
+
+@MetricRecord(
+    "AUPRC_macro[area]",
+    printed="Macro AUPRC",
+    source="Moran 2016, thesis, section 3.6.5: the average over the queries that mAP approximates",
+    deviations="The thesis prints no formula. Each query's curve is extended to recall 0, and has no point where the "
+    "ball is empty.",
+    range=(0.0, 1.0),
+    better="higher",
+    empty="A query without relevant items counts as 0, or is left out.",
+    ties="None: a ball holds all items at a distance or none.",
+    defined_on="radius",
+    denominator="items in the ball (precision), all relevant items (recall)",
+)
+def auprc_macro(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
+    r"""Area under the precision-recall curve of each query by the trapezoidal rule, from recall 0.
+
+    .. math:: P(d_0) R(d_0) + \sum_{d > d_0} \frac{P(d - 1) + P(d)}{2} \left(R(d) - R(d - 1)\right)
+
+    The radius of the first ball that is not empty is d_0.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    empty : {"zero", "drop"}, default="zero"
+        A query without relevant items: 0, or NaN.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `empty` is unknown.
+
+    Notes
+    -----
+    AP is the area of rectangles whose height is the precision at each relevant item; this area has trapezoids with the
+    precision before and after all items at a distance.
+
+    References
+    ----------
+    Moran 2016, thesis, section 3.6.5.
+
+    Examples
+    --------
+    Points (recall, precision): (1/2, 1) and (1, 1/2), and for the second query only (1, 1/2).
+
+    >>> auprc_macro(HammingCounts.from_histograms([[1, 3], [0, 4]], [[1, 1], [0, 2]]))
+    array([0.875, 0.5  ])
+    """
+    precision = ratio(counts.relevant_within, counts.retrieved_within, empty="drop")
+    first = np.take_along_axis(precision, (~np.isnan(precision)).argmax(axis=1)[:, None], axis=1)
+    precision = np.hstack([first, np.where(np.isnan(precision), first, precision)])
+    recall = ratio(counts.relevant_within, counts.n_relevant[:, None], empty="zero")
+    area = np.trapezoid(precision, np.hstack([np.zeros_like(first), recall]), axis=1)
+    return np.where(counts.n_relevant > 0, area, undefined(empty))

@@ -190,6 +190,6 @@ def test_a_job_of_the_leak_study_needs_what_its_rule_inherits(loaded):
 
 def test_iterations_are_counted_by_an_option_of_the_hasher():
     declared = {record.name: record.iterations for record in registry.entries("hasher") if record.iterations}
-    assert set(declared) == {"cca_itq", "dsh", "itq", "sph", "talr_ap", "talr_ndcg"}
+    assert set(declared) == {"bre", "cca_itq", "dsh", "fasthash", "itq", "sph", "talr_ap", "talr_ndcg"}
     for name, iterations in declared.items():
         assert isinstance(options("hasher", name)[iterations.option].default, int)

@@ -80,6 +80,15 @@ def test_area_with_and_without_an_empty_radius():
         assert evaluate(counts, [name], empty="drop")[name].item() == drop
 
 
+def test_macro_area_has_no_point_at_an_empty_radius():
+    counts = HammingCounts.from_histograms([[0, 2, 3], [2, 3, 0], [1, 2, 2]], [[0, 1, 2], [0, 0, 0], [1, 0, 2]])
+    for empty, without in (("zero", 0.0), ("drop", np.nan)):
+        found = evaluate(counts, ["AUPRC_macro[area]"], empty=empty)["AUPRC_macro[area]"]
+        np.testing.assert_allclose(
+            found, [(1 / 6 + (1 / 2 + 3 / 5) / 3), without, 1 / 3 + (1 / 3 + 3 / 5) / 2 * 2 / 3], rtol=1e-14
+        )
+
+
 def test_area_without_a_relevant_item():
     counts = HammingCounts.from_histograms([[1, 1]], [[0, 0]])
     for name in ("AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC[area]"):

@@ -36,6 +36,7 @@ TOP_21 = 195_834
 """The images of NUS-WIDE that show one of its 21 most frequent concepts."""
 SEARCHED = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
 SEARCH_RUNS, SEARCH_BITS = 3, (16, 32)
+AREAS = ("AUPRC[area]", "AUPRC_macro[area]", "mAP")
 
 Statistics = Iterable[tuple[str, str, float]]
 
@@ -97,26 +98,26 @@ def constant_codes(labels: NDArray[np.bool_], draw: int) -> Statistics:
 
 
 def searched(n_bits: int) -> Statistics:
-    """Yield each hasher's area under the curve and best micro F1 of a bucket search, means over runs, on the digits.
+    """Yield each hasher's areas, mAP and best micro F1 of a bucket search, means over runs, on the digits.
 
     The best is over 1, 2, 4, ... tables, each with any number of bits for which the code is long enough.
     """
     for hasher in SEARCHED:
         found = np.mean([_search(hasher, n_bits, run) for run in range(SEARCH_RUNS)], axis=0)
-        for name, value in zip(("AUPRC[area]", "mAP", "best F1 of a bucket search"), found, strict=True):
+        for name, value in zip((*AREAS, "best F1 of a bucket search"), found, strict=True):
             yield "digits", f"{name}, {hasher}, {n_bits} bits", round(float(value), 6)
 
 
-def _search(hasher: str, n_bits: int, run: int) -> tuple[float, float, float]:
+def _search(hasher: str, n_bits: int, run: int) -> tuple[float, ...]:
     training, prepared, relevance = digits_table.drawn(run)
     seed = derive(digits_table.EXPERIMENT["seed"], "digits", "gist", hasher, n_bits, run)
     model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed).fit(training)
     query, database = (codes.pack(model.transform(prepared[part])) for part in ("query", "database"))
     counts = count(query, database, n_bits, {"class_label": relevance}, largest_bucket=False)["class_label"]
-    area, precision = (mean(evaluate(counts, [name])[name]) for name in ("AUPRC[area]", "mAP"))
+    areas = [mean(values) for values in evaluate(counts, AREAS).values()]
     tables = [2**power for power in range(n_bits.bit_length())]
     shapes = [(width, number) for number in tables for width in range(1, n_bits // number + 1)]
-    return area, precision, max(_f1(query, database, n_bits, relevance, *shape) for shape in shapes)
+    return *areas, max(_f1(query, database, n_bits, relevance, *shape) for shape in shapes)
 
 
 def _f1(query, database, n_bits, relevance, bits_per_table: int, n_tables: int) -> float:

@@ -48,7 +48,7 @@ def test_the_score_of_constant_codes_is_that_of_one_large_tie():
 
 def test_bucket_searches_of_one_hasher(monkeypatch):
     before = stored("buckets")
-    assert len(before) == 3 * len(tables.SEARCHED) * len(tables.SEARCH_BITS)
+    assert len(before) == 4 * len(tables.SEARCHED) * len(tables.SEARCH_BITS)
     monkeypatch.setattr(tables, "SEARCHED", ("itq",))
     for dataset, statistic, value in tables.searched(16):
         assert before[dataset, statistic] == pytest.approx(value, abs=1e-6)

@@ -487,6 +487,16 @@ def test_auprc(small, empty):
         assert auprc(counts, rule=rule, empty=empty).item() == pytest.approx(value, rel=1e-13)
 
 
+def test_macro_auprc(small):
+    counts, *items = small
+    areas = []
+    for query in zip(*(balls(*items, radius) for radius in range(6)), strict=True):
+        points = [(found / relevant, found / n) for found, n, relevant, _ in query if n and relevant]
+        steps = itertools.pairwise([(0, points[0][1]), *points] if points else [])
+        areas.append(sum((r1 - r0) * (p0 + p1) / 2 for (r0, p0), (r1, p1) in steps))
+    np.testing.assert_allclose(evaluate(counts, ["AUPRC_macro[area]"])["AUPRC_macro[area]"], areas, rtol=1e-13)
+
+
 def test_a_ranking_without_ties_needs_no_expectation():
     rng = np.random.default_rng(5)
     relevant = rng.random((30, 40)) < 0.3

@@ -11,7 +11,7 @@ from protocol.hashers.base import Hasher
 from protocol.hashers.supervised.ksh import residue
 from protocol.hashers.supervision import Affinities
 from protocol.hashers.training_set import TrainingSet
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Iterations
 
 _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earlier if no block changes
 _BINS = 31  # of a feature, between which trees split
@@ -29,9 +29,10 @@ Product = Callable[[Floats], Floats]
     "starts from an eigenvector instead of equal bits, and tries three codes of a block of related rows, instead of "
     "finding its best code by graph cuts; on small data, these find no better one. The trees are those of gradient "
     "boosting with the log loss instead of AdaBoost, 100 instead of 200, split features at one of 30 values, and use "
-    "128 random features per bit. All pairs of training rows are used.",
+    "256 random features per bit. All pairs of training rows are used.",
     bits_within_features=False,
     random=True,
+    iterations=Iterations(option="n_trees", ms=100, grows=True),
 )
 class FastHash(Hasher):
     r"""Fast supervised hashing: two steps for each bit, inference of the bit and boosted decision trees that learn it.
@@ -50,9 +51,9 @@ class FastHash(Hasher):
         Number of trees per bit, at least 1.
     depth : int, default 4
         Depth of a tree, at least 1.
-    learning_rate : float, default 0.2
+    shrinkage : float, default 0.2
         Factor of the values of every tree, above 0.
-    features_per_bit : int, default 128
+    features_per_bit : int, default 256
         Number of random features for the trees of a bit, at least 1; all features if there are fewer.
 
     Attributes
@@ -109,19 +110,19 @@ class FastHash(Hasher):
         seed: int = 0,
         n_trees: int = 100,
         depth: int = 4,
-        learning_rate: float = 0.2,
-        features_per_bit: int = 128,
+        shrinkage: float = 0.2,
+        features_per_bit: int = 256,
     ) -> None:
         super().__init__(n_bits, seed=seed)
         self.n_trees = n_trees
         self.depth = depth
-        self.learning_rate = learning_rate
+        self.shrinkage = shrinkage
         self.features_per_bit = features_per_bit
 
     def _check(self) -> None:
         for name in ("n_trees", "depth", "features_per_bit"):
             integer(getattr(self, name), name)
-        positive_number(self.learning_rate, "learning_rate")
+        positive_number(self.shrinkage, "shrinkage")
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         n, d = training.X.shape
@@ -160,7 +161,7 @@ class FastHash(Hasher):
             max_iter=self.n_trees,
             max_depth=self.depth,
             max_leaf_nodes=None,
-            learning_rate=self.learning_rate,
+            learning_rate=self.shrinkage,
             max_bins=_BINS,
             early_stopping=False,
         )

@@ -41,6 +41,14 @@ def searches(sign: int) -> Iterator[Row]:
                 yield {"dataset": "digits", "statistic": f"{name}, {hasher}, {n_bits} bits", "value": value}
 
 
+def areas(off: float) -> Iterator[Row]:
+    """Yield mAP and mean areas per query of eight hashers, which differ by `off`."""
+    for hasher in ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"):
+        for n_bits in (16, 32):
+            for name, value in (("AUPRC_macro[area]", 0.5 + off), ("mAP", 0.5)):
+                yield {"dataset": "digits", "statistic": f"{name}, {hasher}, {n_bits} bits", "value": value}
+
+
 CASES = {
     "S4-01": Case(confirming=[*datasets()], refuting=[*datasets(1)]),
     "S4-11": Case(confirming=[*cross_modal()], refuting=[*cross_modal(1)]),
@@ -48,5 +56,6 @@ CASES = {
         confirming=[*curves((0.6, 0.5, 0.4), (0.1, 0.2, 0.3))],
         refuting=[*curves((0.4, 0.5, 0.6), (0.1, 0.2, 0.3))],
     ),
+    "S4-14": Case(confirming=[*areas(-0.01)], refuting=[*areas(0.03)]),
     "X-17": Case(confirming=[*searches(1)], refuting=[*searches(-1)]),
 }
