@@ -58,6 +58,7 @@ WITH_REFERENCE_RESULTS: dict[str, str] = {
     "S4-01": SO_FAR,
     "S4-11": SO_FAR,
     "S4-12": SOME_FAIL,
+    "S4-14": ON_SUBSTITUTE,
     "X-12": NOT_DECIDED,
     "X-13": SOME_FAIL,
     "X-14": NOT_DECIDED,
