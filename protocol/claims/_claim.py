@@ -71,7 +71,7 @@ class Difference:
     def of_rows(cls, upper: Row, lower: Row) -> Self:
         """Return the difference of two means with Welch's interval, which has no width for single runs."""
         mean = upper.mean - lower.mean
-        variances = [row.std**2 / row.n_runs for row in (upper, lower) if row.std]
+        variances = [row.std**2 / row.n_runs for row in (upper, lower) if row.std and row.n_runs > 1]
         if len(variances) < 2:
             return cls(mean, 0)
         squares = [variance**2 / (row.n_runs - 1) for variance, row in zip(variances, (upper, lower), strict=True)]
@@ -84,6 +84,8 @@ class Difference:
         return self.mean > bound
 
     def __str__(self) -> str:
+        if not self.half_width:
+            return f"{self.mean:.6g}"
         low, high = self.mean - self.half_width, self.mean + self.half_width
         none = "; no difference shown" if low <= 0 <= high else ""
         return f"{self.mean:.4g} [{low:.4g}, {high:.4g}]{none}"

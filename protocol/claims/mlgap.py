@@ -405,13 +405,13 @@ _TRAINING = (
 )
 
 
-def _networks(results: Results, *objectives: str) -> tuple[dict[str, list[dict[str, float]]], set[str]]:
-    """Return means of networks on images, and how their training differs from the paper's.
+def _networks(results: Results, *objectives: str) -> tuple[dict[str, list[dict[str, Row]]], set[str]]:
+    """Return rows of networks on images, and how their training differs from the paper's.
 
-    For each dataset and code length, there is a mapping from metric to mean for each objective. The objectives were
+    For each dataset and code length, there is a mapping from metric to row for each objective. The objectives were
     trained for the same number of epochs, on the same split.
     """
-    trained: dict[str, dict[tuple[bool, int, str], dict[str, dict[str, float]]]] = {}
+    trained: dict[str, dict[tuple[bool, int, str], dict[str, dict[str, Row]]]] = {}
     for row in results.rows(
         dataset=tuple(_TITLES), feature="pixels", ground_truth="class_label", extension="none", n_bits=_LENGTHS
     ):
@@ -419,7 +419,7 @@ def _networks(results: Results, *objectives: str) -> tuple[dict[str, list[dict[s
         if name and name[1] in objectives:
             training = (row.split in _OFFICIAL, int(name[2] or 0), row.split)
             by_training = trained.setdefault(f"{_TITLES[row.dataset]}, {row.n_bits} bits", {})
-            by_training.setdefault(training, {}).setdefault(name[1], {}).setdefault(row.metric, row.mean)
+            by_training.setdefault(training, {}).setdefault(name[1], {}).setdefault(row.metric, row)
     means, differences = {}, set[str]()
     for case, by_training in trained.items():
         if complete := [training for training, found in by_training.items() if set(found) == set(objectives)]:
@@ -440,28 +440,26 @@ def _levels(*objectives: str) -> Callable[[Results], Evidence]:
     def levels(results: Results) -> Evidence:
         """Read mAP and mLGAP of the networks on images, at each possible radius of mLGAP."""
 
-        def values(case: str, radius: int, found: dict[str, float]) -> dict[str, float]:
-            return {f"{case}: mLGAP": found[f"mLGAP@r{radius}"], f"{case}: mAP": found["mAP"]}
+        def values(case: str, radius: int, found: dict[str, Row]) -> Values:
+            return {f"{case}: mLGAP": found[f"mLGAP@r{radius}"].mean, f"{case}: mAP": found["mAP"].mean}
 
         return _at_each_radius(results, [(objective,) for objective in objectives], values)
 
     return levels
 
 
-def _at_each_radius(
-    results: Results, compared: Sequence[tuple[str, ...]], values: Callable[..., dict[str, float]]
-) -> Evidence:
-    """Return values for each radius of mLGAP and each margin, computed from the means of some objectives.
+def _at_each_radius(results: Results, compared: Sequence[tuple[str, ...]], values: Callable[..., Values]) -> Evidence:
+    """Return values for each radius of mLGAP and each margin, computed from the rows of some objectives.
 
     `compared` contains the objectives for each reading of the margin; the arguments of `values` are a dataset with a
-    code length, a radius, and the means of each objective.
+    code length, a radius, and the rows of each objective.
     """
     readings: dict[str, Values] = {}
     substitutes = set[str]()
     for objectives in compared:
         means, differences = _networks(results, *objectives)
         for r in _RADII:
-            found: dict[str, float] = {}
+            found: dict[str, Any] = {}
             for case, of_objectives in means.items():
                 if all({"mAP", f"mLGAP@r{r}"} <= set(of_objective) for of_objective in of_objectives):
                     found |= values(case, r, *of_objectives)
@@ -520,11 +518,11 @@ for _id, _equation, _hashers, _printed in (
 def objectives_apart(results: Results) -> Evidence:
     """Compare the networks on images by the two objectives, at each possible radius of mLGAP."""
 
-    def values(case: str, radius: int, old: dict[str, float], new: dict[str, float]) -> dict[str, float]:
+    def values(case: str, radius: int, old: dict[str, Row], new: dict[str, Row]) -> Values:
         metric = f"mLGAP@r{radius}"
         return {
-            f"{case}: mAP, new minus old": new["mAP"] - old["mAP"],
-            f"{case}: mLGAP, old minus new": old[metric] - new[metric],
+            f"{case}: mAP, new minus old": Difference.of_rows(new["mAP"], old["mAP"]),
+            f"{case}: mLGAP, old minus new": Difference.of_rows(old[metric], new[metric]),
         }
 
     return _at_each_radius(results, [(_OLD, new) for new in _MARGINS], values)
@@ -549,7 +547,7 @@ def spread_of_codes(results: Results) -> Evidence:
     for n_bits in _LENGTHS:
         old, new = means.get(f"{_TITLES['cifar10']}, {n_bits} bits", [{}, {}])
         if "utilisation" in old and "utilisation" in new:
-            ratio = new["utilisation"] / old["utilisation"]
+            ratio = new["utilisation"].mean / old["utilisation"].mean
             values[f"{n_bits} bits: codes used, original objective divided by new"] = 1 / ratio
             values[f"{n_bits} bits: codes used, new divided by original"] = ratio
     if values:
@@ -685,9 +683,9 @@ def true_positives_nearby(results: Results) -> Evidence:
     values = {}
     for n_bits in _LENGTHS:
         (found,) = means.get(f"{_TITLES['cifar10']}, {n_bits} bits", [{}])
-        if "recall@r1" in found and found.get("recall@r2", 0) > 0:
+        if "recall@r1" in found and "recall@r2" in found and found["recall@r2"].mean > 0:
             values[f"{n_bits} bits: share at distance 2 of those within distance 2"] = (
-                1 - found["recall@r1"] / found["recall@r2"]
+                1 - found["recall@r1"].mean / found["recall@r2"].mean
             )
     of_queries = "all queries and items of their class for one query and cats' heads"
     return Evidence.as_printed(values, substitute=", ".join([of_queries, *sorted(differences)]))
