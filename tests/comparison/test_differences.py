@@ -62,10 +62,10 @@ def test_runs_are_paired_across_files_and_tested_as_resamples_of_one_dataset(exp
     assert frame.loc["sh, gist", "p_no_worse"] == pytest.approx(2 * lower, rel=1e-9)
     assert frame.loc["sh, gist", "p_equal"] == pytest.approx(2 * max(lower, upper), rel=1e-9)
     (table,) = table_of(found)
-    assert set(frame["test"]) == {"corrected resampled t-test (Nadeau and Bengio 2003)"}
+    assert set(frame["test"]) == {"corrected resampled t-test after Nadeau and Bengio (2003)"}
     assert table.caption.endswith(
-        "Over runs: corrected resampled t-test (Nadeau and Bengio 2003). The runs are resamples of one dataset: they "
-        "share items, for which this test is corrected."
+        "Over runs: corrected resampled t-test after Nadeau and Bengio (2003). The runs are resamples of one dataset: "
+        "they share items, for which this test is corrected."
     )
     verdicts = {row[0]: row[-2:] for row in table.rows}
     assert verdicts == {"sh, gist": ["shown", "shown"], "lsh, gist": ["not shown", "not shown"]}
