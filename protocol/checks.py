@@ -256,7 +256,8 @@ def array_of(values: Any) -> NDArray:
     The integers of a list become uint64, or objects if no integer dtype can represent all of them.
     """
     array = np.asarray(values)
-    if array.dtype.kind not in "fO" or not isinstance(values, (list, tuple)):
+    rounded = array.dtype.kind == "f" and float(array.max(initial=0)) >= 1 << 63  # smaller integers remain integers
+    if not (rounded or array.dtype == object) or not isinstance(values, (list, tuple)):
         return array
     exact = np.array(values, dtype=object)
     integers = all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in exact.flat)

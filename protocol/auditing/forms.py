@@ -25,6 +25,8 @@ _DIGITS = 1000  # of the longest number; Python refuses to print much longer one
 _NUMBER = re.compile(
     r"\+?(?:(?P<hex>0x[0-9a-f]+)|(?P<digits>\d{1,3}(?:[,_' ]\d{3})+|\d+)(?P<rest>(?:\.\d*)?(?:e\+?\d\d?)?))"
 )
+_INVISIBLE = frozenset(["\u034f", "\u115f", "\u1160", *map(chr, range(0xFE00, 0xFE10))])
+"""Joiners, fillers and variation selectors: invisible, but not of the Unicode category Cf."""
 _ONE_SIGN = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u00ab\u00bb"), '"')
 _ONE_SIGN |= dict.fromkeys(map(ord, "\u2018\u2019\u201a"), "'") | {ord("\u0131"): "i"}
 
@@ -77,7 +79,7 @@ def _folded(text: str) -> str:
     text = text.lower()
     if not text.isascii():
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-        invisible = {ord(sign): "" for sign in set(text) if unicodedata.category(sign) == "Cf"}
+        invisible = {ord(sign): "" for sign in set(text) if unicodedata.category(sign) == "Cf" or sign in _INVISIBLE}
         text = text.replace("i\u0307", "i").translate(_ONE_SIGN | invisible)
     return _IN_URL.sub(r"\1", text.replace("\\", "/"))
 

@@ -16,11 +16,12 @@ from protocol import registry
 from protocol.comparison.reading import Score
 from protocol.comparison.values import QUERY, RUN, Pairs, pair
 from protocol.identity import PROTOCOL
-from protocol.report.statistics import CONFIDENCE, CORRECTED, holm, mean_of, shared_variance
+from protocol.report.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_of, shared_variance
 
 OVER_QUERIES = "paired t-test"
 UNCORRECTED = "paired t-test, not corrected"
 """The name of the test over runs if no file records their numbers of queries and database items."""
+EQUAL = "sign test"
 
 
 class Outcome(NamedTuple):
@@ -131,16 +132,20 @@ def differences(
     is_known = not math.isnan(of_runs)
     shared = {QUERY: 0.0, RUN: of_runs if is_known else 0.0}
     tests = {QUERY: OVER_QUERIES, RUN: CORRECTED if is_known else UNCORRECTED}
-    outcomes = [
-        outcome(pairs, level=level, shared=shared[pairs.unit], margin=margin, better=better) for *_, pairs in paired
+    means = [
+        mean_of(own.one - own.other, np.abs(own.one) + np.abs(own.other), shared=shared[own.unit]) for *_, own in paired
     ]
+    outcomes = [outcome(mean, level=level, margin=margin, better=better) for mean in means]
     names = ("p",) if margin is None else ("p", "p_no_worse", "p_equal")
     untested = [1.0] * (n_tests - len(paired))
     columns = {name: holm([getattr(one, name) for one in outcomes] + untested) for name in names}
     corrected = [
         one._replace(**{name: float(values[at]) for name, values in columns.items()}) for at, one in enumerate(outcomes)
     ]
-    found = [Difference(*key, tests[key[-1].unit], one) for key, one in zip(paired, corrected, strict=True)]
+    found = [
+        Difference(*key, tests[key[-1].unit] if mean.error else EQUAL, one)
+        for key, mean, one in zip(paired, means, corrected, strict=True)
+    ]
     return Differences(reference, n_tests, against is not None, found, missing)
 
 
@@ -155,24 +160,19 @@ def _paired(one: Score, other: Score) -> Pairs | str:
     return "; ".join(dict.fromkeys(reasons)) if reasons else pair(*values)  # type: ignore[arg-type]
 
 
-def outcome(
-    pairs: Pairs, *, level: float, shared: float = 0.0, margin: float | None = None, better: str = "higher"
-) -> Outcome:
+def outcome(found: Mean, *, level: float, margin: float | None = None, better: str = "higher") -> Outcome:
     """Test the mean of the differences of at least two pairs.
 
     Parameters
     ----------
-    pairs : Pairs
-        The values of the method, and those of the reference.
+    found : Mean
+        The mean of the differences, method minus reference.
     level : float, in (0, 1)
         The confidence level of the interval.
-    shared : float, default=0
-        As in `protocol.report.statistics.mean_of`.
     margin : float, optional
     better : {"higher", "lower"}
         With ``higher``, the method is worse if the difference is negative; with ``lower``, if it is positive.
     """
-    found = mean_of(pairs.one - pairs.other, np.abs(pairs.one) + np.abs(pairs.other), shared=shared)
     above = below = float("nan")
     if margin is not None:
         above, below = found.p_above(-margin), found.p_below(margin)

@@ -454,8 +454,8 @@ class Keys(_Model):
     affinities: Name | None = Field(
         None,
         description=(
-            "The ground truth whose levels among training rows supervise hashers that learn from affinities (ksh, grh, "
-            "talr_ndcg); by default class_label if the experiment scores by labels, or else graded_distance."
+            "The ground truth whose levels among training rows supervise hashers that learn from affinities, such as "
+            "ksh; by default class_label if the experiment scores by labels, or else graded_distance."
         ),
     )
     codes: Annotated[

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,8 @@ OTHER_EXTENSIONS = frozenset(
 MOST_PIXELS = 50_000_000
 """Images with more pixels, more than those of cameras, are refused: a few kilobytes of PNG can expand to gigabytes."""
 _STDERR = 2
+_ONE_THREAD = threading.Lock()
+"""Held while stderr is redirected; a second thread would store the redirected stderr and restore that."""
 
 
 def read_image(path: str | Path) -> NDArray[np.uint8]:
@@ -59,14 +62,15 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
 @contextlib.contextmanager
 def _without_messages() -> Iterator[None]:
     """Discard what the C libraries behind OpenCV print about damaged files; its log level doesn't reach libjpeg."""
-    stderr, null = os.dup(_STDERR), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, _STDERR)
-        yield
-    finally:
-        os.dup2(stderr, _STDERR)
-        os.close(stderr)
-        os.close(null)
+    with _ONE_THREAD:
+        stderr, null = os.dup(_STDERR), os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(null, _STDERR)
+            yield
+        finally:
+            os.dup2(stderr, _STDERR)
+            os.close(stderr)
+            os.close(null)
 
 
 def _content(path: Path) -> NDArray[np.uint8]:

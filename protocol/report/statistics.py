@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 POWER = 0.8
-CORRECTED = "corrected resampled t-test (Nadeau and Bengio 2003)"
+CORRECTED = "corrected resampled t-test after Nadeau and Bengio (2003)"
 """The name of the test over runs in captions."""
 ONE_DATASET = "The runs are resamples of one dataset: they share items, for which this test is corrected."
 _WRITTEN = 5e-9  # the largest relative rounding error of a number that is written with nine digits
@@ -177,7 +177,7 @@ class Lead(NamedTuple):
 def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Lead | None:
     """Return the best hasher by its mean over the runs that all hashers have; None if no score is defined.
 
-    The interval of their paired difference is that of the corrected resampled t-test, see `shared_variance`. Because
+    The interval of their paired difference is that of a corrected resampled t-test, see `shared_variance`. Because
     the two hashers are chosen by their means, it is also corrected for all pairs of hashers (Bonferroni).
 
     Parameters

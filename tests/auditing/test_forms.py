@@ -19,7 +19,7 @@ ALIKE = [
     ('"a.jpg"', "a.jpg"),
     ("caf\u00e9", "cafe\u0301"),
     ("\u017ftra\u00dfe", "STRASSE"),
-    *((f"a{sign}b.jpg", "ab.jpg") for sign in "\u200b\u2060\u200e\u200f\u202a\u00ad\ufeff"),
+    *((f"a{sign}b.jpg", "ab.jpg") for sign in "\u200b\u2060\u200e\u200f\u202a\u00ad\ufeff\u034f\u3164\ufe0f"),
     ("\uff11\uff12\uff13.jpg", "123.jpg"),
     ("a%20b.jpg", "a b.jpg"),
     ("caf%C3%A9.jpg", "caf\u00e9.jpg"),

@@ -10,8 +10,8 @@ from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.differences import differences, outcome
 from protocol.comparison.reading import Score
-from protocol.comparison.values import Pairs, Values
-from protocol.report.statistics import CORRECTED, ONE_DATASET, shared_variance
+from protocol.comparison.values import Values
+from protocol.report.statistics import CORRECTED, ONE_DATASET, mean_of, shared_variance
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(0.5, 0.05, 10)
@@ -62,10 +62,10 @@ def test_runs_are_paired_across_files_and_tested_as_resamples_of_one_dataset(exp
     assert frame.loc["sh, gist", "p_no_worse"] == pytest.approx(2 * lower, rel=1e-9)
     assert frame.loc["sh, gist", "p_equal"] == pytest.approx(2 * max(lower, upper), rel=1e-9)
     (table,) = table_of(found)
-    assert set(frame["test"]) == {"corrected resampled t-test (Nadeau and Bengio 2003)"}
+    assert set(frame["test"]) == {"corrected resampled t-test after Nadeau and Bengio (2003)"}
     assert table.caption.endswith(
-        "Over runs: corrected resampled t-test (Nadeau and Bengio 2003). The runs are resamples of one dataset: they "
-        "share items, for which this test is corrected."
+        "Over runs: corrected resampled t-test after Nadeau and Bengio (2003). The runs are resamples of one dataset: "
+        "they share items, for which this test is corrected."
     )
     verdicts = {row[0]: row[-2:] for row in table.rows}
     assert verdicts == {"sh, gist": ["shown", "shown"], "lsh, gist": ["not shown", "not shown"]}
@@ -84,7 +84,7 @@ def test_values_per_query_whose_differences_are_equal_but_for_rounding(codes):
     values = {"a.json": [0.3, 0.2, 0.6], "b.json": [0.4, 0.3, 0.7]}
     found = compare(*(codes(name, per_query={"mAP": of_file}) for name, of_file in values.items()))
     (row,) = found.differences_to_frame().to_dict("records")
-    assert (row["p"], row["test"]) == (0.25, "paired t-test")
+    assert (row["p"], row["test"]) == (0.25, "sign test")
     assert table_of(found)[0].rows[0][3:5] == ["-inf to +inf", "0.2500"]
 
 
@@ -153,7 +153,7 @@ def test_methods_of_other_code_lengths_than_the_reference_are_named(experiment):
 
 def test_tiny_values_have_a_nonzero_spread():
     small = np.array([1e-18, -1e-18, 2e-18])
-    found, scaled = (outcome(Pairs("query", of_scale, 0 * small, 3), level=0.95) for of_scale in (small, small * 1e18))
+    found, scaled = (outcome(mean_of(of_scale, abs(of_scale)), level=0.95) for of_scale in (small, small * 1e18))
     assert found.p == pytest.approx(scaled.p)
     assert found.low == pytest.approx(scaled.low * 1e-18)
 
@@ -255,9 +255,9 @@ def test_evaluations_are_paired_by_query():
     ],
 )
 def test_equal_differences_are_tested_by_a_sign_test(difference, better, expected):
-    pairs = Pairs("query", 0.3 + difference * np.ones(6), 0.3 * np.ones(6), 6)
-    found = outcome(pairs, level=0.95, margin=0.005, better=better)
+    values = 0.3 + difference * np.ones(6) - 0.3
+    found = outcome(mean_of(values, 0.6), level=0.95, margin=0.005, better=better)
     assert found[:3] == pytest.approx((difference,) * 3)
     assert found[3:] == expected
-    few = outcome(Pairs("query", pairs.one[:2], pairs.other[:2], 2), level=0.95)
+    few = outcome(mean_of(values[:2], 0.6), level=0.95)
     assert (few.low, few.high) == ((-np.inf, np.inf) if difference else (0, 0))

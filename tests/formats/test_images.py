@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import cv2
 import numpy as np
@@ -66,6 +67,14 @@ def test_nothing_is_printed_about_a_damaged_file(tmp_path, extension, capfd):
         with contextlib.suppress(ProtocolError):
             read_image(tmp_path / f"a{extension}")
     assert capfd.readouterr() == ("", "")
+    os.write(2, b"stderr works again")
+    assert capfd.readouterr().err == "stderr works again"
+
+
+def test_stderr_works_after_images_are_read_in_several_threads(tmp_path, capfd):
+    (tmp_path / "a.png").write_bytes(encoded(".png"))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(read_image, [tmp_path / "a.png"] * 500))
     os.write(2, b"stderr works again")
     assert capfd.readouterr().err == "stderr works again"
 

@@ -45,8 +45,8 @@ no special meaning in these vectors. All vectors are centred on the training set
 
 The tables show the split `{split}`, whose database has no training items; `runs.csv` has the share of each run for both
 splits and every K, and `rescoring.csv` has the curves for K = {k}. Brackets are 95% intervals over the runs, which
-differ in queries, database, training set and seeds of the hashers, by the corrected resampled t-test (Nadeau and Bengio
-2003): the runs are resamples of one dataset.
+differ in queries, database, training set and seeds of the hashers, by a corrected resampled t-test after Nadeau and
+Bengio (2003): the runs are resamples of one dataset.
 
 ## The hasher with the smallest loss at equal bytes
 

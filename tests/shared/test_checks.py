@@ -1,5 +1,6 @@
 import re
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -181,3 +182,16 @@ def test_an_import_that_failed_is_explained_where_an_extra_installs_the_module()
     assert str(explained) == f"scipy is not installed. {checks.install_hint('report')}"
     assert checks.missing_extra(ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")) is None
     assert checks.missing_extra(ModuleNotFoundError("by hand")) is None
+
+
+def test_a_list_of_vectors_is_not_copied_into_python_objects():
+    vectors = [np.random.default_rng(row).random(200) for row in range(500)]
+    tracemalloc.start()
+    converted = checks.array_of(vectors)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(converted, vectors)
+    assert peak < 2 * converted.nbytes
+    assert checks.array_of([1, 2**63]).tolist() == [1, 2**63]
+    assert checks.array_of([-1, 2**63]).tolist() == [-1, 2**63]
+    assert checks.array_of([np.nan, 2.0**63]).dtype == np.float64

@@ -242,7 +242,7 @@ def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: Mapping[str
     caption = (
         "Which hasher loses least at equal bytes: its share of the K nearest neighbours, and the paired difference "
         "over the runs from the second best. The intervals are corrected for all pairs of hashers at a code length "
-        f"(Bonferroni), since the two were chosen by their means. They are those of the {CORRECTED}."
+        f"(Bonferroni), since the two were chosen by their means. They are those of a {CORRECTED}."
     )
     return Table("loss-equal-bytes", caption, [*header, _INTERVAL], rows, n_labels=2)
 

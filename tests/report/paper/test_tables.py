@@ -48,8 +48,8 @@ def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(chosen)
     assert [cell.endswith("†") for cell in table.rows[2]] == [False, False, True]
     assert (
         "†: the lead over the second best is significant (95% interval of the paired difference over the runs, "
-        "corrected resampled t-test (Nadeau and Bengio 2003), corrected after Bonferroni for the 3 pairs of methods). "
-        "The runs are resamples of one dataset: they share items, for which this test is corrected."
+        "corrected resampled t-test after Nadeau and Bengio (2003), corrected after Bonferroni for the 3 pairs of "
+        "methods). The runs are resamples of one dataset: they share items, for which this test is corrected."
     ) in table.caption
     assert "mean of 5 runs (standard deviation at most 0.009)" in table.caption
 
