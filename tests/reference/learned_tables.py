@@ -60,6 +60,7 @@ INTRODUCTION = """\
 Made by `python tests/reference/learned_tables.py` from runs of `workflow/config/cifar10_learned.yaml`,
 `cifar10_learned_images.yaml`, `cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, and of
 `tests/reference/mlgap_curves.py`; class labels; mean ± sample standard deviation over the runs where there are several.
+`lookups.csv` contains the times per query of an inverted index.
 `metrics.csv` and `summary.csv` contain every metric of every combination. **Every network here is a substitute for one
 of the papers' networks**: no pre-trained AlexNet can be shipped, and these networks were trained for seconds to half an
 hour on one core, not for hundreds of epochs on a GPU.
