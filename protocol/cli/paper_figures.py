@@ -55,8 +55,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         """,
         details="""
             names:
-              ramap_figure_4, ramap_figure_6, mlgap_table_1, mlgap_figure_8, talr_table_1, talr_table_2,
-              talr_alpha, thesis_figure_3_8
+              ramap_figure_4, ramap_figure_5, ramap_figure_6, ramap_figure_7, mlgap_figure_1, mlgap_table_1,
+              mlgap_figure_8, talr_table_1, talr_table_2, talr_table_3, talr_figure_3, talr_alpha, thesis_figure_3_8
 
             results:
               DIR is the folder of all results, or of one experiment. The command reads summary.csv and the

@@ -60,6 +60,7 @@ INTRODUCTION = """\
 Made by `python tests/reference/learned_tables.py` from runs of `workflow/config/cifar10_learned.yaml`,
 `cifar10_learned_images.yaml`, `cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, and of
 `tests/reference/mlgap_curves.py`; class labels; mean ± sample standard deviation over the runs where there are several.
+`lookups.csv` contains the times per query of an inverted index.
 `metrics.csv` and `summary.csv` contain every metric of every combination. **Every network here is a substitute for one
 of the papers' networks**: no pre-trained AlexNet can be shipped, and these networks were trained for seconds to half an
 hour on one core, not for hundreds of epochs on a GPU.
@@ -218,9 +219,24 @@ def _first_hits(feature: str, n_bits: int) -> list[str]:
         seconds = lookup_time(packed["query"][:100], packed["database"], n_bits, radius=TIMED)
         lookups = sum(comb(n_bits, distance) for distance in range(median + 1))
         rows.append([hasher, median, f"{lookups:,}", *(f"{1000 * second:.3g}" for second in seconds)])
+    _store_times(feature, n_bits, rows)
     header = ["", "median radius of the first item", "lookups to it", *(f"ms at R = {r}" for r in range(TIMED + 1))]
     text = "Radius and lookups at which a search finds its first item, and milliseconds per query of an inverted index:"
     return [text, _table(header, rows)]
+
+
+def _store_times(feature: str, n_bits: int, rows: list[list]) -> None:
+    """Replace the times of a feature and a code length in `lookups.csv` by those of the page."""
+    stored = pd.read_csv(FOLDER / "lookups.csv", dtype=str)
+    place = {"dataset": "cifar10", "feature": feature, "split": "cifar10_s1", "n_bits": str(n_bits)}
+    times = [
+        place | {"hasher": hasher, "radius": radius, "milliseconds": time}
+        for hasher, _, _, *row in rows
+        for radius, time in enumerate(row)
+    ]
+    others = stored[(stored["feature"] != feature) | (stored["n_bits"] != str(n_bits))]
+    table = pd.concat([others, pd.DataFrame(times)]).sort_values(["feature", "n_bits"], kind="stable")
+    table.to_csv(FOLDER / "lookups.csv", index=False, lineterminator="\n")
 
 
 def _first_radius(folder: Path, n_bits: int) -> np.ndarray:

@@ -41,6 +41,27 @@ def test_the_orderings_on_the_page_are_those_of_the_runs(stored):
         assert part in page
 
 
+def test_the_stored_times_are_those_of_the_page():
+    page = (tables.FOLDER / "README.md").read_text()
+    times = pd.read_csv(tables.FOLDER / "lookups.csv", dtype=str)
+    assert len(times) == len(tables.SQUARED) * 2 * len(tables.M) * (tables.TIMED + 1)
+    for (feature, n_bits, hasher), own in times.groupby(["feature", "n_bits", "hasher"]):
+        section = tables._sections(page)[f"RAMAP, section 5.2: {feature}"].split(f"{n_bits} bits:\n")[1]
+        line = next(line for line in section.splitlines() if line.startswith(f"| {hasher} |"))
+        assert line.strip("| ").split(" | ")[3:] == own["milliseconds"].tolist()
+
+
+def test_times_of_one_part_replace_only_those(tmp_path, monkeypatch):
+    stored = pd.read_csv(tables.FOLDER / "lookups.csv", dtype=str)
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    stored.to_csv(tmp_path / "lookups.csv", index=False)
+    tables._store_times("pixels", 64, [[name, 1, "65", "1", "2", "3", "4"] for name in tables.M])
+    found = pd.read_csv(tmp_path / "lookups.csv", dtype=str)
+    changed = (found["feature"] == "pixels") & (found["n_bits"] == "64")
+    assert found[changed]["milliseconds"].tolist() == ["1", "2", "3", "4"] * len(tables.M)
+    assert found[~changed].equals(stored[~changed])
+
+
 def test_the_last_epoch_of_the_curves_is_in_the_tables_and_on_the_page(stored):
     """The tables contain it when the training is complete; the page always gives the last epoch so far."""
     curves = pd.read_csv(tables.FOLDER / "curves.csv")

@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from protocol.report.papers._drawn import Drawn
 from protocol.report.papers.evidence import Evidence
-from protocol.report.papers.mlgap import mlgap_figure_8, mlgap_table_1
-from protocol.report.papers.ramap import ramap_figure_4, ramap_figure_6
-from protocol.report.papers.talr import talr_alpha, talr_table_1, talr_table_2
+from protocol.report.papers.mlgap import mlgap_figure_1, mlgap_figure_8, mlgap_table_1
+from protocol.report.papers.ramap import ramap_figure_4, ramap_figure_5, ramap_figure_6, ramap_figure_7
+from protocol.report.papers.talr import talr_alpha, talr_figure_3, talr_table_1, talr_table_2, talr_table_3
 from protocol.report.papers.thesis import thesis_figure_3_8
 
 DRAWINGS: Mapping[str, Callable[[Evidence], Drawn]] = MappingProxyType(
@@ -19,11 +19,16 @@ DRAWINGS: Mapping[str, Callable[[Evidence], Drawn]] = MappingProxyType(
         function.__name__: function
         for function in (
             ramap_figure_4,
+            ramap_figure_5,
             ramap_figure_6,
+            ramap_figure_7,
+            mlgap_figure_1,
             mlgap_table_1,
             mlgap_figure_8,
             talr_table_1,
             talr_table_2,
+            talr_table_3,
+            talr_figure_3,
             talr_alpha,
             thesis_figure_3_8,
         )

@@ -33,8 +33,9 @@ _RADII_STORED = {
     "value",
     "n_runs",
 }
+_LOOKUPS_STORED = {"dataset", "feature", "split", "hasher", "n_bits", "radius", "milliseconds"}
 _HISTOGRAM_STORED = {"dataset", "feature", "split", "hasher", "n_bits", "code", "items"}
-_FILLED = {"extension": "none", "extension_bits": 0, "std": float("nan"), "n_bits": 0, "variant": ""}
+_FILLED = {"extension": "none", "extension_bits": 0, "std": float("nan"), "n_bits": 0, "variant": "", "n_runs": 1}
 _FILLED |= dict.fromkeys(PLACE, "")
 """The values of columns that a stored table lacks."""
 
@@ -50,7 +51,8 @@ class Evidence:
     summary : DataFrame
         Means over the runs, as `protocol.report.summarise` returns them.
     radii, histogram : DataFrame
-        The tables of `protocol.report.display` of these names.
+        The tables of `protocol.report.display` of these names. ``radii`` also has the table ``lookups``, as the metric
+        ``milliseconds``.
     alpha : DataFrame
         Scores of the hashers of TALR by ``alpha``, its first value, and ``growth``, the factor by which it grew until
         the end.
@@ -72,9 +74,10 @@ class Evidence:
         summary = _named(results.ordered(results.summary).assign(experiment=name), _SUMMARY, uses)
         tables = {key: table.assign(experiment=name, dataset=dataset) for key, table in results.table.items()}
         options = results.config.get("hasher_options", {})
+        radii = [_named(table, _RADII, uses) for table in (tables["radii"], _times(tables["lookups"]))]
         return cls(
             summary=summary,
-            radii=_named(tables["radii"], _RADII, uses),
+            radii=_together(radii, _RADII),
             histogram=_named(tables["histogram"], _HISTOGRAM, uses),
             alpha=_with_slope(summary, options),
             printed=results.printed,
@@ -108,6 +111,7 @@ class Evidence:
             [*_displayed(experiments, name, columns), *(table for kind, table in stored if kind == name)]
             for name, columns in (("radii", _RADII), ("histogram", _HISTOGRAM))
         )
+        radii += _displayed(experiments, "lookups", _RADII)
         return cls(
             summary=_together(summaries, _SUMMARY),
             radii=_together(radii, _RADII),
@@ -170,6 +174,8 @@ def _stored(paths: Iterable[Path]) -> "Iterator[tuple[str, pd.DataFrame]]":
             yield "alpha", _named(table.assign(experiment=name, variant=_variant(table)), _ALPHA)
         elif set(table) >= _RADII_STORED:
             yield "radii", _named(table.assign(experiment=name), _RADII)
+        elif set(table) >= _LOOKUPS_STORED:
+            yield "radii", _named(_times(table.assign(experiment=name)), _RADII)
         elif set(table) >= _HISTOGRAM_STORED:
             yield "histogram", _named(table.assign(experiment=name), _HISTOGRAM)
         elif set(table) >= _STORED:
@@ -193,8 +199,14 @@ def _displayed(experiments: Iterable[Path], name: str, columns: Iterable[str]) -
             dataset = _table(experiment / "summary.csv")["dataset"].iloc[0]
             place = {"experiment": experiment.absolute().name, "dataset": dataset}
             place |= {"feature": path.parts[-4], "split": path.parts[-2]}
-            tables.append(_named(_table(path).assign(**place), columns))
+            table = _table(path).assign(**place)
+            tables.append(_named(_times(table) if name == "lookups" else table, columns))
     return tables
+
+
+def _times(lookups: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the times of the table ``lookups`` as rows of ``radii``: run 0, whatever the ground truth."""
+    return lookups.rename(columns={"milliseconds": "value"}).assign(metric="milliseconds")
 
 
 def _options(experiment: Path) -> dict[str, Mapping[str, Any]]:

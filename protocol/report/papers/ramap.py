@@ -1,6 +1,6 @@
-"""Figures 4 and 6 of *On the Evaluation Metric for Hashing*: RAMAP by radius, next to mAP and to precision."""
+"""Figures 4 to 7 of *On the Evaluation Metric for Hashing*: RAMAP, precision, empty bins and time by radius."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LENGTHS = (48, 64)
 _METHODS = {"DSH": "deep_squared", "m-DSH": "m_dsh"}
 _EXTENDED = {"none": "", "same": " SE s=", "different": " DE s="}
+_NAMES = {"empty": "share of the queries with empty bins", "milliseconds": "time of a query in milliseconds"}
+_TIMES = "Times depend on the machine; they are those of run 0, and means over at most 100 queries."
 _FEWEST_RADII = 2
 _EQUAL = 1e-9
 _BREAK = " | "
@@ -35,35 +37,45 @@ _PANEL = 130
 
 def ramap_figure_4(evidence: Evidence) -> Drawn:
     """Return RAMAP at radius R and mAP, which is the same at every radius, of DSH and m-DSH, and of extended codes."""
-    return _against_ramap(evidence, "ramap_figure_4", "RAMAP, figure 4: RAMAP and mAP", "mAP")
+    return _by_radius(evidence, "ramap_figure_4", "RAMAP, figure 4: RAMAP and mAP", "mAP", "RAMAP")
+
+
+def ramap_figure_5(evidence: Evidence) -> Drawn:
+    """Return the share of the queries without an item within radius R; the paper shows their number."""
+    return _by_radius(evidence, "ramap_figure_5", "RAMAP, figure 5: queries with empty bins", "empty")
 
 
 def ramap_figure_6(evidence: Evidence) -> Drawn:
     """Return RAMAP and precision at radius R of DSH and m-DSH, and of extended codes."""
-    return _against_ramap(evidence, "ramap_figure_6", "RAMAP, figure 6: RAMAP and precision", "precision")
+    return _by_radius(evidence, "ramap_figure_6", "RAMAP, figure 6: RAMAP and precision", "precision", "RAMAP")
 
 
-def _against_ramap(evidence: Evidence, name: str, title: str, other: str) -> Drawn:
-    rows = _by_radius(evidence, other)
+def ramap_figure_7(evidence: Evidence) -> Drawn:
+    """Return the search time of an inverted index by radius."""
+    return _by_radius(evidence, "ramap_figure_7", "RAMAP, figure 7: retrieval time", "milliseconds")
+
+
+def _by_radius(evidence: Evidence, name: str, title: str, *quantities: str) -> Drawn:
+    rows = _rows(evidence, quantities)
     learned = rows[rows["plugin"].isin(_METHODS.values()) & (rows["extension"] == "none")]
     lengths = chosen_lengths(learned["n_bits"], _LENGTHS)
     drawn = [
         (place, own)
         for place, own in by_place(having(learned, n_bits=lengths), "n_bits")
-        if several(own["plugin"]) and _complete(own, other)
+        if several(own["plugin"]) and _complete(own, len(quantities))
     ]
-    figures = [_figure(name, title, other, place, own) for place, own in drawn]
+    figures = [_figure(name, title, quantities, place, own) for place, own in drawn]
     lsh = rows[rows["plugin"] == "lsh"]
     for place, own in by_place(lsh, "n_bits"):
         shortest = min(having(lsh, experiment=place["experiment"])["n_bits"])
-        if place["n_bits"] == shortest and several(own["extension"]) and _complete(own, other):
-            figures.append(_figure(f"{name}_extensions", title, other, place, own))
+        if place["n_bits"] == shortest and several(own["extension"]) and _complete(own, len(quantities)):
+            figures.append(_figure(f"{name}_extensions", title, quantities, place, own))
     found = {place["n_bits"] for place, _ in drawn if place["dataset"] == "cifar10"}
-    return Drawn(figures, missing=_missing(found))
+    return Drawn(figures, missing=_missing(found, quantities))
 
 
-def _by_radius(evidence: Evidence, other: str) -> "pd.DataFrame":
-    """Return RAMAP and another metric of every code by radius: ``quantity``, ``radius``, ``value``, ``std``.
+def _rows(evidence: Evidence, quantities: Sequence[str]) -> "pd.DataFrame":
+    """Return quantities of every code by radius: ``quantity``, ``radius``, ``value``, ``std``.
 
     A value that the summary has at a radius comes from there, with its standard deviation.
     """
@@ -76,10 +88,10 @@ def _by_radius(evidence: Evidence, other: str) -> "pd.DataFrame":
     if not parts:
         return pd.DataFrame(columns=[*evidence.radii, "quantity", "std", "order"])
     rows = pd.concat(parts, ignore_index=True)
-    rows = rows[rows["quantity"].isin(["RAMAP", other])].astype({"radius": int})
+    rows = rows[rows["quantity"].isin(quantities)].astype({"radius": int})
     codes = [column for column in rows if column not in ("quantity", "radius", "value", "std", "n_runs")]
     rows = rows.drop_duplicates([*codes, "quantity", "radius"])
-    if other == "mAP":
+    if "mAP" in quantities:
         rows = pd.concat([rows, _at_every_radius(evidence.rows(metric="mAP"), rows, codes)], ignore_index=True)
     method = rows["method"].where(rows["plugin"] != _METHODS["DSH"], "DSH") + _extension(rows)
     rows = rows.assign(method=method, order=rows["extension"].map(list(_EXTENDED).index))
@@ -99,17 +111,18 @@ def _extension(rows: "pd.DataFrame") -> "pd.Series":
     return rows["extension"].map(_EXTENDED) + bits
 
 
-def _complete(rows: "pd.DataFrame", other: str) -> bool:
-    """Return whether every method has both quantities, at enough radii for a line."""
+def _complete(rows: "pd.DataFrame", n_quantities: int) -> bool:
+    """Return whether every method has all quantities, at enough radii for a line."""
     radii = rows.groupby(["method", "quantity"])["radius"].nunique()
-    return len(radii) == 2 * rows["method"].nunique() and bool(radii.min() >= _FEWEST_RADII)
+    return len(radii) == n_quantities * rows["method"].nunique() and bool(radii.min() >= _FEWEST_RADII)
 
 
-def _figure(name: str, title: str, other: str, place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+def _figure(name: str, title: str, quantities: Sequence[str], place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     n_bits = place["n_bits"]
+    headings = {quantity: _heading(rows, quantity) for quantity in quantities}
     methods = list(dict.fromkeys(rows["method"]))
     rows = rows.assign(
-        panel=rows["quantity"].map({"RAMAP": "RAMAP@R", other: _heading(rows, other)}),
+        panel=rows["quantity"].map(headings),
         width=rows["method"].map(_widths(rows)),
         size=rows["method"].map(_sizes(rows)),
     )
@@ -117,16 +130,16 @@ def _figure(name: str, title: str, other: str, place: dict[str, Any], rows: "pd.
     return Figure(
         file_name(name, place, n_bits),
         f"{title} by radius: {n_bits} bits, {place['dataset']}, {place['feature']}",
-        _shows(rows, other, place),
-        _chart(methods, _heading(rows, other), sorted(set(rows["radius"]))),
+        _shows(rows, quantities, place),
+        _chart(methods, list(headings.values()), sorted(set(rows["radius"]))),
         rows,
     )
 
 
-def _heading(rows: "pd.DataFrame", other: str) -> str:
-    """Return the title of the other metric's panel; for mAP, whose lines may coincide, it has the values."""
-    if other != "mAP":
-        return f"{other}@R"
+def _heading(rows: "pd.DataFrame", quantity: str) -> str:
+    """Return the title of a quantity's panel; for mAP, whose lines may coincide, it has the values."""
+    if quantity != "mAP":
+        return _NAMES.get(quantity, f"{quantity}@R")
     means = rows[rows["quantity"] == "mAP"].drop_duplicates("method").set_index("method")["value"]
     if means.max() - means.min() < _EQUAL:
         return f"mAP, the same at every R{_BREAK}{number(means.iloc[0])} for all codes"
@@ -146,14 +159,15 @@ def _sizes(rows: "pd.DataFrame") -> dict[str, float]:
     return {method: 16 * width + 24 for method, width in _widths(rows).items()}
 
 
-def _chart(methods: list[str], first: str, radii: list[int]) -> Any:
-    """Return a panel for each quantity, `first` at the top."""
+def _chart(methods: list[str], headings: list[str], radii: list[int]) -> Any:
+    """Return a panel for each heading, in their order."""
     import altair as alt
 
     axis = alt.Axis(values=radii, format="d", labelFlush=False)
+    scale = alt.Scale(type="log" if headings == [_NAMES["milliseconds"]] else "linear")
     base = rows_chart().encode(
         x=alt.X("radius:Q", title="Hamming radius R", scale=alt.Scale(nice=False, padding=8), axis=axis),
-        y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=4, format="~g")),
+        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, format="~g")),
         color=series_colour(methods),
     )
     ends = base.transform_filter("isValid(datum.std)").transform_calculate(
@@ -171,7 +185,7 @@ def _chart(methods: list[str], first: str, radii: list[int]) -> Any:
     row = alt.Row(
         "panel:N",
         title=None,
-        sort=[first],
+        sort=headings,
         header=alt.Header(
             labelOrient="top",
             labelAlign="left",
@@ -184,13 +198,14 @@ def _chart(methods: list[str], first: str, radii: list[int]) -> Any:
     return layers.facet(row=row, spacing=14).resolve_scale(y="independent")
 
 
-def _shows(rows: "pd.DataFrame", other: str, place: dict[str, Any]) -> str:
+def _shows(rows: "pd.DataFrame", quantities: Sequence[str], place: dict[str, Any]) -> str:
     radius = _middle(rows["radius"])
-    parts = [_range(rows, quantity, radius) for quantity in (other, "RAMAP")]
+    parts = "; ".join(_range(rows, quantity, radius) for quantity in quantities)
     widest = int(rows["n_runs"].max())
     return sentences(
-        f"{parts[0]}; {parts[1]} ({where(place)}; {counted(widest, 'run')}"
+        f"{parts} ({where(place)}; {counted(widest, 'run')}"
         f"{', bars are one standard deviation' if widest > 1 and rows['std'].notna().any() else ''}).",
+        _TIMES if "milliseconds" in quantities else "",
         substitute(place, dataset="cifar10", feature="alexnet"),
     )
 
@@ -198,7 +213,7 @@ def _shows(rows: "pd.DataFrame", other: str, place: dict[str, Any]) -> str:
 def _range(rows: "pd.DataFrame", quantity: str, radius: int) -> str:
     here = having(rows, quantity=quantity, radius=radius).sort_values("value", kind="stable")
     low, high = here.iloc[0], here.iloc[-1]
-    name = quantity if quantity == "mAP" else f"{quantity} at R = {radius}"
+    name = _NAMES.get(quantity, quantity) + f" at R = {radius}" * (quantity != "mAP")
     return f"{name} is {number(low['value'])} ({low['method']}) to {number(high['value'])} ({high['method']})"
 
 
@@ -207,11 +222,11 @@ def _middle(radii: "pd.Series") -> int:
     return int(min(radii.unique(), key=lambda radius: (abs(radius - 2), radius)))
 
 
-def _missing(found: Collection[int]) -> str:
+def _missing(found: Collection[int], quantities: Sequence[str]) -> str:
     lengths = lacking(_LENGTHS, found)
     if not lengths:
         return ""
     return (
-        f"mAP, RAMAP and precision at several radii of {listed(list(_METHODS))} at {listed(lengths)} bits on cifar10: "
+        f"{listed(quantities)} at several radii of {listed(list(_METHODS))} at {listed(lengths)} bits on cifar10: "
         "workflow/config/cifar10_learned.yaml"
     )

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of *Hashing as Tie-Aware Learning to Rank*, and scores by alpha, the slope of its relaxed codes."""
+"""Tables 1 to 3 and figure 3 of *Hashing as Tie-Aware Learning to Rank*, and scores by alpha, the slope of tanh."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 from protocol.checks import counted
 from protocol.report.figure import Figure, Table, listed, number, rows_chart, tooltips
 from protocol.report.papers._drawn import (
+    PLACE,
     PRINTED,
     Drawn,
     by_place,
     cell,
+    chosen_lengths,
     file_name,
-    printed_name,
     sentences,
     series_colour,
     series_shape,
     several,
+    substitute,
     where,
 )
 from protocol.report.papers.evidence import Evidence, having
@@ -24,10 +26,24 @@ from protocol.report.papers.evidence import Evidence, having
 if TYPE_CHECKING:
     import pandas as pd
 
-_METHODS = ("BRE", "MACHash", "FastHash", "StructHash", "HashNet", "DPSH", "DTSH", "MIHash", "TALR-AP")
-"""The methods of the tables in the order of the paper; the first four are not part of the project."""
-_TRAINED = ("hashnet", "dpsh", "dtsh", "mihash", "talr_ap")
-_PLUGINS = {printed_name(plugin, plugin): plugin for plugin in _TRAINED}
+_PLUGINS = {
+    "BRE": "bre",
+    "MACHash": "",
+    "FastHash": "fasthash",
+    "StructHash": "",
+    "HashNet": "hashnet",
+    "DPSH": "dpsh",
+    "DTSH": "dtsh",
+    "MIHash": "mihash",
+    "TALR-AP": "talr_ap",
+    "TALR-AP (network)": "talr_ap_network",
+    "TALR-NDCG": "talr_ndcg",
+    "TALR-NDCG (network)": "talr_ndcg_network",
+}
+"""Our hashers for the methods of the tables, in the order of the paper; the project has no MACHash and StructHash."""
+_TRAINED = tuple(filter(None, _PLUGINS.values()))
+_RANGE = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
+_ANY = f"{', '.join(_TRAINED[:-1])} or {_TRAINED[-1]}"
 _DENOMINATORS = ("retrieved", "min", "all")
 _OBJECTIVES = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
 _ALPHA_NEEDS = (
@@ -55,6 +71,7 @@ class _Block:
         The claim that expects the printed values.
     prefix : str
         What precedes the method in the names of the claim's values.
+    ground_truth : str
     """
 
     title: str
@@ -64,6 +81,7 @@ class _Block:
     lengths: tuple[int, ...]
     claim: str = ""
     prefix: str = ""
+    ground_truth: str = "class_label"
 
 
 _S1 = _Block("CIFAR-10, S1 (AP)", "cifar10", "cifar10_s1", "mAP", (12, 24, 32, 48), "S3-15", "CIFAR-10 S1, ")
@@ -73,6 +91,10 @@ _NUSWIDE_5K = _Block(
     "NUS-WIDE (AP@5K)", "nuswide", "nuswide_21", "mAP@5000", (12, 24, 32, 48), "S3-15", "NUS-WIDE AP@5K, "
 )
 _IMAGENET = _Block("ImageNet100 (AP@1000)", "imagenet100", "imagenet100", "mAP@1000", (16, 32, 48, 64), "S3-16")
+_NDCG = (
+    _Block("NUS-WIDE (NDCG)", "nuswide", "nuswide_21", "nDCG", (16, 32, 48, 64), "S3-17"),
+    _Block("LabelMe (NDCG)", "labelme", "labelme_2k", "nDCG", (16, 32, 48, 64), "S3-18", "", "graded_distance"),
+)
 
 
 def talr_table_1(evidence: Evidence) -> Drawn:
@@ -86,6 +108,15 @@ def talr_table_2(evidence: Evidence) -> Drawn:
     """Return AP@1000 by method and code length on ImageNet100, ours next to the printed values."""
     caption = "TALR, table 2: AP@1000. Printed: AlexNet, fine-tuned; ours: the features that are named."
     return _drawn(evidence, {"talr_table_2": (_IMAGENET,)}, "talr_table_2", "mAP@1000", caption, digits=4)
+
+
+def talr_table_3(evidence: Evidence) -> Drawn:
+    """Return nDCG by method and code length on NUS-WIDE and LabelMe, ours next to the printed values."""
+    caption = (
+        "TALR, table 3: tie-aware nDCG. Printed: VGG-F, fine-tuned (NUS-WIDE), and linear functions of GIST (LabelMe); "
+        "ours: the features that are named."
+    )
+    return _drawn(evidence, {"talr_table_3": _NDCG}, "talr_table_3", "nDCG", caption, digits=3)
 
 
 def _drawn(
@@ -107,7 +138,7 @@ def _drawn(
             block = _Block(f"{dataset}, {split} split ({metric})", dataset, split, metric, lengths)
             words = f"{caption.split('.')[0]}. A substitute: {dataset} in place of the paper's data."
             tables.append(_table(f"{name}_{dataset}_{split}", evidence, [block], words, digits))
-    found = f"{metric} of {listed(list(_TRAINED))} on {listed(missing)}" if missing else ""
+    found = f"{metric} of {_ANY} on {listed(missing)}" if missing else ""
     return Drawn(tables=tables, missing=found)
 
 
@@ -122,7 +153,11 @@ def _has_method(rows: "pd.DataFrame") -> bool:
 def _of_block(evidence: Evidence, block: _Block) -> "pd.DataFrame":
     """Return the rows of a block, of one denominator: of the experiments and features with a method of the paper."""
     rows = evidence.rows(
-        dataset=block.dataset, split=block.split, n_bits=block.lengths, extension="none", ground_truth="class_label"
+        dataset=block.dataset,
+        split=block.split,
+        n_bits=block.lengths,
+        extension="none",
+        ground_truth=block.ground_truth,
     )
     names = [block.metric, *(f"{block.metric}[{denominator}]" for denominator in _DENOMINATORS)]
     there = [name for name in names if name in set(rows["metric"])]
@@ -134,12 +169,11 @@ def _table(name: str, evidence: Evidence, blocks: Sequence[_Block], caption: str
     """Return a table: the methods that the paper lacks, then those of the paper, each as printed and then ours."""
     ours = {block.title: _of_block(evidence, block) for block in blocks}
     lines = list(_lines(ours, blocks, lambda plugin: plugin not in _TRAINED))
-    for method in _METHODS:
+    for method, plugin in _PLUGINS.items():
         values = [value for block in blocks for value in _printed(evidence, block, method)]
         if any(value is not None for value in values):
             lines.append((method, PRINTED, values))
-        if method in _PLUGINS:
-            lines += _lines(ours, blocks, _PLUGINS[method].__eq__)
+        lines += _lines(ours, blocks, plugin.__eq__)
     metrics = sorted({metric for rows in ours.values() for metric in rows["metric"].unique()})
     return Table(
         name.replace("_", "-"),
@@ -181,6 +215,52 @@ def _best(lines: Sequence[_Line]) -> frozenset[tuple[int, int]]:
             if len(values) > 1:
                 strong |= {(down, across + 2) for down, value in values.items() if value == max(values.values())}
     return frozenset(strong)
+
+
+def talr_figure_3(evidence: Evidence) -> Drawn:
+    """Return the range of mAP over all orders of ties by method, a panel for each code length."""
+    rows = evidence.rows(plugin=_TRAINED, extension="none", ground_truth="class_label", metric=[*_RANGE])
+    keys = [*PLACE, "plugin", "method", "n_bits", "n_runs"]
+    rows = rows.assign(order=rows["metric"].map(_RANGE)).pivot_table(index=keys, columns="order", values="mean")
+    rows = rows.reindex(columns=[*_RANGE.values()]).dropna().reset_index()
+    drawn = [(place, own) for place, own in by_place(rows) if several(own["plugin"])]
+    missing = f"{listed([*_RANGE])} of {_ANY} on {_S1.title.split(' (')[0]} ({_S1.dataset}, {_S1.split})"
+    found = {(place["dataset"], place["split"]) for place, _ in drawn}
+    return Drawn(
+        [_range_figure(place, own) for place, own in drawn],
+        missing="" if (_S1.dataset, _S1.split) in found else missing,
+    )
+
+
+def _range_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+    import altair as alt
+
+    rows = having(rows, n_bits=chosen_lengths(rows["n_bits"], _S1.lengths))
+    rows = rows.assign(order=rows["plugin"].map(_TRAINED.index)).sort_values(["n_bits", "order"], kind="stable")
+    rows = rows.assign(panel=rows["n_bits"].astype(str) + " bits")
+    y = alt.Y("method:N", title=None, sort=list(dict.fromkeys(rows.sort_values("order", kind="stable")["method"])))
+    base = rows_chart().encode(y=y, tooltip=tooltips("method:N", "worst:Q", "expected:Q", "best:Q"))
+    x = alt.X("worst:Q", title="mAP", scale=alt.Scale(zero=False))
+    bars = base.mark_bar(height=8, cornerRadius=4, color="#2f7fd1", opacity=0.55).encode(x=x, x2="best:Q")
+    dots = base.mark_point(filled=True, size=40, opacity=1, color="currentColor").encode(x="expected:Q")
+    panels = list(dict.fromkeys(rows["panel"]))
+    header = alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start")
+    chart = (
+        alt.layer(bars, dots)
+        .properties(width="container", height=alt.Step(16))
+        .facet(row=alt.Row("panel:N", title=None, sort=panels, header=header), spacing=14)
+        .resolve_scale(y="independent")
+    )
+    widths = (rows["best"] - rows["worst"]).groupby(rows["n_bits"]).mean()
+    shows = sentences(
+        f"The mean width of the ranges is {listed([f'{number(w)} ({n} bits)' for n, w in widths.items()])}; "
+        f"{where(place)}, {counted(int(rows['n_runs'].max()), 'run')}.",
+        "A bar extends from the worst to the best order of ties; the dot is the tie-aware mAP.",
+        substitute(place, dataset=_S1.dataset, split=_S1.split),
+    )
+    rows = rows[["panel", "method", "n_bits", *_RANGE.values(), "n_runs"]]
+    title = f"TALR, figure 3: mAP over all orders of tied items, {place['dataset']}, {place['feature']}"
+    return Figure(file_name("talr_figure_3", place), title, shows, chart, rows)
 
 
 def talr_alpha(evidence: Evidence) -> Drawn:

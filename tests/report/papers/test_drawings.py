@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from protocol.report.paper.printing import printed_pictures
 from protocol.report.papers import DRAWINGS, Evidence, evidence
 from protocol.report.papers.evidence import _ALPHA, _HISTOGRAM, _RADII, _SUMMARY, _named
 
+RESULTS = Path(__file__).parents[3] / "results"
 PLACE = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
 
 
@@ -78,6 +80,38 @@ def test_ramap_of_extended_codes_comes_from_the_curves_where_the_summary_has_non
     assert not DRAWINGS["ramap_figure_4"](made(radii=rows)).figures  # without mAP
 
 
+def test_ramap_figure_5_is_the_share_of_queries_with_empty_bins():
+    rows = [
+        row
+        for hasher, share in (("m_dsh_4", 0.75), ("deep_squared", 0.5))
+        for row in scores(hasher, 48, {"empty@r0": share, "empty@r2": share / 2, "RAMAP@r0": 0.3})
+    ]
+    drawn = DRAWINGS["ramap_figure_5"](made(summary=rows))
+    (figure,) = drawn.figures
+    found = {method: own["value"].tolist() for method, own in figure.data.groupby("method", sort=False)}
+    assert found == {"DSH": [0.5, 0.25], "4-DSH": [0.75, 0.375]}
+    assert figure.shows.startswith("share of the queries with empty bins at R = 2 is 0.2500 (DSH) to 0.3750 (4-DSH)")
+    assert drawn.missing.startswith("empty at several radii of DSH and m-DSH at 64 bits on cifar10")
+
+
+def test_ramap_figure_7_draws_the_measured_times_of_an_experiment_and_the_stored_ones(tmp_path):
+    cells = [(hasher, radius) for hasher in ("deep_squared", "m_dsh_8") for radius in range(3)]
+    rows = "".join(f"{hasher},48,{radius},{10**radius},{0.01 * 10**radius:g}\n" for hasher, radius in cells)
+    display = tmp_path / "mine" / "gist" / "display" / "s"
+    display.mkdir(parents=True)
+    (display / "lookups.csv").write_text("hasher,n_bits,radius,codes,milliseconds\n" + rows)
+    (tmp_path / "mine" / "summary.csv").write_text("dataset,hasher,n_bits,metric,mean\ncifar10,itq,48,mAP,0.5\n")
+    own, *stored = DRAWINGS["ramap_figure_7"](Evidence.in_folder(tmp_path, {})).figures
+    assert own.name == "ramap-figure-7-mine-cifar10-gist-s-48"
+    assert own.data[own.data["method"] == "8-DSH"]["value"].tolist() == [0.01, 0.1, 1]
+    assert own.spec["spec"]["layer"][0]["encoding"]["y"]["scale"] == {"type": "log"}
+    assert "Times depend on the machine; they are those of run 0" in own.shows
+    assert not stored
+    drawn = DRAWINGS["ramap_figure_7"](Evidence.in_folder(RESULTS, {}))
+    assert len(drawn.figures) == 4  # two features, two code lengths
+    assert drawn.missing == ""
+
+
 def test_mlgap_table_1_has_ours_next_to_the_printed_values():
     rows = scores("deep_supervised", 12, {"mAP": 0.5661, "mLGAP@r2": 0.2123})
     rows += scores("buffer_zone", 12, {"mAP": 0.5217, "mLGAP@r2": 0.2162})
@@ -118,6 +152,15 @@ def test_mlgap_figure_8_counts_the_codes_in_use():
     assert not DRAWINGS["mlgap_figure_8"](made(histogram=rows[:1])).figures  # of one objective alone
 
 
+def test_mlgap_figure_1_has_a_panel_for_each_hasher_in_the_order_of_the_paper():
+    rows = [{"hasher": name, "n_bits": 12, "code": 5, "items": 8} for name in ("sph", "lsh", "itq", "deep_supervised")]
+    drawn = DRAWINGS["mlgap_figure_1"](made(histogram=rows))
+    (figure,) = drawn.figures
+    assert figure.data["objective"].tolist() == ["ITQ", "LSH", "SpH"]
+    assert figure.spec["columns"] == 4
+    assert drawn.missing.startswith("codes of 12 bits of dsh, pca_rr, pcah, sh and sklsh on cifar10")
+
+
 def test_talr_table_1_keeps_the_layout_and_marks_the_best_of_each_source():
     place = {"split": "cifar10_s1"}
     rows = scores("talr_ap", 12, {"mAP": 0.31}, **place) + scores("itq", 12, {"mAP": 0.16}, **place)
@@ -146,6 +189,36 @@ def test_talr_table_2_of_other_data_is_called_a_substitute():
     assert own.rows == [["TALR-AP", "made: gist", "0.5000"]]
     assert "A substitute: digits in place of the paper's data. Metric: mAP@1000[retrieved]." in own.caption
     assert "imagenet100" in drawn.missing
+
+
+def test_talr_table_3_reads_the_ground_truth_of_each_dataset():
+    place = {"dataset": "labelme", "split": "labelme_2k"}
+    rows = scores("talr_ndcg", 16, {"nDCG": 0.8}, **place, ground_truth="graded_distance")
+    rows += scores("talr_ndcg", 32, {"nDCG": 0.7}, **place, ground_truth="class_label")
+    drawn = DRAWINGS["talr_table_3"](made(summary=rows))
+    (own,) = drawn.tables
+    assert own.groups == [[("", 2), ("LabelMe (NDCG)", 4)]]
+    by_source = {(method, source): values for method, source, *values in own.rows}
+    dash = "\N{EN DASH}"
+    assert by_source["TALR-NDCG", "made: gist"] == ["0.800", dash, dash, dash]
+    assert by_source["TALR-NDCG", "printed"] == ["0.866", "0.895", "0.908", "0.917"]
+    assert by_source["StructHash", "printed"] == ["0.857", "0.888", "0.904", "0.915"]
+    assert drawn.missing.endswith("on NUS-WIDE (NDCG) (nuswide, nuswide_21)")
+
+
+def test_talr_figure_3_draws_the_range_over_the_orders_of_ties():
+    ranges = {"mAP[worst]": 0.1, "mAP": 0.2, "mAP[best]": 0.4}
+    rows = [row for hasher in ("talr_ap", "dpsh", "itq") for row in scores(hasher, 12, ranges, split="cifar10_s1")]
+    rows += scores("mihash", 24, {"mAP": 0.2}, split="cifar10_s1")  # without a range
+    drawn = DRAWINGS["talr_figure_3"](made(summary=rows))
+    (figure,) = drawn.figures
+    assert figure.data["method"].tolist() == ["DPSH", "TALR-AP"]
+    assert figure.data[["worst", "expected", "best"]].to_numpy().tolist() == [[0.1, 0.2, 0.4]] * 2
+    assert "The mean width of the ranges is 0.3000 (12 bits)" in figure.shows
+    assert drawn.missing == ""
+    elsewhere = DRAWINGS["talr_figure_3"](made(summary=[row | {"split": "standard"} for row in rows]))
+    assert "A substitute: standard in place of cifar10_s1." in elsewhere.figures[0].shows
+    assert "CIFAR-10, S1 (cifar10, cifar10_s1)" in elsewhere.missing
 
 
 def test_talr_alpha_has_a_line_for_each_way_of_training():
@@ -194,6 +267,8 @@ def test_the_claims_have_the_printed_values_under_the_expected_names():
     assert claims["S3-15"]["CIFAR-10 S1, BRE"] == [0.361, 0.448, 0.502, 0.533]
     assert claims["S3-15"]["NUS-WIDE AP@5K, DPSH"] == [0.758, 0.793, 0.818, 0.830]
     assert claims["S3-15"]["CIFAR-10 S2, MIHash"] == [0.929, 0.933, 0.938, 0.942]
+    assert claims["S3-17"]["MACHash"] == [0.821, 0.821, 0.821, 0.821]
+    assert claims["S3-18"]["TALR-NDCG"] == [0.866, 0.895, 0.908, 0.917]
     assert claims["S3-16"]["HashNet"] == [0.5059, 0.6306, 0.6633, 0.6835]
 
 
@@ -202,6 +277,7 @@ def test_rows_of_an_experiment(results):
     assert set(own.summary["method"]) == {"LSH", "ITQ"}
     assert set(own.summary["experiment"]) == {"made"}
     assert set(own.radii["dataset"]) == {"digits"}
+    assert "milliseconds" in set(own.radii["metric"])
     assert own.alpha.empty
     options = {"lsh": {"alpha": 5.0, "growth": 1.0}, "itq": {"alpha": 1.5}}
     uses = {"lsh": "talr_ap"}
