@@ -190,7 +190,7 @@ def _main_table(results: Results) -> Table:
     """Return the table of the selected place, which on the page follows the metric of the figure."""
     rows = results.at(results.plain, metric=results.metric, **results.place)
     lead_note = (
-        f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference, {CORRECTED}, and corrected "
+        f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference by a {CORRECTED}, also corrected "
         f"for all pairs of hashers at this code length (Bonferroni). {ONE_DATASET}"
         if results.n_runs > 1 and len(rows) > rows["n_bits"].nunique()
         else ""

@@ -160,7 +160,7 @@ def _size(row: Any) -> str:
 def _intervals(means: "pd.DataFrame") -> str:
     if means["n_runs"].max() < 2:
         return "There is one run, so there are no intervals."
-    return f"Brackets: {_INTERVAL} of the mean over the runs, {CORRECTED}. {ONE_DATASET}"
+    return f"Brackets: {_INTERVAL} of the mean over the runs, by a {CORRECTED}. {ONE_DATASET}"
 
 
 def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[tuple[str, pd.DataFrame]]":
