@@ -105,25 +105,29 @@ def method_name(name: str, ranking: str, supervision: str = "none") -> str:
     return f"{name} ({', '.join(added)})" if added else name
 
 
+SUPERVISION_KEYS = ("codes", "hasher_uses", "affinities", "ground_truth_uses")
+"""The keys of a configuration that determine what a hasher learns from."""
+
+
 def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
     """Return what a hasher learns from in addition to the training vectors: a value of the column ``supervision``.
 
     Parameters
     ----------
     config : mapping
-        A checked configuration.
+        A checked configuration, or its keys `SUPERVISION_KEYS`.
     hasher : str
         A hasher, or a method with finished codes.
     feature : str
         Its distances supervise a hasher if no labels do.
     """
-    if hasher in config.get("codes", {}):
+    if hasher in config["codes"]:
         return "unknown"
-    kind = registry.get("hasher", config.get("hasher_uses", {}).get(hasher, hasher)).supervision
+    kind = registry.get("hasher", config["hasher_uses"].get(hasher, hasher)).supervision
     if kind != "affinities":
         return kind or "none"
     truth = config["affinities"]
-    if registry.entry("ground_truth", config.get("ground_truth_uses", {}).get(truth, truth)).needs_labels:
+    if registry.entry("ground_truth", config["ground_truth_uses"].get(truth, truth)).needs_labels:
         return "labels"
     return f"distances of {feature} ({truth})"
 

@@ -194,7 +194,8 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
     with pytest.raises(ProtocolError) as error:
         read_scores(path)[0].values()
     assert str(error.value).startswith(f"{table}: altered since it was written (expected sha256 ")
-    assert str(error.value).endswith("). Delete it and run again.")
+    command = f"snakemake --force {table}, with the --configfile of its experiment."
+    assert str(error.value).endswith(f"). To write it again: {command}")
 
 
 @pytest.mark.parametrize(

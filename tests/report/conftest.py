@@ -16,6 +16,10 @@ N, LENGTHS, HASHERS, SPLITS = 90, (4, 8), ("lsh", "itq"), ("standard", "improved
 METRICS = ["mAP", "mAP[best]", "mAP[worst]", "precision@r2", "recall@r2", "RAMAP@r2", "empty@r2", "utilisation"]
 METRICS += ["P@5", "R@10", "R@20"]
 CONFIG = {
+    "codes": {},
+    "hasher_uses": {},
+    "ground_truth_uses": {},
+    "affinities": None,
     "experiment": "made",
     "dataset": "digits",
     "seed": 0,

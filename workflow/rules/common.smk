@@ -26,7 +26,7 @@ from protocol import configuration, datasets, registry
 from protocol.auditing import SHIPPED, known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
-from protocol.identity import options_text
+from protocol.identity import SUPERVISION_KEYS, options_text
 from protocol.metrics import needs as needs_of_metrics
 from protocol.seeds import derive
 from protocol.splits import draw_of, drawing_split, list_paths

@@ -181,7 +181,10 @@ rule paper:
         mem_mb=memory("paper"),
         runtime=minutes("paper"),
     params:
-        config={key: CONFIG[key] for key in ("dataset", "names", "empty", "paper")},
+        config={
+            key: CONFIG[key]
+            for key in ("dataset", "names", "empty", "paper", *SUPERVISION_KEYS)
+        },
         code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"

@@ -15,6 +15,9 @@ CONFIG = {
     "dataset": "cifar10",
     "empty": "zero",
     "codes": {"mine": {}},
+    "hasher_uses": {},
+    "ground_truth_uses": {},
+    "affinities": None,
     "names": {
         "dataset": "CIFAR-10",
         "features": {"gist": "GIST"},
