@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -194,7 +196,7 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
     with pytest.raises(ProtocolError) as error:
         read_scores(path)[0].values()
     assert str(error.value).startswith(f"{table}: altered since it was written (expected sha256 ")
-    command = f"snakemake --force {table}, with the --configfile of its experiment."
+    command = f"snakemake --force {shlex.quote(os.path.relpath(table))}, with the --configfile of its experiment."
     assert str(error.value).endswith(f"). To write it again: {command}")
 
 
