@@ -3,6 +3,7 @@
 import itertools
 import re
 
+import numpy as np
 import pytest
 import yaml
 
@@ -20,11 +21,12 @@ def test_the_config_files_divide_the_counting(blocks, index, root, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     synthetic = yaml.safe_load((root / "workflow" / "config" / "synthetic.yaml").read_text())
     config = synthetic | blocks[index]
+    sizes = configuration.load(config | {"codes": {}}).sizes
     for method in config.get("codes", {}).values():
         for role, split, n_bits in itertools.product(("query", "database"), config["splits"], config["n_bits"]):
             file = tmp_path / method[role].format(split=split, run=0, n_bits=n_bits)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.touch()
+            np.lib.format.open_memmap(file, "w+", np.uint8, (sizes(split)[role], n_bits // 8))  # a sparse file
     jobs = configuration.jobs(configuration.load(config))
     assert jobs["count_shard"] == 100 * jobs["add_counts"]
     assert len(blocks) == 2
