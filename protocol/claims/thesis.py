@@ -447,7 +447,7 @@ def proxy_for_bucket_search(results: Results) -> Evidence:
 
 
 @PAPER.claim(
-    "S4-14",
+    "X-25",
     place="section 3.6.5",
     statement="mAP is approximately the average of the AUPRC over the queries.",
     expected={f"{n_bits} bits: largest difference between mAP and the mean area": 0 for n_bits in (16, 32)},

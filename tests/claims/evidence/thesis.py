@@ -56,6 +56,6 @@ CASES = {
         confirming=[*curves((0.6, 0.5, 0.4), (0.1, 0.2, 0.3))],
         refuting=[*curves((0.4, 0.5, 0.6), (0.1, 0.2, 0.3))],
     ),
-    "S4-14": Case(confirming=[*areas(-0.01)], refuting=[*areas(0.03)]),
+    "X-25": Case(confirming=[*areas(-0.01)], refuting=[*areas(0.03)]),
     "X-17": Case(confirming=[*searches(1)], refuting=[*searches(-1)]),
 }
