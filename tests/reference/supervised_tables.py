@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
 from protocol.ranking import LabelRelevance, count
 from protocol.seeds import derive
-from protocol.selection import Validation, best, described, points
+from protocol.selection import best, described, points
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "supervised"
@@ -41,6 +42,11 @@ PARTITIONS = ("query", "database", "train", "validation_query", "validation_data
 PLACE = ["dataset", "feature", "ground_truth", "split"]
 CELL = [*PLACE, "hasher", "n_bits", "metric"]
 EXPERIMENTS = {"S1": "cifar10_supervised", "S2": "cifar10_supervised_s2", "digits": "digits_supervised"}
+CRITERIA = ("mAP", "RAMAP@r2", "mLGAP@r2")
+OWN_METRIC = dict.fromkeys(("m_dsh", "m_dsh_2"), "RAMAP@r2") | dict.fromkeys(
+    ("buffer_zone", "buffer_zone_half"), "mLGAP@r2"
+)
+"""The metric for which an objective was made; its options are also selected by it."""
 BASELINES = ("classifier", "classifier_probabilities")
 LIST_OVER_TRIPLET_OVER_PAIR = [
     ("talr_ap", "mihash"),
@@ -96,7 +102,8 @@ ABOUT_BUCKETS = """\
 The mLGAP paper finds its buffer zone better than deep supervised hashing, and the RAMAP paper m-DSH better than deep
 squared hashing. By their metrics, objectives that take buckets into account should be better than those that maximise
 mAP. `buffer_zone` has the margin m = 2k as printed, and `buffer_zone_half` m = k, the other reading of the paper's "at
-least k/2 apart"."""
+least k/2 apart". The RAMAP paper requires the margin of m-DSH to be much smaller than the code length. Its smallest
+margin, 4, which is that of `m_dsh`, is a third of 12 bits, so the row for 12 bits is outside the paper's condition."""
 
 
 def experiment(name: str) -> Experiment:
@@ -136,36 +143,50 @@ class Run:
         self._y = {part: y[split[part]] for part in self.X}
         self.training = TrainingSet(self.X["train"], self._y["train"])
 
-    def rows(self, hasher: str) -> list[dict[str, Any]]:
-        """Return the metrics of a hasher at every code length, with the options that were selected for it."""
-        use, found = self._experiment.hashers[hasher], []
-        metrics = self._experiment.config["metrics"]
-        for n_bits in self._experiment.features["gist"].n_bits:
-            seed = derive(self._seed, self._dataset, "gist", hasher, n_bits, self._run)
-            made, scores, grid, seconds = [], [], points(use.grid), []
-            for point in grid:
-                model = registry.get("hasher", use.plugin)(n_bits=n_bits, seed=seed, **use.options | point)
-                began = time.process_time()
-                made.append(model.fit(self.training))
-                seconds.append(round(time.process_time() - began, 2))
-                scores.append(self._validation.score(model, calls=100) if use.grid else 0.0)
-            chosen = best(scores)
-            packed = [codes.pack(made[chosen].transform(self.X[part])) for part in ("query", "database")]
-            relevance = LabelRelevance(self._y["query"], self._y["database"])
-            counts = count(*packed, n_bits, {"": relevance}, calls=100)[""]
-            of_queries = evaluate(counts, metrics)
-            values = {metric: mean(array) for metric, array in of_queries.items()}
-            errors = {metric: standard_error(array) for metric, array in of_queries.items()}
-            selected = {"points": grid, "validation": scores if use.grid else [], "seconds": seconds, "chosen": chosen}
-            place = {"run": self._run, "hasher": hasher, "n_bits": n_bits}
-            found.append({**place, **selected, "values": values, "errors": errors})
-        return found
+    def row(self, hasher: str, n_bits: int, known: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the points of a hasher's grid at one code length, with the test scores of those that are selected.
 
-    @property
-    def _validation(self) -> Validation:
-        relevance = LabelRelevance(self._y["validation_query"], self._y["validation_database"])
-        criterion = self._experiment.config["selection"]
-        return Validation(self.X["validation_query"], self.X["validation_database"], relevance, criterion["metric"])
+        `known` contains points of an earlier, smaller grid, which are not fitted again.
+        """
+        use, fitted, points_of_row = self._experiment.hashers[hasher], {}, []
+        for options in points(use.grid):
+            point = next((point for point in known if point["options"] == options), None)
+            if point is None:
+                model, seconds = self._fit(use, hasher, n_bits, options)
+                fitted[described(options)] = model
+                scores = self._scores(model, "validation_query", "validation_database", CRITERIA) if use.grid else {}
+                validation = {metric: mean(values) for metric, values in scores.items()}
+                point = {"options": options, "seconds": seconds, "validation": validation}
+            points_of_row.append(point)
+        for criterion in criteria(hasher, use.grid):
+            point = points_of_row[selected_point(points_of_row, criterion)]
+            if "values" not in point:
+                model = fitted.get(described(point["options"])) or self._fit(use, hasher, n_bits, point["options"])[0]
+                scores = self._scores(model, "query", "database", self._experiment.config["metrics"])
+                point["values"] = {metric: mean(values) for metric, values in scores.items()}
+                point["errors"] = {metric: standard_error(values) for metric, values in scores.items()}
+        return {"run": self._run, "hasher": hasher, "n_bits": n_bits, "points": points_of_row}
+
+    def _fit(self, use: Any, hasher: str, n_bits: int, options: dict[str, Any]) -> tuple[Any, float]:
+        seed = derive(self._seed, self._dataset, "gist", hasher, n_bits, self._run)
+        model = registry.get("hasher", use.plugin)(n_bits=n_bits, seed=seed, **use.options | options)
+        began = time.process_time()
+        return model.fit(self.training), round(time.process_time() - began, 2)
+
+    def _scores(self, model: Any, query: str, database: str, metrics: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+        packed = [codes.pack(model.transform(self.X[part])) for part in (query, database)]
+        relevance = LabelRelevance(self._y[query], self._y[database])
+        return evaluate(count(*packed, model.n_bits, {"": relevance}, calls=100)[""], list(metrics))
+
+
+def criteria(hasher: str, grid: Any) -> list[str]:
+    """Return the metrics by which a hasher's options are selected: mAP, and the metric for which it was made."""
+    return list(dict.fromkeys(["mAP", OWN_METRIC.get(hasher, "mAP")])) if grid else ["mAP"]
+
+
+def selected_point(row: list[dict[str, Any]], criterion: str) -> int:
+    """Return the index of the point with the best validation score."""
+    return best([point["validation"].get(criterion, 0.0) for point in row])
 
 
 def standard_error(values: NDArray[np.float64]) -> float | None:
@@ -174,43 +195,61 @@ def standard_error(values: NDArray[np.float64]) -> float | None:
 
 
 def make(name: str, results: Path, runs: list[int] | None, hashers: list[str] | None) -> None:
-    """Write the scores of an experiment's runs below `results`, a file for each run and hasher."""
+    """Write the scores of an experiment's runs below `results`, a file for each run and hasher.
+
+    Points that a file already contains are not fitted again, so that a grid can be extended.
+    """
     of, folder = experiment(name), results / name
     folder.mkdir(parents=True, exist_ok=True)
     for run in range(of.config["runs"]) if runs is None else runs:
-        own = None
+        prepared_run = None
         for hasher in hashers or of.features["gist"].hashers:
             path = folder / f"{run}_{hasher}.json"
-            if not path.exists():
-                own = own or Run(of, run, results)
-                rows = own.rows(hasher)
-                path.with_suffix(".part").write_text(json.dumps(rows))
-                path.with_suffix(".part").replace(path)
-                sys.stderr.write(f"{name} run {run} {hasher}: {[round(row['values']['mAP'], 4) for row in rows]}\n")
+            known = {row["n_bits"]: row["points"] for row in json.loads(path.read_text())} if path.exists() else {}
+            grid = points(of.hashers[hasher].grid)
+            lengths = of.features["gist"].n_bits
+            if all(all(any(p["options"] == point for p in known.get(n, [])) for point in grid) for n in lengths):
+                continue
+            prepared_run = prepared_run or Run(of, run, results)
+            rows = [prepared_run.row(hasher, n_bits, known.get(n_bits, [])) for n_bits in lengths]
+            path.with_suffix(".part").write_text(json.dumps(rows))
+            path.with_suffix(".part").replace(path)
+            shown = [
+                f"{point['options']}: {point['values']['mAP']:.4f}"
+                for row in rows
+                for point in [row["points"][selected_point(row["points"], "mAP")]]
+            ]
+            sys.stderr.write(f"{name} run {run} {hasher}: {'; '.join(shown)}\n")
 
 
 def collected(name: str, results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the scores of an experiment's runs, and the points of the grids; empty if there are none."""
+    """Return the scores of an experiment's runs, and the points of the grids; empty if there are none.
+
+    A hasher whose options were also selected by its own metric has a second row, named `HASHER by METRIC`.
+    """
     of, scores, searched = experiment(name), [], []
     (split,) = of.config["splits"]
     place = dict(zip(PLACE, (of.config["dataset"], "gist", "class_label", split), strict=True))
     for path in sorted((results / name).glob("*.json")):
         for row in json.loads(path.read_text()):
-            own = {"run": row["run"], "hasher": row["hasher"], "n_bits": row["n_bits"]}
-            for metric, value in row["values"].items():
-                scores.append({**place, **own, "metric": metric, "value": value})
-                scores[-1]["error"] = row.get("errors", {}).get(metric)
             grid = of.hashers[row["hasher"]].grid
-            for number, point in enumerate(points(grid)):
-                score = row["validation"][number] if grid else None
-                chosen = number == row["chosen"] if "chosen" in row else point == row["options"]
-                texts = {
-                    "options": described(point),
-                    "chosen": chosen,
-                    "score": score,
-                    "seconds": row["seconds"][number],
-                }
-                searched.append({**place, **own, **texts})
+            for criterion in criteria(row["hasher"], grid):
+                label = row["hasher"] if criterion == "mAP" else f"{row['hasher']} by {criterion}"
+                combination = {**place, "run": row["run"], "hasher": label, "n_bits": row["n_bits"]}
+                chosen = selected_point(row["points"], criterion)
+                for metric, value in row["points"][chosen]["values"].items():
+                    error = row["points"][chosen]["errors"][metric]
+                    scores.append({**combination, "metric": metric, "value": value, "error": error})
+                for number, point in enumerate(row["points"]):
+                    searched.append(
+                        {
+                            **combination,
+                            "options": described(point["options"]),
+                            "chosen": number == chosen,
+                            "score": point["validation"].get(criterion),
+                            "seconds": point["seconds"],
+                        }
+                    )
     return pd.DataFrame(scores), pd.DataFrame(searched)
 
 
@@ -246,7 +285,7 @@ def table(runs: pd.DataFrame, metric: str, order: list[str]) -> str:
     own = runs[runs["metric"] == metric]
     lengths = sorted(own["n_bits"].unique())
     lines = [f"| hasher | runs | {' | '.join(f'{n} bits' for n in lengths)} |", "|---" * (2 + len(lengths)) + "|"]
-    for hasher in (name for name in order if (own["hasher"] == name).any()):
+    for hasher in (name for name in with_own_metric(order) if (own["hasher"] == name).any()):
         of_hasher = own[own["hasher"] == hasher]
         cells = []
         for n_bits in lengths:
@@ -374,13 +413,32 @@ def page(folder: Path) -> str:
 
 
 def selected(searched: pd.DataFrame, order: list[str]) -> str:
-    """Return how often each point of a grid was selected, over runs and code lengths."""
+    """Return how often each point of a grid was selected, over runs and code lengths, and how often it was an end."""
     own = searched[searched["options"].notna()]
-    lines = ["How often each point was selected, over runs and code lengths:", "", "| hasher | points |", "|---|---|"]
-    for hasher in (name for name in order if (own["hasher"] == name).any()):
-        times = own[own["hasher"] == hasher].groupby("options", sort=False)["chosen"].sum()
-        lines.append(f"| {hasher} | {', '.join(f'{point}: {count}' for point, count in times.items())} |")
+    lines = [
+        "How often each point was selected, over runs and code lengths. If an end of a grid was selected, the last",
+        "column contains the largest gain of a selected end over its neighbour, in the metric of the selection.",
+        "",
+        "| hasher | points | end selected | gain of the last step |",
+        "|---|---|---|---|",
+    ]
+    for hasher in (name for name in with_own_metric(order) if (own["hasher"] == name).any()):
+        rows = own[own["hasher"] == hasher]
+        times = rows.groupby("options", sort=False)["chosen"].sum()
+        ends, gains = 0, []
+        for _, grid in rows.groupby(["run", "n_bits"]):
+            scores, chosen = grid["score"].to_numpy(), int(np.flatnonzero(grid["chosen"])[0])
+            if chosen in (0, len(scores) - 1):
+                ends += 1
+                gains.append(scores[chosen] - scores[1 if chosen == 0 else -2])
+        counts = ", ".join(f"{point}: {count}" for point, count in times.items())
+        lines.append(f"| {hasher} | {counts} | {ends} of {times.sum()} | {f'{max(gains):.4f}' if gains else ''} |")
     return "\n".join(lines)
+
+
+def with_own_metric(order: list[str]) -> list[str]:
+    """Return hashers, each with the name of its row that was selected by its own metric."""
+    return [label for name in order for label in (name, f"{name} by {OWN_METRIC.get(name)}")]
 
 
 def seconds(searched: pd.DataFrame, order: list[str]) -> str:
