@@ -33,6 +33,7 @@ from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
 from protocol.ranking import LabelRelevance, count
+from protocol.report.statistics import mean_of, shared_variance
 from protocol.seeds import derive
 from protocol.selection import best, described, points
 
@@ -89,8 +90,9 @@ On S2 (10,000 queries, 50,000 training images, which are also the database) the 
 selected most often at S1's sizes. A sixth of the validation images of these selections are queries of S2.
 
 mAP is the expected value over ties, divided by all relevant items. Intervals are 95 % intervals. For a mean over two or
-more runs, they are by Student's t; each run draws queries, training set and seeds. For a single run, they are over its
-queries, so they do not include the variance between training runs; they are missing if the run did not record it.
+more runs, they are those of the corrected resampled t-test after Nadeau and Bengio (2003), because the runs are
+resamples of one dataset; each run draws queries, training set and seeds. For a single run, they are over its queries,
+so they do not include the variance between training runs; they are missing if the run did not record it.
 Differences are paired by run. The code of the predicted class gives the same ranking at every code length, because any
 two class codes differ in half of the bits. `runs.csv` contains every metric of every run, `summary.csv` the means over
 the runs that all supervised hashers have, and `selection.csv` every point of every grid."""
@@ -266,12 +268,21 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values(CELL, ignore_index=True)
 
 
-def interval(values: pd.Series, errors: pd.Series | None = None) -> float:
-    """Return half of a 95 % interval: of a mean over runs by t, or, of a single run, over its queries."""
-    from scipy import stats
+def shared_by_runs(runs: pd.DataFrame) -> float:
+    """Return `shared_variance` of the runs of one dataset and split."""
+    place = tuple(runs[["dataset", "split"]].iloc[0])
+    for of in map(experiment, EXPERIMENTS.values()):
+        if place == (of.config["dataset"], *of.config["splits"]):
+            sizes = of.sizes(place[1])
+            return shared_variance(sizes["query"], sizes["database"])
+    raise ValueError(f"no experiment has the dataset and the split {place}")
 
+
+def interval(values: pd.Series, errors: pd.Series | None = None, *, shared: float) -> float:
+    """Return half of a 95 % interval: of a mean over runs that share items, or, of a single run, over its queries."""
     if len(values) > 1:
-        return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)
+        low, high = mean_of(values, shared=shared).interval()
+        return (high - low) / 2
     return float("nan") if errors is None else float(1.96 * errors.iloc[0])
 
 
@@ -283,14 +294,14 @@ def with_interval(mean: float, half: float, sign: str = "") -> str:
 def table(runs: pd.DataFrame, metric: str, order: list[str]) -> str:
     """Return the means of a metric with their intervals as Markdown: a row per hasher, a column per code length."""
     own = runs[runs["metric"] == metric]
-    lengths = sorted(own["n_bits"].unique())
+    lengths, shared = sorted(own["n_bits"].unique()), shared_by_runs(own)
     lines = [f"| hasher | runs | {' | '.join(f'{n} bits' for n in lengths)} |", "|---" * (2 + len(lengths)) + "|"]
     for hasher in (name for name in with_own_metric(order) if (own["hasher"] == name).any()):
         of_hasher = own[own["hasher"] == hasher]
         cells = []
         for n_bits in lengths:
             rows = of_hasher[of_hasher["n_bits"] == n_bits]
-            cells.append(with_interval(rows["value"].mean(), interval(rows["value"], rows["error"])))
+            cells.append(with_interval(rows["value"].mean(), interval(rows["value"], rows["error"], shared=shared)))
         lines.append(f"| {hasher} | {of_hasher['run'].nunique()} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -331,7 +342,7 @@ def compared(runs: pd.DataFrame, metric: str, above: str, below: str) -> Compari
     for n_bits, rows in differences.groupby("n_bits"):
         # The errors over the same queries are treated as independent: too wide if hashers agree on which are hard.
         error = np.hypot(*(errors.loc[rows.index, [above, below]].to_numpy()[0])) if errors.size else float("nan")
-        found[int(n_bits)] = (float(rows.mean()), interval(rows, pd.Series([error])))
+        found[int(n_bits)] = (float(rows.mean()), interval(rows, pd.Series([error]), shared=shared_by_runs(own)))
     return Comparison(above, below, found) if found else None
 
 
