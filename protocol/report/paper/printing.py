@@ -72,7 +72,7 @@ def _spec(figure: Figure, width: int) -> dict[str, Any]:
 
 def _panels(figure: Figure) -> int:
     """Return how many panels a figure has in a row."""
-    column = figure.chart.to_dict().get("facet", {}).get("column", {}).get("field")
+    column = figure.spec.get("facet", {}).get("column", {}).get("field")
     return int(figure.drawn[column].nunique()) if column else 1
 
 
