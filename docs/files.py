@@ -14,7 +14,9 @@ from pathlib import Path
 
 import h5py
 
-from protocol import claims, storage, tables
+from protocol import papers as claims
+from protocol.provenance import storage
+from protocol.scores import tables
 
 PAGE = Path(__file__).parent / "reference" / "files.md"
 _ABOVE = """\

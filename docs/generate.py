@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from protocol import claims, cli, registry, tables
+from protocol import cli, registry
+from protocol import papers as claims
 from protocol.cli._explanation import entries, properties
 from protocol.cli.list import markdown
 from protocol.configuration import reference
 from protocol.configuration.options import options, plain
+from protocol.scores import tables
 
 FOLDER = Path(__file__).parent / "reference"
 _TITLES = {
@@ -56,21 +58,24 @@ _ABOVE = {
 }
 _PACKAGES = {
     "auditing": "Auditing",
-    "claims": "Claims of the papers",
     "comparison": "Comparison",
     "configuration": "Configuration",
+    "counting": "Counting",
     "datasets": "Datasets",
     "downloads": "Downloads",
+    "duplicates": "Near-duplicates",
     "evaluation": "Evaluation",
     "features": "Features",
-    "groundtruth": "Ground truths",
     "hashers": "Hashers",
     "metrics": "Metrics",
-    "ranking": "Ranking and counting",
+    "papers": "Claims of the papers",
+    "provenance": "Provenance",
     "report": "Report",
+    "scores": "Tables of scores",
     "selection": "Selection of options",
     "splits": "Splits",
     "studies": "Studies",
+    "truth": "Ground truths",
 }
 
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from protocol.auditing import audit as audit
-    from protocol.auditing.duplicates import find_duplicates as find_duplicates
     from protocol.comparison import compare as compare
+    from protocol.duplicates import find_duplicates as find_duplicates
     from protocol.evaluation import evaluate as evaluate
     from protocol.registry import get as get
     from protocol.registry import names as names
@@ -34,7 +34,7 @@ _MODULES = {
     "audit": "protocol.auditing",
     "compare": "protocol.comparison",
     "evaluate": "protocol.evaluation",
-    "find_duplicates": "protocol.auditing.duplicates",
+    "find_duplicates": "protocol.duplicates",
     "get": "protocol.registry",
     "load_split": "protocol.splits",
     "names": "protocol.registry",

@@ -97,7 +97,7 @@ def from_words(words: NDArray[np.uint64], n_bits: int) -> NDArray[np.uint8]:
 def hamming_distance(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the number of differing bits between every row of `a` (n, w) and of `b` (m, w) as int64 (n, m).
 
-    This is the obvious implementation, for small inputs and as a reference; `protocol.ranking` counts large inputs in
+    This is the obvious implementation, for small inputs and as a reference; `protocol.counting` counts large inputs in
     blocks.
 
     Examples

@@ -22,8 +22,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar, overload
 
-from protocol import sources
 from protocol.checks import ProtocolError, one_of
+from protocol.provenance import sources
 
 if TYPE_CHECKING:
     from protocol.downloads import File
@@ -183,7 +183,7 @@ class GroundTruthRecord(Record):
     """
 
     kind: ClassVar[str] = "ground_truth"
-    package: ClassVar[str] = "groundtruth"
+    package: ClassVar[str] = "truth"
 
     deviations: str = ""
     across_modalities: bool = False
@@ -530,7 +530,7 @@ def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:
     Parameters
     ----------
     *starts : str or Path
-        Scripts and modules, as for `protocol.sources.digest`.
+        Scripts and modules, as for `protocol.provenance.sources.digest`.
     **plugins
         For each kind, one name or several; the names of metrics may have numbers or placeholders.
 
@@ -541,7 +541,7 @@ def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:
 
     Examples
     --------
-    >>> code_digest("protocol.seeds", hasher="lsh", metric=["mAP", "P@5"]) != code_digest("protocol.seeds", hasher="sh")
+    >>> code_digest("protocol.codes", hasher="lsh", metric=["mAP", "P@5"]) != code_digest("protocol.codes", hasher="sh")
     True
     """
     pairs = [(kind, name) for kind, given in plugins.items() for name in ([given] if isinstance(given, str) else given)]

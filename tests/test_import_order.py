@@ -11,55 +11,27 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
-SHARED = {
-    "checks",
-    "checksums",
-    "compiled",
-    "external",
-    "identity",
-    "pages",
-    "parallel",
-    "registry",
-    "reuse",
-    "seeds",
-    "sources",
-    "storage",
-    "tables",
-}
-# A package may import the shared modules, itself, and the packages named here.
-MAY_IMPORT = {
-    "shared": set(),
-    "registry": {"downloads"},  # for the type of a dataset's files
-    "codes": set(),
-    "formats": set(),
-    "downloads": set(),
-    "datasets": {"formats", "downloads"},
-    "features": {"codes", "formats"},
-    "splits": {"codes", "formats"},
-    **{package: {"codes"} for package in ("groundtruth", "hashers", "ranking")},
-    "metrics": {"codes", "ranking"},
-    **{package: {"codes", "ranking", "metrics"} for package in ("selection", "studies")},
-    "claims": {"codes", "groundtruth", "hashers", "ranking", "metrics"},
-    "evaluation": {"codes", "formats", "groundtruth", "hashers", "ranking", "metrics"},
-    "auditing": {"datasets", "formats", "splits", "groundtruth", "evaluation"},
-    "report": {"codes", "ranking", "metrics", "evaluation"},
-    "configuration": {"auditing", "datasets", "downloads", "formats", "metrics", "selection", "splits"},
-    "comparison": {"ranking", "metrics", "evaluation", "report"},
-    "cli": {
-        "codes",
-        "formats",
-        "datasets",
-        "splits",
-        "ranking",
-        "metrics",
-        "auditing",
-        "report",
-        "comparison",
-        "evaluation",
-        "claims",
-        "configuration",
-    },
-}
+LAYERS = (
+    {"checks"},
+    {"compiled", "external", "pages", "parallel"},
+    {"provenance"},
+    {"downloads"},
+    {"codes", "registry"},
+    {"inputs"},
+    {"scores"},
+    {"datasets", "features", "hashers", "splits", "truth"},
+    {"counting"},
+    {"metrics"},
+    {"evaluation", "selection", "studies"},
+    {"duplicates"},
+    {"auditing"},
+    {"report"},
+    {"comparison", "papers"},
+    {"configuration"},
+    {"cli"},
+)
+"""The packages and modules of the package, from bottom to top; each imports only what stands in a lower layer."""
+LAYER_OF = {name: number for number, layer in enumerate(LAYERS) for name in layer}
 HEAVY = (
     "h5py",
     "sklearn",
@@ -95,13 +67,14 @@ def imported_packages(path: Path) -> set[str]:
 
 def package_of(path: Path) -> str:
     part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    return {"__main__": "cli"}.get(part, "shared" if part in SHARED - MAY_IMPORT.keys() else part)
+    return {"__main__": "cli"}.get(part, part)
 
 
 def offences(path: Path, imported: set[str]) -> set[str]:
     package = package_of(path)
-    own = {"cli"} if package == "cli" else {package}
-    return imported - SHARED - own - MAY_IMPORT[package]
+    return {name for name in imported - {package} if LAYER_OF[name] >= LAYER_OF[package]} - (
+        {"cli"} if path.name == "__main__.py" else set()
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,7 +88,7 @@ def test_packages_import_only_what_lies_before_them(path):
 
 def test_the_rule_rejects_a_sibling():
     assert offences(PACKAGE / "hashers" / "itq.py", {"checks", "codes", "metrics"}) == {"metrics"}
-    assert offences(PACKAGE / "storage.py", {"codes"}) == {"codes"}
+    assert offences(PACKAGE / "provenance" / "storage.py", {"codes"}) == {"codes"}
 
 
 def import_graph(files: dict[str, str]) -> dict[str, set[str]]:
@@ -142,7 +115,11 @@ def test_no_modules_import_each_other():
     }
     graphlib.TopologicalSorter(import_graph(files)).prepare()
     late = "\nif TYPE_CHECKING:\n    from protocol.{} import anything\n"
-    for module, imported in (("checks", "storage"), ("evaluation.data", "evaluation"), ("splits._files", "splits")):
+    for module, imported in (
+        ("checks", "provenance.storage"),
+        ("evaluation.data", "evaluation"),
+        ("splits._files", "splits"),
+    ):
         changed = files | {f"protocol.{module}": files.get(f"protocol.{module}", "") + late.format(imported)}
         with pytest.raises(graphlib.CycleError):
             graphlib.TopologicalSorter(import_graph(changed)).prepare()

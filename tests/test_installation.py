@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from protocol import checks, evaluation
-from protocol.ranking import counting
-from protocol.ranking._bit_planes import BitPlanes
+from protocol.counting import counting
+from protocol.counting._bit_planes import BitPlanes
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

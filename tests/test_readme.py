@@ -8,7 +8,8 @@ from pathlib import Path
 import yaml
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
-from protocol import claims, registry
+from protocol import papers as claims
+from protocol import registry
 from protocol.cli import main
 
 ROOT = Path(__file__).parents[1]

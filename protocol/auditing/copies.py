@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage
 from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
-from protocol.groundtruth import neighbours_within
+from protocol.provenance import storage
 from protocol.splits import PARTITIONS, SplitProtocol
+from protocol.truth import neighbours_within
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import registry, tables
+from protocol import registry
 from protocol.auditing.findings import Finding, found
 from protocol.auditing.identification import Match, compare
 from protocol.auditing.inputs import is_file
 from protocol.auditing.reading import read_lists, read_runs
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of, printable
+from protocol.scores import tables
 from protocol.splits import PARTITIONS
 
 _NONE = "none"

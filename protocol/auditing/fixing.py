@@ -22,9 +22,9 @@ from protocol.auditing.reading import Run
 from protocol.auditing.split import Split
 from protocol.auditing.writing import ordered, summary
 from protocol.checks import ProtocolError, one_of, printable
-from protocol.formats.arrays import path_and_key
+from protocol.inputs.arrays import path_and_key
+from protocol.provenance.storage import check_writable, explained, replacing
 from protocol.splits import SINGLE_LIST, places_of, read_list, read_parts, sole_key, write_items, write_subset
-from protocol.storage import check_writable, explained, replacing
 
 LOG = "fixes.json"
 WARNINGS = ("near-duplicate", "known-near-duplicate")

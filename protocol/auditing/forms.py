@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protocol.auditing.findings import Finding
 from protocol.auditing.split import Split
 from protocol.checks import ProtocolError
-from protocol.formats.images import EXTENSIONS, OTHER_EXTENSIONS
+from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.splits import PARTITIONS
 
 _BATCH = 65_536

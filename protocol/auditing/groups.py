@@ -16,8 +16,8 @@ from protocol.auditing.findings import Finding, Removal, found
 from protocol.auditing.inputs import array_from, is_file, name_of, numbers_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, counted
-from protocol.formats.arrays import read_labels
-from protocol.formats.text import lines
+from protocol.inputs.arrays import read_labels
+from protocol.inputs.text import lines
 
 AUTO = "auto"
 """The value of ``--groups`` that derives groups from file names."""

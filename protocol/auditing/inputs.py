@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protocol.auditing.split import Dataset
 from protocol.checks import ProtocolError, array_of
 from protocol.evaluation.labels import labels_from
-from protocol.formats.arrays import as_integers, map_array, read_array
+from protocol.inputs.arrays import as_integers, map_array, read_array
 from protocol.splits import read_list
 
 _DIGITS = 18  # maximum number of digits of a row number

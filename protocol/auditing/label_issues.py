@@ -16,8 +16,8 @@ from protocol.auditing.findings import Finding
 from protocol.auditing.inputs import array_from, is_file, name_of, numbers_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, number
-from protocol.formats.arrays import read_array
-from protocol.formats.text import lines
+from protocol.inputs.arrays import read_array
+from protocol.inputs.text import lines
 
 AGREEMENT = 0.5
 """The minimum share of annotators that must agree with a label: half of them, similar to Northcutt et al. (2021),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from protocol.auditing.all_checks import Findings
 from protocol.auditing.findings import found
-from protocol.storage import read_provenance
+from protocol.provenance.storage import read_provenance
 
 _BY_CODE_DIGEST = "hashing-protocol"  # files are recreated when their code changes, so this version may differ
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
-from protocol.formats.text import lines
+from protocol.inputs.text import lines
 
 _EXPECTED = "a training log"
 _DOCUMENT = 256 << 20  # maximum bytes of a JSON document; JSON lines and tables are read line by line

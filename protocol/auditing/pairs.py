@@ -11,7 +11,7 @@ from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.inputs import array_from, is_file, items_from, name_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
-from protocol.formats.text import check_regular
+from protocol.inputs.text import check_regular
 from protocol.splits import PARTITIONS
 
 

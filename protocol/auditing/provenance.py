@@ -6,8 +6,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, found
+from protocol.provenance.storage import array_digest
 from protocol.splits import VALIDATION
-from protocol.storage import array_digest
 
 LEARNING = (*VALIDATION, "train")
 """The partitions that may be used for learning."""

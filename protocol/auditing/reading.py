@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.auditing.forms import check_numbers
 from protocol.auditing.inputs import is_file, items_from, name_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, integer, labels, one_of, rows
+from protocol.provenance import storage
 from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_parts
 
 _LARGEST = 2**63 - 1

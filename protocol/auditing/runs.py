@@ -9,8 +9,8 @@ from protocol.auditing.classes import class_counts
 from protocol.auditing.findings import Finding, found
 from protocol.auditing.split import Split
 from protocol.checks import need
+from protocol.provenance.storage import array_digest
 from protocol.splits import SplitProtocol
-from protocol.storage import array_digest
 
 _UNLIKELY = 1e-9
 

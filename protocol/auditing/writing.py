@@ -8,11 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from protocol import tables
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.kinds import KINDS
 from protocol.checks import printable
-from protocol.storage import replacing
+from protocol.provenance.storage import replacing
+from protocol.scores import tables
 
 COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
 """Columns of the CSV file."""

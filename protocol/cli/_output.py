@@ -28,7 +28,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     given = {option: path for option, path in outputs.items() if path is not None}
     if not given:
         return
-    from protocol.formats.arrays import path_of
+    from protocol.inputs.arrays import path_of
 
     files = [path for name in inputs if name is not None for path in (Path(name), path_of(name))]
     for option, path in given.items():

@@ -25,7 +25,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     files = {"--json": arguments.json, "--write-affected": arguments.write_affected}
     check_outputs(files, _inputs(arguments))
     for path in filter(None, files.values()):
-        from protocol.storage import check_writable
+        from protocol.provenance.storage import check_writable
 
         check_writable(path.parent)
     if arguments.write_fixed:

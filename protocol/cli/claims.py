@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def _claims(arguments: argparse.Namespace) -> None:
-    from protocol import claims
+    from protocol import papers as claims
     from protocol.checks import one_of
-    from protocol.storage import check_writable
+    from protocol.provenance.storage import check_writable
 
     folder = arguments.results or Path("results")
     check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocol.cli._output import check_outputs, show
-from protocol.identity import PROTOCOL
+from protocol.scores.identity import PROTOCOL
 
 if TYPE_CHECKING:
     from protocol.cli._help import Parser
@@ -16,7 +16,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     from protocol.comparison import compare
 
     if arguments.html:
-        from protocol.storage import check_writable
+        from protocol.provenance.storage import check_writable
 
         tables = (Path(file).with_name(name) for file in arguments.files for name in ("metrics.csv", "runs.csv"))
         check_outputs({"--html": arguments.html}, [*arguments.files, *tables])
@@ -29,7 +29,7 @@ def _compare(arguments: argparse.Namespace) -> None:
         margin=arguments.margin,
     )
     if arguments.html:
-        from protocol.storage import replacing
+        from protocol.provenance.storage import replacing
 
         with replacing(arguments.html) as path:
             path.write_text(found.to_html())

@@ -29,7 +29,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     inputs = [getattr(arguments, name) for name in _INPUTS]
     check_outputs(files | trec, [*inputs, *(arguments.rescore_codes or ())])
     for path in filter(None, files.values()):
-        from protocol.storage import check_writable
+        from protocol.provenance.storage import check_writable
 
         check_writable(path.parent)  # before minutes of counting
     if arguments.pr_curves and arguments.ranking == "asymmetric":

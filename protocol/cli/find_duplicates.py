@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _find_duplicates(arguments: argparse.Namespace) -> None:
-    from protocol.auditing.duplicates import contact_sheet, find_duplicates, image_files
+    from protocol.duplicates import contact_sheet, find_duplicates, image_files
 
     outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
     inputs = [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids]
@@ -21,7 +21,7 @@ def _find_duplicates(arguments: argparse.Namespace) -> None:
         inputs += [file for images in inputs[:2] if images is not None for file in image_files(images)]
     check_outputs(outputs, inputs)
     for path in filter(None, outputs.values()):
-        from protocol.storage import check_writable
+        from protocol.provenance.storage import check_writable
 
         check_writable(path.parent)  # before minutes of comparing
     if arguments.vectors and arguments.sheet:

@@ -4,10 +4,11 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from protocol import registry, tables
+from protocol import registry
 from protocol.checks import one_of
 from protocol.cli._explanation import entries, explanation, files
 from protocol.cli._output import show
+from protocol.scores import tables
 
 if TYPE_CHECKING:
     from protocol.cli._help import Parser

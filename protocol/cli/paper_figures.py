@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def _paper_figures(arguments: argparse.Namespace) -> None:
     from protocol.checks import one_of
-    from protocol.claims import printed
+    from protocol.papers import printed
+    from protocol.provenance.storage import check_writable, replacing
     from protocol.report import figure_files, table_files
     from protocol.report.papers import DRAWINGS, Evidence
-    from protocol.storage import check_writable, replacing
 
     for name in arguments.name:
         one_of(name, [*DRAWINGS], "figure")

@@ -62,9 +62,9 @@ class Comparison:
     def to_frame(self) -> "pd.DataFrame":
         """Return the compared scores: a row per file, method, code length and metric.
 
-        Columns: ``section``, ``method``, ``ranking``, ``file``, the fields of `protocol.identity.PROTOCOL`, ``n_bits``,
-        ``metric``, ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the names of the
-        assumed fields.
+        Columns: ``section``, ``method``, ``ranking``, ``file``, the fields of `protocol.scores.identity.PROTOCOL`,
+        ``n_bits``, ``metric``, ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the
+        names of the assumed fields.
         """
         rows = [
             {"section": section, "method": score.method, "ranking": score.ranking, "file": score.file}
@@ -111,8 +111,8 @@ def compare(
     metrics : sequence of str, default=()
         The metrics to compare; all metrics if empty.
     assume : sequence of str, default=()
-        Fields of `protocol.identity.PROTOCOL` that are assumed to agree if a source does not record them: ``FIELD``, or
-        ``FIELD=VALUE`` if the other sources record several values. A recorded value is never replaced.
+        Fields of `protocol.scores.identity.PROTOCOL` that are assumed to agree if a source does not record them:
+        ``FIELD``, or ``FIELD=VALUE`` if the other sources record several values. A recorded value is never replaced.
     against : str, optional
         The reference method of the paired differences; if None, the method with the best mean in each table.
     margin : float, optional

@@ -1,6 +1,6 @@
 """Paired differences of methods from a reference method, with simultaneous intervals and corrected tests.
 
-The tests are those of `protocol.report.statistics.Mean`: paired t-tests, corrected for items that runs share, and sign
+The tests are those of `protocol.scores.statistics.Mean`: paired t-tests, corrected for items that runs share, and sign
 tests where all differences are equal. `holm` corrects them for multiple tests.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 from protocol import registry
 from protocol.comparison.reading import Score
 from protocol.comparison.values import QUERY, RUN, Pairs, pair
-from protocol.identity import PROTOCOL
-from protocol.report.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_of, shared_variance
+from protocol.scores.identity import PROTOCOL
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_of, shared_variance
 
 OVER_QUERIES = "paired t-test"
 UNCORRECTED = "paired t-test, not corrected"

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, integer, need, printable
-from protocol.checksums import verify
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
-from protocol.identity import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
-from protocol.storage import file_sha256
+from protocol.provenance.checksums import verify
+from protocol.provenance.storage import file_sha256
+from protocol.scores.identity import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +46,9 @@ class Score:
     method : str
         The method, with the name of the ranking if that is not the Hamming ranking.
     ranking : str
-        One of `protocol.identity.RANKINGS`.
+        One of `protocol.scores.identity.RANKINGS`.
     protocol : tuple of str or None
-        The values of the fields `protocol.identity.PROTOCOL`; None for fields that the file does not record.
+        The values of the fields `protocol.scores.identity.PROTOCOL`; None for fields that the file does not record.
     n_bits : int
     metric : str
     mean, std : float

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from protocol import tables
 from protocol.checks import counted, printable
 from protocol.comparison.differences import UNCORRECTED, Difference, Differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed
 from protocol.comparison.reading import Score
-from protocol.identity import NONE_EXCLUDED, NOTED, PROTOCOL
 from protocol.report.figure import (
     ABSENT,
     COLOURS,
@@ -26,7 +24,9 @@ from protocol.report.figure import (
     spread,
     tooltips,
 )
-from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
+from protocol.scores import tables
+from protocol.scores.identity import NONE_EXCLUDED, NOTED, PROTOCOL
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ _TINY = 1e-4
 
 
 def protocol_of(score: Score) -> dict[str, str | None]:
-    """Return the values of the fields `protocol.identity.PROTOCOL` by name."""
+    """Return the values of the fields `protocol.scores.identity.PROTOCOL` by name."""
     return dict(zip(PROTOCOL, score.protocol, strict=True))
 
 

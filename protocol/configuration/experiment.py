@@ -9,7 +9,7 @@ from typing import Any
 
 from protocol import datasets, registry
 from protocol.configuration.options import filled
-from protocol.identity import supervision_of
+from protocol.scores.identity import supervision_of
 from protocol.splits import draw_of
 
 
@@ -187,7 +187,7 @@ class Experiment:
         return kind
 
     def learned_from(self, hasher: str, feature: str) -> str:
-        """Return `protocol.identity.supervision_of`, with a digest of the distances' options that are not defaults."""
+        """Return `supervision_of`, with a digest of the distances' options that are not defaults."""
         found = supervision_of(self.config, hasher, feature)
         if found.startswith("distances"):
             use = self.ground_truths[self.config["affinities"]]

@@ -10,7 +10,7 @@ from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes
 from protocol.configuration.uses import check_letters
-from protocol.formats.arrays import path_of, row_count
+from protocol.inputs.arrays import path_of, row_count
 from protocol.splits import draw_of
 
 PLACEHOLDERS = ("split", "run", "n_bits")

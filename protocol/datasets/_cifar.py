@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.formats.archives import members
+from protocol.inputs.archives import members
 
 _SHAPE = (3, 32, 32)
 _LIMIT = 256 << 20  # bytes of one file: CIFAR-100's training file has 153,700,000

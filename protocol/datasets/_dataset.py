@@ -13,7 +13,7 @@ from protocol import checks, registry
 from protocol.checks import ProtocolError, rows
 from protocol.checks import labels as check_labels
 from protocol.external import Span
-from protocol.storage import Writer
+from protocol.provenance.storage import Writer
 
 _BLOCK_BYTES = 16 << 20
 _IDS = 1 << 20  # ids created at a time, because Python strings take twice the memory

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.datasets._dataset import LazyRows
-from protocol.formats.images import read_image, square
+from protocol.inputs.images import read_image, square
 
 
 def squares_of(image_size: int) -> tuple[int, int, int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.formats.arrays import path_of
+from protocol.inputs.arrays import path_of
 
 
 def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.checks import labels as check_labels
 from protocol.datasets import Data, LazyRows, Rows, numbered_ids
-from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array, row_count, span_of
-from protocol.formats.text import lines, string_array
+from protocol.inputs.arrays import array_shape, as_integers, map_array, path_of, read_array, row_count, span_of
+from protocol.inputs.text import lines, string_array
 from protocol.registry import DatasetRecord
 
 _TEXT = (".txt", ".csv", ".tsv")

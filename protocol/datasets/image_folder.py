@@ -10,7 +10,7 @@ import numpy as np
 from protocol.checks import ProtocolError, counted
 from protocol.datasets import Data
 from protocol.datasets._image_files import files_below, image_rows, squares_of
-from protocol.formats.images import EXTENSIONS, OTHER_EXTENSIONS
+from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.registry import DatasetRecord
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from protocol.datasets import Data
 from protocol.downloads import File
-from protocol.formats.arrays import as_integers, read_array
+from protocol.inputs.arrays import as_integers, read_array
 from protocol.registry import DatasetRecord
 
 FILE = "LabelMe_gist.mat"

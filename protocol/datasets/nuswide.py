@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows
 from protocol.downloads import File
-from protocol.formats.archives import members
-from protocol.formats.arrays import read_integers
+from protocol.inputs.archives import members
+from protocol.inputs.arrays import read_integers
 from protocol.registry import DatasetRecord
 
 LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsList.zip", "NUS_WID_Tags.zip"

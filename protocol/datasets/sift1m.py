@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.downloads import File
-from protocol.formats.archives import members
-from protocol.formats.fvecs import read_blocks
+from protocol.inputs.archives import members
+from protocol.inputs.fvecs import read_blocks
 from protocol.registry import DatasetRecord
 
 ARCHIVE = "sift.tar.gz"

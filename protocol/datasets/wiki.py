@@ -9,7 +9,7 @@ import numpy as np
 from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.downloads import File
-from protocol.formats.arrays import read_array
+from protocol.inputs.arrays import read_array
 from protocol.registry import DatasetRecord
 
 FEATURES = "raw_features.mat"

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from protocol.checks import ProtocolError
-from protocol.checksums import checksum_path, verified
 from protocol.downloads._credentials import redacted
 from protocol.downloads._part import finish, locked
 from protocol.downloads._recorded import record, recorded
 from protocol.downloads._transfer import RefusedError, RetryPolicy, clear, origin_path, transfer
-from protocol.storage import explained, file_sha256, replacing
+from protocol.provenance.checksums import checksum_path, verified
+from protocol.provenance.storage import explained, file_sha256, replacing
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from protocol import metrics
 from protocol.checks import ProtocolError
-from protocol.ranking import HammingCounts, Relevance, bucket_search
+from protocol.counting import HammingCounts, bucket_search
+from protocol.truth.relevance import Relevance
 
 _METRICS = {"precision_micro": "precision_micro@r0", "recall_micro": "recall_micro@r0", "F1_micro": "F1_micro@r0"}
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.groundtruth import Distance, nearest
-from protocol.ranking import count
+from protocol.counting import count
+from protocol.truth import Distance, nearest
 
 _MOST_QUERIES = 100
 """The number of queries used to measure the speed of the scan by vectors."""

@@ -23,9 +23,9 @@ class EvaluationData:
     ----------
     n_queries, n_database, n_bits : int
     ranking : str
-        How the database is ordered: one of `protocol.identity.RANKINGS`.
+        How the database is ordered: one of `protocol.scores.identity.RANKINGS`.
     relevance : str
-        The kind of relevance, as in `protocol.identity`.
+        The kind of relevance, as in `protocol.scores.identity`.
     convention : str
         The name of the convention.
     metrics : dict of str to float

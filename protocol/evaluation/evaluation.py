@@ -8,6 +8,7 @@ import numpy as np
 
 from protocol import metrics as scoring
 from protocol.checks import ProtocolError, need
+from protocol.counting import HammingCounts, lookup_time
 from protocol.evaluation import plots, results
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
@@ -20,12 +21,8 @@ from protocol.evaluation.rescoring import Rescoring
 from protocol.evaluation.task import Task, counted, joined, task_of
 from protocol.evaluation.trec import TrecOptions, write_trec
 from protocol.evaluation.vectors import check_lists, neighbour_metrics, of_nearest
-from protocol.groundtruth import Distance
-from protocol.ranking import (
-    HammingCounts,
-    ground_truth_sha256,
-    lookup_time,
-)
+from protocol.truth import Distance
+from protocol.truth.relevance import ground_truth_sha256
 
 if TYPE_CHECKING:
     import altair as alt
@@ -174,7 +171,7 @@ def evaluate(
         binarised unless this is given.
     ranking : {"hamming", "asymmetric"}, default="hamming"
         How the database is ordered. ``asymmetric``: by the inner product of each query's real values, which are not
-        binarised, with the database codes as -1 and +1, see `protocol.ranking.asymmetric`. The database consists of
+        binarised, with the database codes as -1 and +1, see `protocol.counting.asymmetric`. The database consists of
         codes, or of real values that are binarised by `binarize`. The thresholds of `binarize` are also subtracted
         from the queries' values, so that their signs agree with the bits of the queries' codes. Metrics of the Hamming
         radius or of the buckets, `tables`, `lookup_radius` and `trec` require the Hamming ranking.

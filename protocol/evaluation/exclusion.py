@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from protocol import metrics as scoring
 from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts
 from protocol.evaluation.conventions import Convention
 from protocol.evaluation.frameworks import as_numpy
 from protocol.evaluation.ranked import n_undefined
-from protocol.formats.arrays import as_integers, path_of, read_array
-from protocol.formats.text import lines
-from protocol.identity import NONE_EXCLUDED
-from protocol.ranking import HammingCounts
+from protocol.inputs.arrays import as_integers, path_of, read_array
+from protocol.inputs.text import lines
+from protocol.scores.identity import NONE_EXCLUDED
 
 _ROLE = "exclude_queries"
 _TEXT = ("", ".txt", ".csv", ".tsv", ".gz")

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.evaluation.frameworks import as_numpy
-from protocol.formats.arrays import is_integer, map_array, read_array, read_csr, read_lists
-from protocol.ranking import NeighbourRelevance, Relevance
+from protocol.inputs.arrays import is_integer, map_array, read_array, read_csr, read_lists
+from protocol.truth.relevance import NeighbourRelevance, Relevance
 
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")

@@ -12,7 +12,7 @@ from protocol import checks
 from protocol.checks import ProtocolError
 from protocol.evaluation.frameworks import as_numpy
 from protocol.evaluation.inputs import named
-from protocol.formats.arrays import as_integers, read_labels
+from protocol.inputs.arrays import as_integers, read_labels
 
 _FEW = 5
 _BLOCK = 1 << 22  # labels that are sorted at once, because a large database may be mapped from a file

@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts
 from protocol.evaluation.cost import Cost, measured
 from protocol.evaluation.hashing import HashedBy, HashingOptions, codes_of
 from protocol.evaluation.inputs import code_pair, named
@@ -21,8 +22,8 @@ from protocol.evaluation.vectors import (
     vector_pair,
     vectors_from,
 )
-from protocol.groundtruth import Distance, check_rows
-from protocol.ranking import HammingCounts, NeighbourRelevance, Relevance
+from protocol.truth import Distance, check_rows
+from protocol.truth.relevance import NeighbourRelevance, Relevance
 
 
 @dataclass(frozen=True)

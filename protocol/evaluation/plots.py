@@ -6,7 +6,7 @@ from typing import Any
 
 from protocol import checks
 from protocol.evaluation.data import EvaluationData
-from protocol.identity import method_name
+from protocol.scores.identity import method_name
 
 _SIDE = 300
 """Width and height in pixels."""

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from protocol import metrics as scoring
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
+from protocol.counting import HammingCounts
 from protocol.evaluation.conventions import Convention
 from protocol.evaluation.spread import SpreadRow, spread_metrics, spread_rows
-from protocol.identity import RANKINGS
-from protocol.ranking import HammingCounts
+from protocol.scores.identity import RANKINGS
 
 _NEEDS = {"radius": "the Hamming radius", "buckets": "the buckets of the database"}
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from protocol.checks import ProtocolError, integer, positive_number
+from protocol.counting import HammingCounts
 from protocol.evaluation.hashing import HashedBy
 from protocol.evaluation.second_stage import CodePair, second_stage
 from protocol.metrics import mean, neighbours_found
-from protocol.ranking import HammingCounts, Relevance
+from protocol.truth.relevance import Relevance
 
 TARGET = 0.95
 LARGEST = 64

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import __version__, registry, tables
+from protocol import __version__, registry
 from protocol.checks import ProtocolError, printable
 from protocol.evaluation.conventions import find
 from protocol.evaluation.data import EvaluationData
@@ -22,8 +22,9 @@ from protocol.evaluation.exclusion import WithoutQueries
 from protocol.evaluation.labels import brief
 from protocol.evaluation.loss_tables import loss_content, loss_head, loss_tables
 from protocol.evaluation.trec import Trec
-from protocol.identity import NONE_EXCLUDED, NOTED, SCORE
-from protocol.storage import file_sha256, replacing
+from protocol.provenance.storage import file_sha256, replacing
+from protocol.scores import tables
+from protocol.scores.identity import NONE_EXCLUDED, NOTED, SCORE
 
 _IDENTITY = (
     "name",

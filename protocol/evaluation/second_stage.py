@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.metrics import hypergeometric
-from protocol.ranking import Relevance
+from protocol.truth.relevance import Relevance
 
 _BLOCK = 1 << 14  # items whose distances are computed at once
 _NEGLIGIBLE = 1e-20

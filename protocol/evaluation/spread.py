@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import metrics
+from protocol.counting import HammingCounts
 from protocol.evaluation.conventions import CONVENTIONS
-from protocol.ranking import HammingCounts
 from protocol.registry import entry
 
 _CUTOFFS = (1000, 5000)

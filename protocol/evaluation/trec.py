@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from protocol import codes, metrics
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.ranking import HammingCounts, Relevance
-from protocol.storage import check_writable, replacing
+from protocol.counting import HammingCounts
+from protocol.provenance.storage import check_writable, replacing
+from protocol.truth.relevance import Relevance
 
 TIES = ("expected", "shuffled", "distance")
 DEPTH = 1000

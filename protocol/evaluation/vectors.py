@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError, integer, one_of
+from protocol.counting import HammingCounts
 from protocol.evaluation.frameworks import as_numpy
 from protocol.evaluation.hashing import HashedBy
 from protocol.evaluation.inputs import named
-from protocol.formats.arrays import map_array
-from protocol.groundtruth import DISTANCES, Distance, nearest
+from protocol.inputs.arrays import map_array
 from protocol.metrics import ORDERS, keywords, neighbours_found
-from protocol.ranking import HammingCounts, NeighbourRelevance, Relevance
+from protocol.truth import DISTANCES, Distance, nearest
+from protocol.truth.relevance import NeighbourRelevance, Relevance
 
 NEIGHBOURS = (1, 10, 100)
 """The default numbers of nearest items; those that exceed the size of the database are omitted."""
@@ -165,7 +166,7 @@ def nearest_relevance(
         Their names in error messages.
     numbers : sequence of int
     distance, threads, progress
-        As for `protocol.groundtruth.nearest`.
+        As for `protocol.truth.nearest`.
 
     Raises
     ------

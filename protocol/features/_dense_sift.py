@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, integer
 from protocol.features._images import channels
 from protocol.features._sift_layout import CELLS, LENGTH, ORIENTATIONS
-from protocol.formats.images import squares
+from protocol.inputs.images import squares
 
 
 def check_grid(*, grid: int, patch: int, image_size: int) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage
 from protocol.checks import rows
 from protocol.features._feature import Feature, Sliceable
+from protocol.provenance import storage
 
 
 def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.int64]:

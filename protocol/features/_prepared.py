@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage
 from protocol.features._feature import Feature
 from protocol.features._items import Extracted, extracted
 from protocol.features._preprocessing import Preprocessing
+from protocol.provenance import storage
 
 _OF_DATABASE = ("database", "validation_database")
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, integer, one_of, positive_number
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
 from protocol.features._images import COLOURS, channels
-from protocol.formats.images import squares
+from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
 
 Step = Callable[[NDArray[np.float32]], NDArray[np.float32]]

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from protocol.checks import integer, one_of
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
 from protocol.features._images import COLOURS, channels
-from protocol.formats.images import squares
+from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
 
 

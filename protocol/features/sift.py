@@ -7,7 +7,7 @@ from protocol.checks import integer, one_of
 from protocol.features._feature import Describe, Feature, Sliceable
 from protocol.features._images import channels
 from protocol.features._sift_layout import LENGTH
-from protocol.formats.images import squares
+from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
 
 _SIDE_PER_SIZE = 6  # a side of OpenCV's descriptor has 4 cells of 1.5 keypoint sizes

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.training_set import TrainingSet
-from protocol.reuse import Earlier, keep
+from protocol.provenance import storage
+from protocol.provenance.reuse import Earlier, keep
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,8 @@ def trained(
     ----------
     hasher : type of Hasher
     made_of, earlier : mapping
-        As for `protocol.reuse.unchanged`; ``made_of`` contains the ``seed`` and ``options`` of each code length.
+        As for `protocol.provenance.reuse.unchanged`; ``made_of`` contains the ``seed`` and ``options`` of each code
+        length.
     training : TrainingSet
     blocks : mapping of str to iterable of ndarray of float32, shape (n_block, d)
         The vectors to encode: ``query``, and ``items``, which have the modality of the database.
@@ -68,7 +69,7 @@ def write_stored(
     image: NDArray[np.int64],
     provenance: Mapping[str, Any],
 ) -> None:
-    """Write the files of models and codes, each with a second name for later runs (`protocol.reuse`).
+    """Write the files of models and codes, each with a second name for later runs (`protocol.provenance.reuse`).
 
     Parameters
     ----------

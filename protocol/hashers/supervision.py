@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage
 from protocol.checks import ProtocolError, labels
+from protocol.provenance import storage
 
 _ROWS = 1024
 """The number of rows whose pairs are processed at once; 5 % of the pairs of 50,000 rows take 40 MB."""

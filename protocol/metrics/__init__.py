@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.counting import HammingCounts
 from protocol.metrics._cutoff import ORDERS, hypergeometric
 from protocol.metrics._names import ALL, everything, keywords, needs
 from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
 from protocol.metrics._top_n import TopNCurve, top_n_curve
 from protocol.metrics._undefined import mean
 from protocol.metrics.neighbours import neighbours_found
-from protocol.ranking import HammingCounts
-from protocol.tables import DIGITS, write_csv
+from protocol.scores.tables import DIGITS, write_csv
 
 __all__ = [
     "ALL",

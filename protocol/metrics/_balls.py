@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer
+from protocol.counting import HammingCounts
 from protocol.metrics._undefined import ratio
-from protocol.ranking import HammingCounts
 
 
 def nearest_radius(counts: HammingCounts, radius: int) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer, one_of
-from protocol.ranking import HammingCounts
+from protocol.counting import HammingCounts
 
 ORDERS = ("expected", "best", "worst")
 _PROBABILITIES = 1 << 20  # computed at once: 8 MB

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
+from protocol.counting import HammingCounts
 from protocol.metrics._undefined import mean, ratio
-from protocol.ranking import HammingCounts
 
 AVERAGES = ("micro", "macro")
 

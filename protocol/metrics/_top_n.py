@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
+from protocol.counting import HammingCounts
 from protocol.metrics._undefined import ratio
-from protocol.ranking import HammingCounts
 
 _LARGEST, _EVERY, _STEP = 1000, 100, 10
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
+from protocol.counting import HammingCounts
 from protocol.metrics._pr_curve import pr_curve
 from protocol.metrics._undefined import ratio, undefined
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 RULES = ("trapezoid", "sum", "area")

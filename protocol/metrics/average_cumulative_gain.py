@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.counting import HammingCounts
 from protocol.metrics._cutoff import last_distance, places
 from protocol.metrics._undefined import ratio
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 

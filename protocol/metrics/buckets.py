@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
+from protocol.counting import HammingCounts
 from protocol.metrics._undefined import EMPTY, ratio
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 _metric = partial(

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
+from protocol.counting import HammingCounts
 from protocol.metrics._balls import nearest_radius
 from protocol.metrics._undefined import EMPTY
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import positive_number
+from protocol.counting import HammingCounts
 from protocol.metrics._balls import nearest_radius
 from protocol.metrics._undefined import ratio
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 _metric = partial(

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.counting import HammingCounts
 from protocol.metrics._balls import mean_over_radii
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
+from protocol.counting import HammingCounts
 from protocol.metrics._cutoff import hypergeometric, last_distance, places, running_sums
 from protocol.metrics._undefined import ratio
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 IDEALS = ("database", "retrieved")

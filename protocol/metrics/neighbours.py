@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
+from protocol.counting import HammingCounts
 from protocol.metrics._cutoff import found, places
 from protocol.metrics._undefined import EMPTY
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.counting import HammingCounts
 from protocol.metrics._balls import nearest_radius
 from protocol.metrics._undefined import ratio
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 _metric = partial(

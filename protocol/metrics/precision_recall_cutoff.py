@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.counting import HammingCounts
 from protocol.metrics._cutoff import found, places
 from protocol.metrics._undefined import ratio
-from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 _TIES = "McSherry and Najork 2008, Computing IR Performance Measures Efficiently in the Presence of Tied Scores"

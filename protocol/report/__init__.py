@@ -6,7 +6,7 @@ from protocol.report.page import page
 from protocol.report.paper.files import figure_files, table_files, write_figures, write_tables
 from protocol.report.reading import reading
 from protocol.report.results import collect, runs_of, summarise
-from protocol.tables import write_table
+from protocol.scores.tables import write_table
 
 __all__ = [
     "collect",

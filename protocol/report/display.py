@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics
+from protocol.counting import HammingCounts, count, lookup_time, unpack_counts
 from protocol.evaluation.spread import spread_of
-from protocol.ranking import HammingCounts, Relevance, count, lookup_time, unpack_counts
-from protocol.storage import grouped
+from protocol.provenance.storage import grouped
+from protocol.truth.relevance import Relevance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +163,7 @@ def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
 def convention_rows(
     pair: Mapping[str, NDArray[np.uint8]], n_bits: int, truths: Mapping[str, Relevance], *, calls: int
 ) -> Iterator[Row]:
-    """Yield every value of one run that a named convention calls mAP; `calls` as in `protocol.ranking.count`."""
+    """Yield every value of one run that a named convention calls mAP; `calls` as in `protocol.counting.count`."""
     counts = count(pair["query"], pair["database"], n_bits, truths, index_order=True, largest_bucket=False, calls=calls)
     for truth, own in counts.items():
         for row in spread_of(own):

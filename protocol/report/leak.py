@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.report.drawing import pictures
 from protocol.report.figure import listed
-from protocol.report.statistics import POWER, detectable_effect, effect, holm, runs_needed
-from protocol.tables import read_table
+from protocol.scores.statistics import POWER, detectable_effect, effect, holm, runs_needed
+from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     DataFrame
         A row per combination. ``outside`` is the mean score on the database that does not contain the training set;
         ``leak`` is the mean leak; ``std``, ``low``, ``high``, ``p`` and ``p_wilcoxon`` are those of
-        `protocol.report.statistics.Effect`. ``p_holm`` is p, corrected over all combinations of the hashers that learn,
+        `protocol.scores.statistics.Effect`. ``p_holm`` is p, corrected over all combinations of the hashers that learn,
         as one family. It is missing for the controls, since a correction would hide a leak that should not be there.
         ``detectable`` is the leak that a test with this number of runs detects with a power of 0.8 at the strictest
         level of the correction, and ``runs_needed`` the number of runs with which it detects `SMALL_LEAK`.

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol import storage
 from protocol.checks import ProtocolError
-from protocol.checksums import verified
+from protocol.provenance import storage
+from protocol.provenance.checksums import verified
 from protocol.report.results import Results, main_metric, nearest_truths
-from protocol.tables import read_table
+from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ def reading(
     dimensions : mapping of str to int or None
         The number of dimensions of each feature; None if it is not known.
     printed : mapping of str to mapping
-        Numbers that the papers print, as `protocol.claims.printed` returns them.
+        Numbers that the papers print, as `protocol.papers.printed` returns them.
     """
     import json
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from protocol import __version__, registry
-from protocol.identity import UNSUPERVISED, pipeline_convention, supervision_of
 from protocol.metrics import COLUMNS, ITEMS
 from protocol.report.display import middle
 from protocol.report.figure import listed
-from protocol.report.statistics import Lead, lead, shared_variance
-from protocol.tables import read_table
+from protocol.scores.identity import UNSUPERVISED, pipeline_convention, supervision_of
+from protocol.scores.statistics import Lead, lead, shared_variance
+from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,8 @@ def summarise(
     """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
     The standard deviation is that of a sample (n - 1 in the denominator), and is missing for a single run. The columns
-    after ``n_runs`` are those of `protocol.identity`; a number of items that differs between runs is given as a range.
+    after ``n_runs`` are those of `protocol.scores.identity`; a number of items that differs between runs is given as
+    a range.
 
     Parameters
     ----------
@@ -53,11 +54,11 @@ def summarise(
     empty : {"zero", "drop"}, default="zero"
         How undefined values were treated.
     options : mapping of str to str, optional
-        The values of the column ``options``, as `protocol.identity.options_text` writes them, by feature, ground truth
-        and split, separated by spaces.
+        The values of the column ``options``, as `protocol.scores.identity.options_text` writes them, by feature, ground
+        truth and split, separated by spaces.
     supervision : mapping of str to str, optional
-        The values of the column ``supervision``, as `protocol.identity.supervision_of` returns them, by feature and
-        hasher, separated by a space; by default unknown.
+        The values of the column ``supervision``, as `protocol.scores.identity.supervision_of` returns them, by feature
+        and hasher, separated by a space; by default unknown.
     """
     groups = scores.groupby(_CELL, sort=True)
     summary = groups["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
@@ -85,8 +86,8 @@ def _one_or_range(values: "pd.Series") -> Any:
 def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     """Return the items on which each run was scored: a row per feature, ground truth, split and run, with `ITEMS`.
 
-    ``items`` is the digest of `protocol.identity.items_sha256`, which is the same for two experiments exactly if the
-    queries, the database and the ground truth of the run are the same.
+    ``items`` is the digest of `protocol.scores.identity.items_sha256`, which is the same for two experiments
+    exactly if the queries, the database and the ground truth of the run are the same.
     """
     columns = ["feature", "ground_truth", "split", "run", *ITEMS]
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
@@ -258,7 +259,7 @@ class Results:
         return int(self.at(self.plain, **self.place)["n_runs"].max())
 
     def shared(self, split: str) -> float:
-        """Return `protocol.report.statistics.shared_variance` of the runs of a split."""
+        """Return `protocol.scores.statistics.shared_variance` of the runs of a split."""
         sizes = self.at(self.summary, split=split).iloc[0]
         return shared_variance(sizes["n_queries"], sizes["n_database"])
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from protocol import storage
 from protocol.checks import ProtocolError
-from protocol.tables import DIGITS, write_csv
+from protocol.provenance import storage
+from protocol.scores.tables import DIGITS, write_csv
 
 _COMBINATION = ("dataset", "feature", "ground_truth", "draw", "run", "hasher")
 COLUMNS = (*_COMBINATION, "n_bits", "metric", "options", "default", "chosen", "score")
@@ -83,7 +83,7 @@ def selection_provenance(
     scores : mapping of int to array_like of float
         For each code length, the scores of all points.
     made_of : mapping of int to mapping
-        As for `protocol.reuse.unchanged`.
+        As for `protocol.provenance.reuse.unchanged`.
     place : mapping
         The dataset, feature, draw, run, hasher and criterion.
     options : mapping

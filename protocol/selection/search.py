@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from protocol import codes, registry
 from protocol.checks import ProtocolError
+from protocol.counting import count
 from protocol.metrics import mean
-from protocol.ranking import Relevance, count
 from protocol.selection.grid import described
+from protocol.truth.relevance import Relevance
 
 
 class Model(Protocol):
@@ -51,7 +52,7 @@ class Validation:
     def score(self, model: Model, *, calls: int = 1) -> float:
         """Return the mean metric of a fitted model over the validation queries; NaN if it is undefined for all of them.
 
-        `calls` is the number of models that will be scored. As in `protocol.ranking.count`, it only affects the speed.
+        `calls` is the number of models that will be scored. As in `protocol.counting.count`, it only affects the speed.
         """
         query = codes.pack(model.transform(self.query))
         database = codes.pack(model.transform_database(self.database))

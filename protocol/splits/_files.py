@@ -17,11 +17,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage, tables
 from protocol.checks import ProtocolError, counted, labels, one_of, rows
-from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array, read_labels
-from protocol.formats.text import check_regular, string_array
-from protocol.formats.text import lines as text_lines
+from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_labels
+from protocol.inputs.text import check_regular, string_array
+from protocol.inputs.text import lines as text_lines
+from protocol.provenance import storage
+from protocol.scores import tables
 from protocol.splits._plain_lists import read_plain
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
@@ -87,7 +88,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.formats.text`), or a line has labels other than
+        If the file is missing, damaged, empty or too large (`protocol.inputs.text`), or a line has labels other than
         0 and 1, or another number of them than the first.
     """
     path = path_of(file)

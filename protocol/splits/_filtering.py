@@ -10,9 +10,9 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage
-from protocol.formats.arrays import npz_keys, read_labels
-from protocol.formats.text import raw_lines
+from protocol.inputs.arrays import npz_keys, read_labels
+from protocol.inputs.text import raw_lines
+from protocol.provenance import storage
 from protocol.splits._files import ARRAYS, rows_of_text, write_list
 
 SINGLE_LIST = ""

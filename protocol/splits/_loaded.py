@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import storage
 from protocol.checks import ProtocolError
+from protocol.provenance import storage
 from protocol.splits._files import read_parts
 from protocol.splits._protocol import PARTITIONS
 

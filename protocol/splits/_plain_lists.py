@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.formats import text
+from protocol.inputs import text
 
 _BLOCK_BYTES = 4 << 20
 _ARRAY_BYTES = 64 << 20  # of the ids of a block: a single long id widens the array for all of them
@@ -98,7 +98,7 @@ class _Form:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield blocks of complete lines with Unix line ends, within the limits of `protocol.formats.text`."""
+    """Yield blocks of complete lines with Unix line ends, within the limits of `protocol.inputs.text`."""
     n_bytes = n_lines = 0
     text.check_regular(path, "a list of items")
     with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:

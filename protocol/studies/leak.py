@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, labels
+from protocol.counting import count
 from protocol.metrics import evaluate, mean
-from protocol.ranking import Relevance, count
-from protocol.tables import DIGITS, write_csv
+from protocol.scores.tables import DIGITS, write_csv
+from protocol.truth.relevance import Relevance
 
 SIDES = ("a", "b")
 RANKINGS = tuple((trained, ranked) for trained in SIDES for ranked in SIDES)

@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 
 import protocol as hp
-from protocol import registry, storage
+from protocol import registry
 from protocol.auditing import Audit, Finding
 from protocol.auditing.writing import KEYS
 from protocol.checks import ProtocolError, printable
 from protocol.cli import main
+from protocol.provenance import storage
 from protocol.splits import write_list, write_split
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}

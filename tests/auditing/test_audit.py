@@ -9,7 +9,7 @@ from audited import SEED, SIZES, changed, clean, dataset, drawn, inherent, kinds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.auditing import (
     KINDS,
     LEARNING,
@@ -34,6 +34,7 @@ from protocol.auditing.all_checks import about
 from protocol.auditing.kinds import find
 from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS
+from protocol.provenance import storage
 from protocol.splits import PARTITIONS
 
 PROTOCOLS = registry.names("split")

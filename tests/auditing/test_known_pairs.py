@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import protocol as hp
-from protocol import datasets, storage
+from protocol import datasets
 from protocol.auditing import (
     SHIPPED,
     Dataset,
@@ -18,14 +18,15 @@ from protocol.auditing import (
     Split,
     affected_queries,
     audit_splits,
-    known_pairs,
     known_pairs_for,
     known_pairs_from,
 )
 from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.checks import ProtocolError
 from protocol.cli import main
+from protocol.duplicates import known_pairs
 from protocol.evaluation.exclusion import excluded_rows
+from protocol.provenance import storage
 from protocol.splits import write_list
 
 COUNTS = {"cifar10": (0, 249, 37), "cifar100": (39, 582, 270)}

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import protocol as hp
-from protocol import storage
 from protocol.auditing import Dataset, Split
 from protocol.auditing.label_issues import doubtful_places, label_issues_from
 from protocol.checks import ProtocolError
 from protocol.cli import main
+from protocol.provenance import storage
 
 N, N_TEST = 60, 20
 Y = np.arange(N) % 5

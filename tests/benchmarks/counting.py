@@ -24,8 +24,9 @@ os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", 
 import numpy as np
 
 from protocol import codes, metrics
-from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
-from protocol.ranking._plain import Plain
+from protocol.counting import count, counting
+from protocol.counting._plain import Plain
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 N_CLASSES = 10
 LENGTHS = (8, 16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 3072, 4096)

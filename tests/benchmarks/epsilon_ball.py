@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from protocol.groundtruth import Items
-from protocol.groundtruth.epsilon_ball import epsilon_ball, neighbours_within
+from protocol.truth import Items
+from protocol.truth.epsilon_ball import epsilon_ball, neighbours_within
 
 N_NEIGHBOURS = 50
 

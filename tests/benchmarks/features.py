@@ -21,11 +21,12 @@ import numpy as np
 import scipy.fft
 from threadpoolctl import threadpool_limits
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.datasets import cifar10
 from protocol.features.bow import BagOfWords
 from protocol.features.dense_sift import DenseSift
 from protocol.features.gist import Gist
+from protocol.provenance import storage
 
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "feature.py"
 SIZE = 32  # pixels a side

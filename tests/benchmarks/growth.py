@@ -27,11 +27,13 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from protocol import codes, datasets, metrics, registry, storage
+from protocol import codes, datasets, metrics, registry
 from protocol.checks import counted
-from protocol.groundtruth import Items
+from protocol.counting import count
 from protocol.hashers import TrainingSet
-from protocol.ranking import LabelRelevance, count
+from protocol.provenance import storage
+from protocol.truth import Items
+from protocol.truth.relevance import LabelRelevance
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "growth"

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from protocol.groundtruth import nearest, pair_distances
+from protocol.truth import nearest, pair_distances
 
 K = 100
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.auditing import KINDS
 from protocol.cli import main
+from protocol.provenance import storage
 from protocol.splits import read_list, write_list, write_split
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from odd_values import ODD, RECORD, SCORES, SMALL, SUMMARY, WORDS, places, replaced
 
-from protocol import storage
 from protocol.cli import main
+from protocol.provenance import storage
 
 PARTS = {"query": [0, 1], "database": [2, 3, 4, 5], "train": [2, 3]}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from protocol import storage
 from protocol.cli import main
+from protocol.provenance import storage
 from protocol.report.papers import DRAWINGS, Evidence
 
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"

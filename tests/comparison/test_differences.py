@@ -11,7 +11,7 @@ from protocol.comparison import compare
 from protocol.comparison.differences import differences, outcome
 from protocol.comparison.reading import Score
 from protocol.comparison.values import Values
-from protocol.report.statistics import CORRECTED, ONE_DATASET, mean_of, shared_variance
+from protocol.scores.statistics import CORRECTED, ONE_DATASET, mean_of, shared_variance
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(0.5, 0.05, 10)

@@ -8,7 +8,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.matching import assumptions
-from protocol.identity import PROTOCOL
+from protocol.scores.identity import PROTOCOL
 
 OLD = ["relevance", "n_queries", "n_database", "empty", "ties"]
 

@@ -15,9 +15,9 @@ from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
 from protocol.evaluation import write_json, write_per_query
-from protocol.identity import PROTOCOL
+from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
-from protocol.storage import replacing
+from protocol.scores.identity import PROTOCOL
 
 CODES = np.random.default_rng(0).integers(0, 2, (40, 8))
 LABELS = {"query_labels": np.arange(10) % 3, "database_labels": np.arange(30) % 3}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.groundtruth import Items
+from protocol.truth import Items
 
 RNG = np.random.default_rng(0)
 

@@ -17,9 +17,10 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import ProtocolError, matrix
 from protocol.hashers import Hasher, TrainingSet
+from protocol.provenance import storage
 
 
 def mixture(n, d):

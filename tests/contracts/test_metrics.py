@@ -9,7 +9,8 @@ import pytest
 
 from protocol import codes, registry
 from protocol.checks import ProtocolError
-from protocol.ranking import HammingCounts, LabelRelevance, NeighbourRelevance, count
+from protocol.counting import HammingCounts, count
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 NAMES = [name.replace("@K", "@5").replace("@rR", "@r2").replace("F_beta", "F0.5") for name in registry.names("metric")]
 NEAREST = {"": 0, "the nearest": 1, "the K nearest": 5}

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from protocol import codes, configuration, registry, storage
+from protocol import codes, configuration, registry
 from protocol.features import prepared
 from protocol.hashers import Hasher
+from protocol.provenance import storage
 
 N_BITS, N, N_TRAIN = 8, 240, 160
 BRIEF = {"n_steps": 5, "epochs": 3, "batch_size": 64, "n_anchors": 100}

@@ -9,7 +9,7 @@ import pytest
 from protocol import datasets
 from protocol.checks import ProtocolError
 from protocol.datasets.image_folder import load
-from protocol.formats.images import square
+from protocol.inputs.images import square
 
 RNG = np.random.default_rng(0)
 

@@ -7,7 +7,7 @@ import pytest
 from protocol import datasets
 from protocol.checks import ProtocolError
 from protocol.datasets.imagenet100 import PARTS, load
-from protocol.formats.images import read_image, square
+from protocol.inputs.images import read_image, square
 
 IMAGES = {
     "image/n01440764_10.JPEG": 0,

@@ -8,7 +8,7 @@ import scipy.io
 from protocol import datasets
 from protocol.checks import ProtocolError
 from protocol.datasets.labelme import FILE, load
-from protocol.formats import arrays
+from protocol.inputs import arrays
 
 RNG = np.random.default_rng(0)
 VARIABLES = {

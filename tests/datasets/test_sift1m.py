@@ -10,7 +10,7 @@ import pytest
 from protocol import datasets
 from protocol.checks import ProtocolError
 from protocol.datasets.sift1m import ARCHIVE, PARTS, load
-from protocol.formats import fvecs
+from protocol.inputs import fvecs
 
 SIZES = {"base": 12, "learn": 5, "query": 3}
 DIMENSION = 8

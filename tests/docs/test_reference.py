@@ -21,14 +21,14 @@ def generate(root):
 def test_the_stored_pages_are_the_generated_ones(generate, root, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     for name, page in generate.pages().items():
-        if name != "claims":  # tests/claims/test_ledger.py compares it
+        if name != "claims":  # tests/papers/test_ledger.py compares it
             stored = (root / "docs" / "reference" / f"{name}.md").read_text()
             assert stored == page(), f"{name}.md: run python docs/generate.py"
 
 
 def test_every_package_has_a_page(generate, root):
     packages = {path.parent.name for path in (root / "protocol").glob("*/__init__.py")}
-    assert packages - {"cli", "formats"} == generate._PACKAGES.keys()
+    assert packages - {"cli", "inputs"} == generate._PACKAGES.keys()
 
 
 def test_a_page_has_the_table_of_protocol_list_and_a_section_for_each_name(generate, root):

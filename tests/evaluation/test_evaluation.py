@@ -3,8 +3,9 @@ import pytest
 
 from protocol import codes, metrics
 from protocol.checks import ProtocolError
+from protocol.counting import count
 from protocol.evaluation import CONVENTIONS, evaluate
-from protocol.ranking import LabelRelevance, NeighbourRelevance, count
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 RNG = np.random.default_rng(0)
 QUERY, DATABASE = RNG.random((6, 12)) < 0.5, RNG.random((50, 12)) < 0.5

@@ -12,7 +12,7 @@ from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
 from protocol.evaluation import evaluate, table, write_json, write_per_query
 from protocol.evaluation.exclusion import excluded_rows
-from protocol.identity import PROTOCOL
+from protocol.scores.identity import PROTOCOL
 
 RNG = np.random.default_rng(5)
 QUERY, DATABASE = RNG.integers(0, 2, (12, 10)), RNG.integers(0, 2, (60, 10))

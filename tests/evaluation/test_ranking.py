@@ -10,6 +10,7 @@ import pytest
 from protocol import metrics, registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
+from protocol.counting import asymmetric
 from protocol.evaluation import (
     TrecOptions,
     evaluate,
@@ -18,7 +19,7 @@ from protocol.evaluation import (
     write_pr_curves,
     write_top_n_curves,
 )
-from protocol.ranking import NeighbourRelevance, asymmetric
+from protocol.truth.relevance import NeighbourRelevance
 
 RNG = np.random.default_rng(0)
 QUERY, DATABASE = RNG.normal(size=(12, 24)).astype(np.float32), RNG.normal(size=(90, 24)).astype(np.float32)

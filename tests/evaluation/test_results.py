@@ -6,9 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from protocol import __version__, identity, registry
+from protocol import __version__, registry
 from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS, evaluate, table, write_json, write_per_query
+from protocol.scores import identity
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
 CODES = ([[0, 0], [0, 1]], [[0, 0], [0, 1], [1, 1]])

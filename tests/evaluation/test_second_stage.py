@@ -7,7 +7,7 @@ import pytest
 
 from protocol import codes
 from protocol.evaluation.second_stage import CodePair, second_stage
-from protocol.ranking import NeighbourRelevance
+from protocol.truth.relevance import NeighbourRelevance
 
 
 def tops(distance, items, n):

@@ -11,9 +11,10 @@ import pytrec_eval
 from protocol import codes, metrics
 from protocol.checks import ProtocolError
 from protocol.cli import main
+from protocol.counting import count
 from protocol.evaluation import evaluate, table, write_json
 from protocol.evaluation.trec import TIES, TrecOptions, write_trec
-from protocol.ranking import LabelRelevance, NeighbourRelevance, count
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 N_BITS = 6  # few, so that there are many ties
 

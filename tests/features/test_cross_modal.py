@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.features import Preprocessing, extracted, prepared
 from protocol.features.cross_modal import ImageToText, TextToImage
 from protocol.features.precomputed import Precomputed
+from protocol.provenance import storage
 
 RNG = np.random.default_rng(0)
 VECTORS = {"image": RNG.integers(0, 99, (50, 12)).astype(np.int16), "text": RNG.random((50, 4)).astype(np.float32)}

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from blocks import extract_all
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import ProtocolError
+from protocol.provenance import storage
 
 
 class Files(dict):

@@ -4,7 +4,7 @@ from blocks import extract_all
 
 from protocol.checks import ProtocolError
 from protocol.features.gist import Gist, _averaging
-from protocol.formats.images import resizing
+from protocol.inputs.images import resizing
 
 
 def noise(n, *shape):

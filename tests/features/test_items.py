@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from protocol import storage
 from protocol.checks import ProtocolError
 from protocol.features import Preprocessing, Rows, extracted, items_of
 from protocol.features.precomputed import Precomputed
+from protocol.provenance import storage
 
 
 def test_items_follow_their_images():

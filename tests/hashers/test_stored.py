@@ -5,8 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from protocol import registry, reuse, storage
+from protocol import registry
 from protocol.hashers import TrainingSet, packed_codes, trained, write_stored
+from protocol.provenance import reuse, storage
 
 X = np.random.default_rng(0).normal(size=(60, 12)).astype(np.float32)
 ITQ = registry.get("hasher", "itq")

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.groundtruth import Items, write_among
 from protocol.hashers import Affinities, TrainingSet, supervision, supervision_from_file
-from protocol.ranking import LabelRelevance
+from protocol.provenance import storage
+from protocol.truth import Items, write_among
+from protocol.truth.relevance import LabelRelevance
 
 SEVERAL = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1], [0, 0, 0]], dtype=bool)
 

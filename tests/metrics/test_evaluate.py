@@ -6,13 +6,13 @@ import pytest
 
 from protocol import registry
 from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts
 from protocol.metrics import evaluate, mean, pr_curve
 from protocol.metrics._undefined import ratio
 from protocol.metrics.average_precision import average_precision
 from protocol.metrics.f_measure import f_measure
 from protocol.metrics.ndcg import ndcg
 from protocol.metrics.precision_recall import precision
-from protocol.ranking import HammingCounts
 
 # No relevant item for the second query, nothing within radius 0 for the third.
 COUNTS = HammingCounts.from_histograms([[2, 2, 0], [1, 0, 3], [0, 1, 3]], [[1, 0, 0], [0, 0, 0], [0, 1, 0]])

@@ -7,8 +7,8 @@ import pytest
 
 from protocol import metrics
 from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts
 from protocol.metrics import neighbours_found
-from protocol.ranking import HammingCounts
 
 
 def orders(distance):

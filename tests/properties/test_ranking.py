@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from protocol import codes
+from protocol.counting import count
 from protocol.metrics import evaluate, mean, pr_curve
 from protocol.metrics.ndcg import ndcg
-from protocol.ranking import LabelRelevance, count
+from protocol.truth.relevance import LabelRelevance
 
 RADII = 3
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from protocol import storage
+from protocol.provenance import storage
 
 ROOT = Path(__file__).parents[2]
 RUN = ROOT / "results" / "cifar10_full"

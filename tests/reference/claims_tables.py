@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import digits_table
 
 from protocol import codes, datasets, registry
+from protocol.counting import HammingCounts, bucket_search, count
 from protocol.metrics import evaluate, mean
-from protocol.ranking import HammingCounts, bucket_search, count
-from protocol.seeds import derive
+from protocol.provenance.seeds import derive
 from protocol.splits import read_list
 
 ROOT = Path(__file__).parents[2]

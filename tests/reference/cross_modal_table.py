@@ -22,13 +22,14 @@ import yaml
 from numpy.typing import NDArray
 
 from protocol import codes, datasets, registry
+from protocol.counting import count
 from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
 from protocol.hashers.cross_modal.canonical import canonical_directions
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, count
-from protocol.seeds import derive
-from protocol.storage import array_digest
+from protocol.provenance.seeds import derive
+from protocol.provenance.storage import array_digest
+from protocol.truth.relevance import LabelRelevance
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "cross_modal"

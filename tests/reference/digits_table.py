@@ -22,12 +22,13 @@ import yaml
 from numpy.typing import NDArray
 
 from protocol import codes, registry
+from protocol.counting import count
 from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, count
-from protocol.seeds import derive
-from protocol.storage import array_digest
+from protocol.provenance.seeds import derive
+from protocol.provenance.storage import array_digest
+from protocol.truth.relevance import LabelRelevance
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "hashers"

@@ -21,11 +21,12 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from protocol import codes, registry, storage
+from protocol import codes, registry
+from protocol.counting import lookup_time, unpack_counts
 from protocol.metrics import evaluate, mean
-from protocol.ranking import lookup_time, unpack_counts
+from protocol.provenance import storage
 from protocol.report.display import histogram_rows
-from protocol.tables import DIGITS
+from protocol.scores.tables import DIGITS
 
 ROOT = Path(__file__).parents[2]
 RUNS = [

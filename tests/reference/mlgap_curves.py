@@ -26,12 +26,14 @@ if __name__ == "__main__":
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes, registry, storage
+from protocol import codes, registry
+from protocol.counting import count
 from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, count
-from protocol.seeds import derive
-from protocol.tables import DIGITS, write_csv
+from protocol.provenance import storage
+from protocol.provenance.seeds import derive
+from protocol.scores.tables import DIGITS, write_csv
+from protocol.truth.relevance import LabelRelevance
 
 if TYPE_CHECKING:
     from torch.nn import Module

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from protocol import configuration, storage, tables
+from protocol import configuration
+from protocol.provenance import storage
 from protocol.report.reading import run_scores
 from protocol.report.results import Results
 from protocol.report.sections import loss
+from protocol.scores import tables
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "quantisation"

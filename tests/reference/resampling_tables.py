@@ -12,10 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from protocol import codes, tables
+from protocol import codes
+from protocol.counting import count
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, count
-from protocol.report.statistics import shared_variance
+from protocol.scores import tables
+from protocol.scores.statistics import shared_variance
+from protocol.truth.relevance import LabelRelevance
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "resampling"
@@ -70,7 +72,7 @@ items. A false alarm is p < {level}, so {level} is the nominal rate, and its sta
 
 Student's t-test treats the runs as independent. Nadeau and Bengio (2003) add n_test / n_train to the variance factor
 1/n. The next columns have n_queries / n_database and n_queries / n_train for it, and the last column the correction of
-`protocol.report.statistics.shared_variance`, 4 n_queries / n_database: an item of the dataset is a query in some runs
+`protocol.scores.statistics.shared_variance`, 4 n_queries / n_database: an item of the dataset is a query in some runs
 and a database item in the others, and influences the scores in both roles. The last is the only one of them that stays
 near or below the nominal rate for hashers that learn nothing or little. If the training set is nearly the whole
 dataset, its influence is added to the two roles, and the test still gives twice as many false alarms as its level. For

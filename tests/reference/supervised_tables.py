@@ -27,15 +27,17 @@ import yaml
 from digits_table import digits
 from numpy.typing import NDArray
 
-from protocol import codes, configuration, registry, storage
+from protocol import codes, configuration, registry
 from protocol.configuration import Experiment
+from protocol.counting import count
 from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, count
-from protocol.report.statistics import mean_of, shared_variance
-from protocol.seeds import derive
+from protocol.provenance import storage
+from protocol.provenance.seeds import derive
+from protocol.scores.statistics import mean_of, shared_variance
 from protocol.selection import best, described, points
+from protocol.truth.relevance import LabelRelevance
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "supervised"

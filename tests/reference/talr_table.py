@@ -26,13 +26,15 @@ from digits_table import digits
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from protocol import codes, registry, storage
+from protocol import codes, registry
+from protocol.counting import count
 from protocol.features import Preprocessing
-from protocol.groundtruth import Items
 from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
-from protocol.ranking import Relevance, count, relevance_from_arrays
-from protocol.seeds import derive
+from protocol.provenance import storage
+from protocol.provenance.seeds import derive
+from protocol.truth import Items
+from protocol.truth.relevance import Relevance, relevance_from_arrays
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "talr"

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from protocol import codes
-from protocol.ranking import LabelRelevance, NeighbourRelevance, _bit_planes, _words, count, counting
-from protocol.ranking._bit_planes import BitPlanes
-from protocol.ranking._buckets import Buckets
-from protocol.ranking._plain import Plain
-from protocol.ranking._shell import Shell
-from protocol.ranking._words import Words
+from protocol.counting import _bit_planes, _words, count, counting
+from protocol.counting._bit_planes import BitPlanes
+from protocol.counting._buckets import Buckets
+from protocol.counting._plain import Plain
+from protocol.counting._shell import Shell
+from protocol.counting._words import Words
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 255, 256, 512, 1024, 4096)
 LONGEST = {Shell: 9, BitPlanes: 256}

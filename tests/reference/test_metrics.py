@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from protocol import codes
 from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts, count
 from protocol.metrics import evaluate, mean, pr_curve, top_n_curve
 from protocol.metrics._cutoff import hypergeometric
 from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
 from protocol.metrics.ndcg import _draws, ndcg
-from protocol.ranking import HammingCounts, LabelRelevance, count
+from protocol.truth.relevance import LabelRelevance
 
 # A query: for each distance, the levels of the items there (0: not relevant).
 BINARY = [

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from protocol import codes, metrics
-from protocol.ranking import LabelRelevance, NeighbourRelevance, count, pack_counts
+from protocol.counting import count, pack_counts
 from protocol.report import display as displaying
 from protocol.report import summarise
 from protocol.report.results import Results
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 N, LENGTHS, HASHERS, SPLITS = 90, (4, 8), ("lsh", "itq"), ("standard", "improved")
 METRICS = ["mAP", "mAP[best]", "mAP[worst]", "precision@r2", "recall@r2", "RAMAP@r2", "empty@r2", "utilisation"]

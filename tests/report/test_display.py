@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from protocol import codes, metrics
+from protocol.counting import count, pack_counts
 from protocol.evaluation.spread import spread_of
-from protocol.ranking import LabelRelevance, count, pack_counts
 from protocol.report import display
+from protocol.truth.relevance import LabelRelevance
 
 N_BITS, N = 6, 40
 RNG = np.random.default_rng(5)

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from protocol import metrics, storage
+from protocol import metrics
 from protocol.auditing.known_pairs import KnownPairs
+from protocol.counting import HammingCounts, pack_counts
 from protocol.metrics import COLUMNS, ITEMS
-from protocol.ranking import HammingCounts, pack_counts
+from protocol.provenance import storage
 from protocol.report import collect, with_and_without
 from protocol.report.sections import duplicates
 

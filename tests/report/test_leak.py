@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from protocol.provenance.storage import replacing
 from protocol.report.leak import conclusion, leak_figure, leak_text, leaks, summarise_leaks, together
-from protocol.report.statistics import effect
-from protocol.storage import replacing
+from protocol.scores.statistics import effect
 from protocol.studies import COLUMNS, write_scores
 
 RUNS, LEAK = 12, 0.003

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 from protocol import metrics
-from protocol.ranking import HammingCounts
+from protocol.counting import HammingCounts
 from protocol.report.reading import run_scores
 from protocol.report.results import nearest_truths
 from protocol.report.sections import loss
-from protocol.tables import write_csv
+from protocol.scores.tables import write_csv
 
 PLACE = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
 

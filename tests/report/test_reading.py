@@ -3,8 +3,8 @@
 import pytest
 
 from protocol.checks import ProtocolError
+from protocol.provenance.storage import replacing
 from protocol.report.reading import displayed, times
-from protocol.storage import replacing
 
 HEADER = "hasher,n_bits,code,items\n"
 

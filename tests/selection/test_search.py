@@ -3,8 +3,8 @@ import pytest
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.ranking import LabelRelevance
 from protocol.selection import Validation, points, search
+from protocol.truth.relevance import LabelRelevance
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(size=(3, 6))

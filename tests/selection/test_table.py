@@ -1,6 +1,6 @@
 import itertools
 
-from protocol import storage
+from protocol.provenance import storage
 from protocol.selection import COLUMNS, write_table
 
 

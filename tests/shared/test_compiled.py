@@ -19,7 +19,7 @@ found = evaluate(query, database, query_labels=classes[:1000], database_labels=c
 import sys
 from protocol.compiled import __file__ as file
 
-print("protocol.ranking._kernels" in sys.modules, file, f"{found.metrics['mAP']:.3f}")
+print("protocol.counting._kernels" in sys.modules, file, f"{found.metrics['mAP']:.3f}")
 """
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from protocol import storage
 from protocol.checks import ProtocolError
 from protocol.external import Span
+from protocol.provenance import storage
 
 X = np.random.default_rng(0).standard_normal((5000, 20)) * 100
 OFFSET = 128  # of the data in a small .npy file

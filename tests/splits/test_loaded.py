@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import protocol as hp
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import ProtocolError
+from protocol.provenance import storage
 from protocol.splits import PARTITIONS, Split, load_split, write_split
 
 IDS = np.array([f"image/{row}.png" for row in range(60)])

@@ -445,7 +445,7 @@ def test_the_properties_of_a_protocol():
 def test_the_draws_of_the_thesis_protocols_have_not_changed(name, labelled, digest):
     import hashlib
 
-    from protocol.storage import array_digest
+    from protocol.provenance.storage import array_digest
 
     sizes = {"query": 100, "validation_query": 100, "validation_database": 300, "train": 500}
     y = np.arange(1797) % 10 if labelled else None

@@ -5,9 +5,10 @@ import pytest
 
 from protocol import codes, registry
 from protocol.checks import ProtocolError
+from protocol.counting import count
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, NeighbourRelevance, count
 from protocol.studies import COLUMNS, RANKINGS, SIDES, halves, rankings, write_scores
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 SIZES = {"query_per_class": 3, "outside_per_class": 2, "train_per_class": [2, 4, "all"]}
 Y = np.random.default_rng(0).permutation(np.repeat([4, 7, 9], [20, 25, 31]))

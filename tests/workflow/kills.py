@@ -24,7 +24,7 @@ import numpy as np
 import psutil
 from project import Project
 
-from protocol import storage
+from protocol.provenance import storage
 
 WHOM = ("the parent", "the group", "one job")
 TABLES = ("metrics.csv", "summary.csv", "audit.csv")

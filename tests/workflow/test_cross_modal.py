@@ -8,11 +8,12 @@ import pytest
 import yaml
 from project import Project
 
-from protocol import codes, registry, storage
+from protocol import codes, registry
 from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS
 from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
-from protocol.seeds import derive
+from protocol.provenance import storage
+from protocol.provenance.seeds import derive
 
 pytestmark = pytest.mark.workflow
 N, N_WORDS, N_TAGS = 500, 500, 5_018

@@ -11,7 +11,8 @@ import yaml
 from browser import opened, select
 from project import Project
 
-from protocol import configuration, registry, storage
+from protocol import configuration, registry
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.workflow
 

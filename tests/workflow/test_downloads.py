@@ -11,7 +11,7 @@ import pytest
 from loopback import CONTENT, OTHER, Answer, WebServer, running
 from project import SMALL
 
-from protocol import storage
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.workflow
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from project import Project
 
-from protocol import storage
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.workflow
 CHANGES = {

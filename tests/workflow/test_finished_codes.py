@@ -13,7 +13,8 @@ import yaml
 from browser import opened
 from project import SMALL, Project
 
-from protocol import codes, load_split, storage
+from protocol import codes, load_split
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.workflow
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "train-on-our-split.md").read_text()

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from project import Project
 
-from protocol import storage
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.workflow
 TABLES = ("leak.csv", "leak_summary.csv", "leak.md", "leak.svg")
@@ -39,10 +39,11 @@ def test_every_combination_has_four_scores(digits, config):
 def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits):
     """ITQ trained inside a at 20 a class and 16 bits, ranking b, in run 1."""
     from protocol import codes, registry
+    from protocol.counting import count
     from protocol.features import Preprocessing, extracted
     from protocol.metrics import evaluate, mean
-    from protocol.ranking import LabelRelevance, count
-    from protocol.seeds import derive
+    from protocol.provenance.seeds import derive
+    from protocol.truth.relevance import LabelRelevance
 
     folder = digits.folder / "results/digits_leak"
     a, b = (storage.read(folder / f"leak/run1/splits_{side}.h5") for side in "ab")

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from project import SMALL, Project
 
-from protocol import codes, registry, storage
-from protocol.ranking import LabelRelevance
+from protocol import codes, registry
+from protocol.provenance import storage
 from protocol.selection import COLUMNS, Validation, search
+from protocol.truth.relevance import LabelRelevance
 
 pytestmark = pytest.mark.workflow
 RESULTS = "results/small"

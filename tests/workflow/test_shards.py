@@ -3,7 +3,7 @@
 import pytest
 from project import ELSEWHERE, Project
 
-from protocol import storage
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.workflow
 N = 4

@@ -6,8 +6,9 @@ import pytest
 from browser import DRAWN, opened
 from project import SMALL, Project
 
-from protocol import codes, registry, storage
-from protocol.groundtruth import Items
+from protocol import codes, registry
+from protocol.provenance import storage
+from protocol.truth import Items
 
 pytestmark = pytest.mark.workflow
 COLUMNS = "dataset,feature,ground_truth,split,run,hasher,n_bits,extension,extension_bits,metric,value"

@@ -8,7 +8,8 @@ import page_blocks
 import pytest
 from project import SMALL
 
-from protocol import datasets, registry, storage
+from protocol import datasets, registry
+from protocol.provenance import storage
 from protocol.splits import write_list
 
 pytestmark = pytest.mark.workflow

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from project import SMALL, Project
 
-from protocol import codes, registry, storage
+from protocol import codes, registry
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.workflow
 STEPS = {"n_steps": 5}

@@ -8,7 +8,7 @@ import pytest
 from kills import TABLES
 
 from protocol.checks import ProtocolError
-from protocol.checksums import verified, verify_sealed
+from protocol.provenance.checksums import verified, verify_sealed
 
 pytestmark = pytest.mark.workflow
 RESULTS = "results/small"

@@ -6,8 +6,9 @@ import pytest
 import yaml
 from project import Project
 
-from protocol import datasets, storage
+from protocol import datasets
 from protocol.datasets.wiki import FEATURES, LISTS
+from protocol.provenance import storage
 
 pytestmark = pytest.mark.workflow
 HASHERS = ["lsh", "itq"]

@@ -26,11 +26,11 @@ from protocol import configuration, datasets, registry
 from protocol.auditing import SHIPPED, known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
-from protocol.identity import SUPERVISION_KEYS, options_text
+from protocol.scores.identity import SUPERVISION_KEYS, options_text
 from protocol.metrics import needs as needs_of_metrics
-from protocol.seeds import derive
+from protocol.provenance.seeds import derive
 from protocol.splits import draw_of, drawing_split, list_paths
-from protocol.storage import check_writable
+from protocol.provenance.storage import check_writable
 
 try:
     configuration.check_files(workflow.configfiles)

@@ -1,7 +1,8 @@
 """Add up the counts of all shards of the database, for every split, code length, extension and ground truth."""
 
-from protocol import storage
-from protocol.ranking import pack_counts, relevance_from_arrays, truths_record, unpack_counts, write_counts
+from protocol.counting import pack_counts, truths_record, unpack_counts, write_counts
+from protocol.provenance import storage
+from protocol.truth.relevance import relevance_from_arrays
 
 
 def main(job):

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 
-from protocol import auditing, registry, storage
+from protocol import auditing, registry
 from protocol.features import prepared
+from protocol.provenance import storage
 
 
 def main(job):

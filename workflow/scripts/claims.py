@@ -1,7 +1,7 @@
 """Check the claims of the papers against the results of the experiment and the stored reference results."""
 
-from protocol.checksums import verify
-from protocol.claims import Results, judge, write_json
+from protocol.papers import Results, judge, write_json
+from protocol.provenance.checksums import verify
 
 
 def main(job):

@@ -1,7 +1,9 @@
 """Count the database items at each Hamming distance, for every split, code length, extension and ground truth."""
 
-from protocol import codes, storage
-from protocol.ranking import count, pack_counts, relevance_from_arrays, truths_record, write_counts
+from protocol import codes
+from protocol.counting import count, pack_counts, truths_record, write_counts
+from protocol.provenance import storage
+from protocol.truth.relevance import relevance_from_arrays
 
 
 def main(job):

@@ -1,7 +1,9 @@
 """Count the items of one shard of the database at each Hamming distance."""
 
-from protocol import codes, storage
-from protocol.ranking import count_in_shards, pack_counts, relevance_of_part, shard
+from protocol import codes
+from protocol.counting import count_in_shards, pack_counts, shard
+from protocol.provenance import storage
+from protocol.truth.relevance import relevance_of_part
 
 
 def main(job):

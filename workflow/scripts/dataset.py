@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from protocol import storage
-from protocol.checksums import verified
 from protocol.datasets import load, store
+from protocol.provenance import storage
+from protocol.provenance.checksums import verified
 
 
 def main(job):

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from protocol import codes, storage
-from protocol.ranking import relevance_from_arrays
+from protocol import codes
+from protocol.provenance import storage
 from protocol.report import display, write_table
+from protocol.truth.relevance import relevance_from_arrays
 
 
 def main(job):

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import n_classes
+from protocol.provenance import storage
 from protocol.splits import drawing_split, read_lists
 
 

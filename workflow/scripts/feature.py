@@ -1,7 +1,8 @@
 """Extract one feature from all images of the dataset, or join the parts that several jobs extracted."""
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.features import extract, join
+from protocol.provenance import storage
 
 
 def main(job):

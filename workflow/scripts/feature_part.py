@@ -1,7 +1,8 @@
 """Extract one feature from one part of the images of a large dataset."""
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.features import extract
+from protocol.provenance import storage
 
 
 def main(job):

@@ -1,8 +1,8 @@
 """Read codes that were computed elsewhere, for the queries and databases of the splits of one run."""
 
-from protocol import storage
 from protocol.evaluation.finished_codes import finished_codes
-from protocol.formats.arrays import path_of
+from protocol.inputs.arrays import path_of
+from protocol.provenance import storage
 
 
 def main(job):

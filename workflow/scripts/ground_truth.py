@@ -1,8 +1,9 @@
 """Build the ground truths of one run, for the database of every split protocol of a draw."""
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.features import prepared
-from protocol.groundtruth import Items
+from protocol.provenance import storage
+from protocol.truth import Items
 
 
 def main(job):

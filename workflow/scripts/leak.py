@@ -1,6 +1,6 @@
 """Gather the scores of the leak study into tables, a text and a figure."""
 
-from protocol import storage
+from protocol.provenance import storage
 from protocol.report import leak_figure, leak_text, leaks, summarise_leaks, write_table
 
 

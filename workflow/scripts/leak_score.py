@@ -1,10 +1,11 @@
 """Train one hasher inside each of a run's two databases, at every size and code length, and rank both databases."""
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.features import prepared
 from protocol.hashers import TrainingSet
-from protocol.ranking import relevance_from_arrays
+from protocol.provenance import storage
 from protocol.studies import SIDES, rankings, write_scores
+from protocol.truth.relevance import relevance_from_arrays
 
 
 def main(job):

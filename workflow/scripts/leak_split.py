@@ -1,6 +1,6 @@
 """Draw one run of the leak study: its queries, its items outside, and two databases with training sets inside."""
 
-from protocol import storage
+from protocol.provenance import storage
 from protocol.studies import halves
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from protocol import registry, reuse, storage
+from protocol import registry
 from protocol.features import prepared
 from protocol.hashers import TrainingSet, checkpoints, supervision_from_file, trained, write_stored
+from protocol.provenance import reuse, storage
 
 SOURCES = ("features", "draw", "preprocessing", "supervision")
 

@@ -1,7 +1,8 @@
 """Fit the preprocessing of one feature on the training set of one run."""
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.features import Preprocessing, extracted, side_by_side
+from protocol.provenance import storage
 
 
 def main(job):

@@ -1,7 +1,7 @@
 """Write the report: one HTML page that opens offline."""
 
-from protocol import storage
-from protocol.claims import printed
+from protocol.papers import printed
+from protocol.provenance import storage
 from protocol.report import page, reading
 
 

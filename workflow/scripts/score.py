@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from protocol import storage
+from protocol.counting import unpack_counts
 from protocol.metrics import evaluate, mean, write_rows
-from protocol.ranking import unpack_counts
+from protocol.provenance import storage
 
 
 def main(job):

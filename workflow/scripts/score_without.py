@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from protocol import auditing, storage
+from protocol import auditing
+from protocol.counting import unpack_counts
 from protocol.metrics import evaluate, mean, write_rows
-from protocol.ranking import unpack_counts
+from protocol.provenance import storage
 
 
 def main(job):

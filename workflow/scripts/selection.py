@@ -1,11 +1,12 @@
 """Choose one hasher's options from its grid on one run's validation partitions, at every code length."""
 
-from protocol import registry, reuse, storage
+from protocol import registry
 from protocol.features import prepared
-from protocol.groundtruth import Items
 from protocol.hashers import TrainingSet, supervision_from_file
-from protocol.ranking import relevance_from_arrays
+from protocol.provenance import reuse, storage
 from protocol.selection import Validation, points, search, selection_provenance
+from protocol.truth import Items
+from protocol.truth.relevance import relevance_from_arrays
 
 PARTITIONS = ("validation_query", "validation_database", "train")
 SEARCHED = ("code", "hasher_options", "grid", "criterion", "ground_truth", "ground_truth_options", "ground_truth_seed")

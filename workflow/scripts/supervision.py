@@ -1,8 +1,9 @@
 """Build the ground truth among the training rows of one run, for the hashers that learn from it."""
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.features import prepared
-from protocol.groundtruth import Items, write_among
+from protocol.provenance import storage
+from protocol.truth import Items, write_among
 
 
 def main(job):

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import tables
 from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.inputs import array_from, is_file
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of
-from protocol.formats.arrays import as_integers
-from protocol.formats.text import lines
-from protocol.storage import file_sha256, replacing
+from protocol.inputs.arrays import as_integers
+from protocol.inputs.text import lines
+from protocol.provenance.storage import file_sha256, replacing
+from protocol.scores import tables
 
 EXACT, NEAR, SIMILAR = range(3)
 """The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""

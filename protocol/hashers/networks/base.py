@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import sources, storage
 from protocol.checks import ProtocolError, integer, need, one_of, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.networks.architectures import ARCHITECTURES, architecture, check_features
 from protocol.hashers.progress import Progress, progress
 from protocol.hashers.training_set import TrainingSet
+from protocol.provenance import sources, storage
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,9 +11,9 @@ from protocol import registry
 from protocol.metrics import COLUMNS
 from protocol.report.reading import displayed
 from protocol.report.results import trained_on
-from protocol.report.statistics import shared_variance
 from protocol.report.styles import display_name
-from protocol.tables import read_table
+from protocol.scores.statistics import shared_variance
+from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ class Chosen:
         return table.assign(order=table["hasher"].map(self.hashers.index)).sort_values(["order", "n_bits"])
 
     def shared(self, split: str) -> float:
-        """Return `protocol.report.statistics.shared_variance` of the runs of a split."""
+        """Return `protocol.scores.statistics.shared_variance` of the runs of a split."""
         sizes = at(self.runs, split=split)
         return shared_variance(sizes["n_queries"].max(), sizes["n_database"].min())
 

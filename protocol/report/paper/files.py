@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from protocol.provenance.storage import explained
 from protocol.report.figure import COLUMN_WIDTH, Figure, Table
 from protocol.report.paper.printing import printed_pictures
-from protocol.storage import explained
-from protocol.tables import escaped, latex, markdown
+from protocol.scores.tables import escaped, latex, markdown
 
 _MOST_IN_COLUMN = 5  # numbers in a row of a table that fits into a column
 

@@ -8,7 +8,7 @@ from protocol import registry
 from protocol.report.figure import ABSENT, Table, between
 from protocol.report.paper.chosen import Chosen, at
 from protocol.report.paper.files import file_name
-from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, lead
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, lead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ MARK = "†"
 class _Column(NamedTuple):
     """A column of numbers: its code length, the means by hasher, and the scores of each run, a column per hasher.
 
-    ``shared`` is `protocol.report.statistics.shared_variance` of the runs.
+    ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
     """
 
     n_bits: int

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from protocol import storage
 from protocol.checks import ProtocolError
-from protocol.checksums import verify
+from protocol.provenance import storage
+from protocol.provenance.checksums import verify
 from protocol.report.papers._drawn import PLACE, plugin_of, printed_name, several
 from protocol.report.results import Results
 

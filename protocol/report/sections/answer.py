@@ -25,7 +25,7 @@ from protocol.report.figure import (
 )
 from protocol.report.naming import named
 from protocol.report.results import PLACE, Results
-from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,7 @@ from protocol.report.figure import (
     tooltips,
 )
 from protocol.report.results import PLACE, Results, nearest_truths
-from protocol.report.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def shares(results: Results) -> "pd.DataFrame":
     """Return the share of the K true nearest neighbours that is found, by place, hasher, run, K and c.
 
     A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@N where K is 1; the
-    relevant items are the K nearest neighbours. ``shared`` is `protocol.report.statistics.shared_variance` of the runs.
+    relevant items are the K nearest neighbours. ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
     """
     scores = results.run_scores
     k = scores["ground_truth"].map(nearest_truths(results.config))
@@ -105,7 +105,7 @@ def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
 def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
     """Return, by place and code length, the hasher that loses least and its paired difference from the second.
 
-    Columns: those of the place, ``n_bits``, ``k``, and those of `protocol.report.statistics.lead`, with ``share`` in
+    Columns: those of the place, ``n_bits``, ``k``, and those of `protocol.scores.statistics.lead`, with ``share`` in
     place of ``mean``.
     """
     import pandas as pd

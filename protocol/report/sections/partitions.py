@@ -3,11 +3,11 @@
 from typing import Any
 
 from protocol.checks import counted
+from protocol.provenance.storage import grouped
 from protocol.report.contact_sheet import contact_sheet
 from protocol.report.figure import ABSENT, Section, Table, between, listed
 from protocol.report.layout import WORDS, counts_of, layouts
 from protocol.report.results import Results
-from protocol.storage import grouped
 
 
 def section(results: Results) -> Section:

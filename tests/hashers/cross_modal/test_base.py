@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.hashers import packed_codes
 from protocol.hashers.cross_modal.cca_itq import CCAITQ
 from protocol.hashers.cross_modal.cvh import CVH
+from protocol.provenance import storage
 
 NAMES = [name for name in registry.names("hasher") if registry.get("hasher", name).supervision == "pairs"]
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.hashers import NetworkHasher, TrainingSet
 from protocol.hashers.networks import base
@@ -17,6 +17,7 @@ from protocol.hashers.networks.architectures import architecture
 from protocol.hashers.networks.deep_squared import DeepSquared
 from protocol.hashers.networks.deep_supervised import DeepSupervised
 from protocol.hashers.networks.m_dsh import MDSH
+from protocol.provenance import storage
 
 WITH_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")

@@ -8,11 +8,12 @@ pytest.importorskip("torch", reason="torch is not installed")
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.codes import pack
+from protocol.counting import count
 from protocol.hashers import TrainingSet
 from protocol.hashers.class_codes import class_codes
 from protocol.hashers.networks.csq import CSQ
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, count
+from protocol.truth.relevance import LabelRelevance
 
 
 def distances(centres):

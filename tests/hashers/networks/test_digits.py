@@ -9,9 +9,10 @@ pytest.importorskip("torch", reason="torch is not installed")
 
 from protocol import registry
 from protocol.codes import pack
+from protocol.counting import count
 from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, count
+from protocol.truth.relevance import LabelRelevance
 
 NAMES = ["mihash", "dpsh", "dtsh", "hashnet", "talr_ap_network", "talr_ndcg_network"]
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import codes
+from protocol.counting import count
 from protocol.hashers.ranking.objectives import (
     ap_r,
     ap_s,
@@ -19,7 +20,7 @@ from protocol.hashers.ranking.objectives import (
     relaxed_objective,
 )
 from protocol.metrics import evaluate
-from protocol.ranking import NeighbourRelevance, count
+from protocol.truth.relevance import NeighbourRelevance
 
 OBJECTIVES = [(ap_s, binary_gains), (ap_r, binary_gains), (dcg_s, graded_gains), (dcg_r, graded_gains)]
 LEVELS = (0, 0, 0, 1, 2, 5)

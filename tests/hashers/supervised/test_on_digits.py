@@ -6,9 +6,10 @@ from sklearn.datasets import load_digits
 
 from protocol import registry
 from protocol.codes import pack
+from protocol.counting import count
 from protocol.hashers import TrainingSet
 from protocol.metrics import evaluate, mean
-from protocol.ranking import LabelRelevance, count
+from protocol.truth.relevance import LabelRelevance
 
 
 @pytest.fixture(scope="module")

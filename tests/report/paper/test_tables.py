@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from protocol.report.paper import paper_figures, paper_tables, table_files, write_figures, write_tables
-from protocol.report.statistics import shared_variance
+from protocol.scores.statistics import shared_variance
 
 
 def without(chosen, **values):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from protocol.claims import printed
+from protocol.papers import printed
 from protocol.report import table_files
 from protocol.report.paper.printing import printed_pictures
 from protocol.report.papers import DRAWINGS, Evidence, evidence

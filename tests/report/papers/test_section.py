@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from protocol.claims import printed
+from protocol.papers import printed
 from protocol.report.page import render
 from protocol.report.sections.figures_of_papers import section
 

@@ -1,8 +1,0 @@
-"""Find near-duplicates among images or vectors: candidates, their verification, and a contact sheet to judge them."""
-
-from protocol.auditing.duplicates.finder import find_duplicates
-from protocol.auditing.duplicates.inputs import image_files
-from protocol.auditing.duplicates.proposals import Pairs, Proposals
-from protocol.auditing.duplicates.sheet import contact_sheet
-
-__all__ = ["Pairs", "Proposals", "contact_sheet", "find_duplicates", "image_files"]

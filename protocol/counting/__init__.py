@@ -1,0 +1,40 @@
+"""Counting: the number of database items of each relevance level at each Hamming distance from a query."""
+
+from protocol.counting.asymmetric import asymmetric_counts
+from protocol.counting.bucket_search import BucketSearch, bucket_search, lookup_time
+from protocol.counting.counting import count
+from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
+from protocol.counting.counts_file import truths_record, write_counts
+from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
+from protocol.truth.relevance import (
+    LabelRelevance,
+    NeighbourRelevance,
+    Relevance,
+    ground_truth_sha256,
+    part_of,
+    relevance_from_arrays,
+    relevance_of_part,
+)
+
+__all__ = [
+    "SHARD_ITEMS",
+    "BucketSearch",
+    "HammingCounts",
+    "LabelRelevance",
+    "NeighbourRelevance",
+    "Relevance",
+    "asymmetric_counts",
+    "bucket_search",
+    "count",
+    "count_in_shards",
+    "ground_truth_sha256",
+    "lookup_time",
+    "pack_counts",
+    "part_of",
+    "relevance_from_arrays",
+    "relevance_of_part",
+    "shard",
+    "truths_record",
+    "unpack_counts",
+    "write_counts",
+]

@@ -1,0 +1,242 @@
+r"""Asymmetric ranking: real-valued outputs of the queries against binary codes of the database, by inner product.
+
+.. math:: s(q, b) = \sum_j q_j b_j = \sum_j |q_j| - 2 \sum_{j:\ \mathrm{sign}(q_j) \ne b_j} |q_j|, \quad b_j = \pm 1
+
+The ranking is therefore that of a weighted Hamming distance, in which the weight of a bit is the distance of the
+query's output from the threshold. If all outputs have the same magnitude, such as -1 and +1, it is the Hamming ranking.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes
+from protocol.checks import ProtocolError, integer
+from protocol.counting.counts import HammingCounts
+from protocol.truth.relevance import Relevance, check_relevance
+
+_BLOCK_BYTES = 64 << 20
+"""Memory for the scores and the counts of one block of queries."""
+_SIGN_BYTES = 64 << 20
+"""Memory for the database codes as -1 and +1; for larger databases, scores are computed in parts."""
+_EXACT_BITS = 52
+"""float64 represents all integers up to 2 ** 53 exactly, so sums of rounded values below it are exact."""
+_Row = tuple[NDArray[np.int64], NDArray[np.int64], float]
+
+
+def asymmetric_counts(
+    query_outputs: NDArray[np.floating],
+    database_codes: NDArray[np.uint8],
+    n_bits: int,
+    relevance: Relevance,
+    *,
+    index_order: bool = False,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> Iterator[HammingCounts]:
+    """Yield the counts of the asymmetric ranking of consecutive blocks of queries.
+
+    Parameters
+    ----------
+    query_outputs : ndarray of float, shape (n_queries, n_bits)
+        Real values; 0 is the threshold between the bits 0 and 1.
+    database_codes : ndarray of uint8, shape (n_database, ceil(n_bits / 8))
+        Packed by `protocol.codes.pack`; bit 0 counts as -1.
+    n_bits : int
+    relevance : Relevance
+    index_order : bool, default=False
+        Whether to compute the average precision with ties in database order.
+    threads : int, default=1
+        The results do not depend on it.
+    progress : callable, optional
+        Called with the number of queries that were just processed.
+
+    Yields
+    ------
+    HammingCounts
+        The counts of a block of queries, in order. The last axis is not a distance: it numbers groups of items by
+        descending score, and is padded with empty groups. Tied items are always in the same group. Adjacent groups
+        whose items are all irrelevant, or all at the same level, are merged, because the order within them does not
+        affect the relevance at any rank. All metrics of the ranking can therefore be computed from these counts, but
+        no metrics of a Hamming ball. There is no largest bucket.
+
+    Raises
+    ------
+    ProtocolError
+        If there are no queries or no database items, the outputs are not finite numbers (n_queries, n_bits), the codes
+        are not packed codes of `n_bits` bits, the ground truth has a different number of queries or database items, or
+        `threads` is below 1.
+
+    Notes
+    -----
+    The outputs of each query are first rounded to multiples of 2^(E - 52), where 2^E is the smallest power of two that
+    is at least n_bits times the power of two above the largest magnitude. All sums of the rounded values are exact in
+    float64. Items are therefore tied exactly where these sums are equal, and the ranking does not depend on the order
+    of addition, the library or the number of threads. With 64 bits, the rounding does not change outputs in single
+    precision unless they are below 2^-22 of the query's largest output.
+
+    Memory grows with the database, not with queries x database.
+
+    References
+    ----------
+    Dong, Charikar, Li 2008, *Asymmetric Distance Estimation with Sketches for Similarity Search in High-Dimensional
+    Spaces*, SIGIR. Gordo, Perronnin, Gong, Lazebnik 2014, *Asymmetric Distances for Binary Embeddings*, IEEE TPAMI 36.
+    Both use real-valued queries, but with other distances than this inner product.
+
+    Examples
+    --------
+    >>> from protocol.truth.relevance import LabelRelevance
+    >>> database = codes.pack([[1, 1], [1, 0], [0, 1], [0, 0]])
+    >>> counts, = asymmetric_counts(np.array([[0.2, -0.9]]), database, 2, LabelRelevance([5], [6, 5, 6, 5]))
+    >>> counts.retrieved, counts.relevant
+    (array([[2, 2]]), array([[2, 0]]))
+    """
+    _check(query_outputs, database_codes, n_bits)
+    check_relevance(relevance, len(query_outputs), len(database_codes), "asymmetric")
+    integer(threads, "threads")
+    return _blocks(query_outputs, database_codes, n_bits, relevance, index_order, threads, progress)
+
+
+def _check(query_outputs: NDArray[np.floating], database_codes: NDArray[np.uint8], n_bits: int) -> None:
+    codes.check(database_codes, n_bits, "database codes")
+    if not len(database_codes):
+        raise ProtocolError("database codes: expected at least one code, got none.")
+    if query_outputs.ndim != 2 or query_outputs.shape[1] != n_bits or not len(query_outputs):
+        raise ProtocolError(f"query outputs: expected shape (n_queries, {n_bits}), got {query_outputs.shape}.")
+    finite = np.isfinite(query_outputs).all(axis=1)
+    if not finite.all():
+        row = np.flatnonzero(~finite)[0]
+        raise ProtocolError(f"query outputs: expected finite numbers, got NaN or infinity, first in row {row}.")
+
+
+def _blocks(
+    query_outputs: NDArray[np.floating],
+    database_codes: NDArray[np.uint8],
+    n_bits: int,
+    relevance: Relevance,
+    index_order: bool,
+    threads: int,
+    progress: Callable[[int], object] | None,
+) -> Iterator[HammingCounts]:
+    n_queries, n_database = len(query_outputs), len(database_codes)
+    scorer = _Scorer(database_codes, n_bits)
+    block_size = max(1, _BLOCK_BYTES // (8 * n_database * (2 + relevance.levels.size)))
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, n_queries, block_size):
+            queries = range(start, min(start + block_size, n_queries))
+            scores = scorer.scores(query_outputs[queries.start : queries.stop])
+
+            def row(at: int, queries: range = queries, scores: NDArray[np.float64] = scores) -> _Row:
+                return _groups(-scores[at], scorer.code_of_item, queries[at], relevance, index_order)
+
+            rows = list(pool.map(row, range(len(queries))))
+            yield _padded(rows, relevance.levels, scorer.bucket_sizes, index_order)
+            if progress is not None:
+                progress(len(queries))
+
+
+class _Scorer:
+    """Computes the inner products of outputs with the distinct codes of a database.
+
+    Attributes
+    ----------
+    code_of_item : ndarray of int64, shape (n_database,)
+        The index of each item's code among the distinct codes.
+    bucket_sizes : ndarray of int64, shape (n_codes,)
+        The numbers of items with the same code, descending.
+    """
+
+    def __init__(self, database_codes: NDArray[np.uint8], n_bits: int) -> None:
+        words = codes.words(database_codes)
+        order = np.lexsort(words.T)
+        is_first = np.append(True, (np.diff(words[order], axis=0) != 0).any(axis=1))
+        self.code_of_item = np.empty(len(words), dtype=np.int64)
+        self.code_of_item[order] = np.cumsum(is_first) - 1
+        self.bucket_sizes = np.sort(np.diff(np.flatnonzero(is_first), append=len(words)))[::-1]
+        self._codes, self._n_bits = database_codes[order[is_first]], n_bits
+        step = max(1, _SIGN_BYTES // (8 * n_bits))
+        self._parts = [slice(start, start + step) for start in range(0, len(self._codes), step)]
+        self._signs = self._of_part(self._parts[0]) if len(self._parts) == 1 else None
+
+    def scores(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the scores of the distinct codes, (n_outputs, n_codes), each row multiplied by a power of two."""
+        values = _as_integers(outputs)
+        scores = np.empty((len(values), len(self._codes)))
+        for part in self._parts:
+            signs = self._of_part(part) if self._signs is None else self._signs
+            np.matmul(values, signs.T, out=scores[:, part])
+        return scores
+
+    def _of_part(self, part: slice) -> NDArray[np.float64]:
+        return np.where(codes.unpack(self._codes[part], self._n_bits), 1.0, -1.0)
+
+
+def _as_integers(outputs: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Scale each row by a power of two and round it to integers, such that the sum of magnitudes is below 2 ** 53."""
+    values = outputs.astype(np.float64)
+    _, exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))
+    return np.rint(np.ldexp(values, _EXACT_BITS - exponents - (values.shape[1] - 1).bit_length()))
+
+
+def _groups(
+    keys: NDArray[np.float64], code_of_item: NDArray[np.int64], query: int, relevance: Relevance, index_order: bool
+) -> _Row:
+    """Count all items, and the relevant items at each level, in each group of a query's ranking.
+
+    Also return the average precision with ties in database order; it is NaN without relevant items, or if it is not
+    requested. `keys` are those of the distinct codes; smaller keys rank first.
+    """
+    positions, levels = relevance.row(query)
+    of_item = keys[code_of_item]
+    ordered = np.sort(of_item)
+    different, tie = np.unique(of_item[positions], return_inverse=True)
+    edges = np.stack([np.searchsorted(ordered, different, side) for side in ("left", "right")], axis=1)
+    # The groups are the ties with relevant items, and the irrelevant items before, between and after them.
+    retrieved = np.diff(edges.ravel(), prepend=0, append=ordered.size)
+    at_level = np.zeros((relevance.levels.size, retrieved.size), dtype=np.int64)
+    cells = np.searchsorted(relevance.levels, levels) * different.size + tie
+    counted = np.bincount(cells, minlength=relevance.levels.size * different.size)
+    at_level[:, 1::2] = counted.reshape(relevance.levels.size, -1)
+    precision = np.nan
+    if index_order and positions.size:
+        precision = _average_precision(keys, code_of_item, positions)
+    return *_merged(retrieved, at_level), precision
+
+
+def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Remove empty groups, and merge adjacent groups whose items all have the same level."""
+    some = retrieved > 0
+    retrieved, at_level = retrieved[some], at_level[:, some]
+    of_all_levels = np.vstack([retrieved - at_level.sum(axis=0), at_level])
+    is_pure = (of_all_levels > 0).sum(axis=0) == 1
+    level = np.where(is_pure, of_all_levels.argmax(axis=0), -1)
+    starts = np.flatnonzero(np.append(True, (level[1:] != level[:-1]) | ~is_pure[1:]))
+    return np.add.reduceat(retrieved, starts), np.add.reduceat(at_level, starts, axis=1)
+
+
+def _average_precision(
+    keys: NDArray[np.float64], code_of_item: NDArray[np.int64], positions: NDArray[np.int64]
+) -> float:
+    """Return the average precision of a ranking with ties in database order; `positions` are the relevant items."""
+    different, place = np.unique(keys, return_inverse=True)
+    places = place.astype(np.min_scalar_type(different.size))  # NumPy uses radix sort for up to 16 bits
+    is_relevant = np.zeros(code_of_item.size, dtype=bool)
+    is_relevant[positions] = True
+    ranks = np.flatnonzero(is_relevant[np.argsort(places[code_of_item], kind="stable")]) + 1
+    return float((np.arange(1, ranks.size + 1) / ranks).mean())
+
+
+def _padded(
+    rows: list[_Row], levels: NDArray[np.int64], bucket_sizes: NDArray[np.int64], index_order: bool
+) -> HammingCounts:
+    """Return the counts of a block of queries, padded with empty groups."""
+    n_groups = max(retrieved.size for retrieved, *_ in rows)
+    retrieved = np.zeros((len(rows), n_groups), dtype=np.int64)
+    at_level = np.zeros((len(rows), levels.size, n_groups), dtype=np.int64)
+    for at, (of_row, by_level, _) in enumerate(rows):
+        retrieved[at, : of_row.size] = of_row
+        at_level[at, :, : of_row.size] = by_level
+    precisions = np.array([precision for *_, precision in rows]) if index_order else None
+    return HammingCounts(retrieved, at_level, levels, bucket_sizes, index_average_precision=precisions)

@@ -1,0 +1,184 @@
+"""Bucket search: hash tables over segments of the code, and the time of a lookup in an inverted index."""
+
+import itertools
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes
+from protocol.checks import ProtocolError, integer
+from protocol.truth.relevance import Relevance, check_relevance
+
+_MOST_PROBES = 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class BucketSearch:
+    """The result of a bucket search for each query; each array is int64 (n_queries,).
+
+    Parameters
+    ----------
+    true_positives : ndarray
+        Relevant items among the retrieved ones.
+    retrieved : ndarray
+        Items that share a bucket with the query in at least one table; each is counted once.
+    relevant : ndarray
+        Relevant items in the complete database.
+    """
+
+    true_positives: NDArray[np.int64]
+    retrieved: NDArray[np.int64]
+    relevant: NDArray[np.int64]
+
+
+def bucket_search(
+    query_codes: NDArray[np.uint8],
+    database_codes: NDArray[np.uint8],
+    n_bits: int,
+    relevance: Relevance,
+    *,
+    bits_per_table: int,
+    n_tables: int,
+) -> BucketSearch:
+    """Search `n_tables` hash tables and return counts for the union of the query's buckets.
+
+    Table l hashes by bits l K, ..., l K + K - 1 of the code, where K is `bits_per_table`; bits after K L are not used.
+    A query and an item that differ in fewer than L of the K L bits always collide, because they agree in some segment.
+
+    Parameters
+    ----------
+    query_codes, database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        Packed as by `protocol.codes.pack`.
+    n_bits : int
+    relevance : Relevance
+    bits_per_table : int
+        K, at least 1.
+    n_tables : int
+        L, at least 1; K L must not exceed `n_bits`.
+
+    Returns
+    -------
+    BucketSearch
+
+    Raises
+    ------
+    ProtocolError
+        If K or L is out of range, and as for `protocol.counting.count`.
+
+    Notes
+    -----
+    Memory grows with the database times the number of tables.
+
+    References
+    ----------
+    Thesis, sections 3.4.2 and 3.4.3, figure 3.5.
+
+    Examples
+    --------
+    With two tables of one bit each, the last item collides in none:
+
+    >>> from protocol.truth.relevance import LabelRelevance
+    >>> query, database = codes.pack([[0, 0]]), codes.pack([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> truth = LabelRelevance([7], [7, 8, 8, 7])
+    >>> found = bucket_search(query, database, 2, truth, bits_per_table=1, n_tables=2)
+    >>> found.true_positives, found.retrieved, found.relevant
+    (array([1]), array([3]), array([2]))
+    """
+    codes.check_pair(query_codes, database_codes, n_bits)
+    check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
+    integer(bits_per_table, "bits_per_table", maximum=n_bits)
+    integer(n_tables, f"n_tables, of {bits_per_table} bits each", maximum=n_bits // bits_per_table)
+    tables = [
+        _lookups(query, database)
+        for query, database in zip(
+            _segments(query_codes, n_bits, bits_per_table, n_tables),
+            _segments(database_codes, n_bits, bits_per_table, n_tables),
+            strict=True,
+        )
+    ]
+    totals = np.empty((3, len(query_codes)), dtype=np.int64)
+    found = np.zeros(len(database_codes), dtype=bool)
+    for query in range(len(query_codes)):
+        found[:] = False
+        for order, starts, stops in tables:
+            found[order[starts[query] : stops[query]]] = True
+        positions = relevance.row(query)[0]
+        totals[:, query] = np.count_nonzero(found[positions]), np.count_nonzero(found), positions.size
+    return BucketSearch(*totals)
+
+
+def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -> list[NDArray]:
+    """Return the segments of each code, as byte strings that can be sorted and compared."""
+    bits = codes.unpack(packed, n_bits)
+    cut = [codes.pack(bits[:, width * table : width * (table + 1)]) for table in range(number)]
+    return [np.ascontiguousarray(segment).view(f"V{segment.shape[1]}")[:, 0] for segment in cut]
+
+
+def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the items sorted by bucket, and where the bucket of each query starts and stops."""
+    _, bucket = np.unique(np.concatenate([database, query]), return_inverse=True)
+    of_database, of_query = bucket[: database.size], bucket[database.size :]
+    order = np.argsort(of_database, kind="stable")
+    ordered = of_database[order]
+    return order, np.searchsorted(ordered, of_query), np.searchsorted(ordered, of_query, side="right")
+
+
+def lookup_time(
+    query_codes: NDArray[np.uint8], database_codes: NDArray[np.uint8], n_bits: int, *, radius: int
+) -> NDArray[np.float64]:
+    """Measure the time that an inverted index takes to retrieve all items within each radius.
+
+    The index is a dictionary from codes to items; a lookup probes all codes of the ball, one after another. The times
+    depend on the machine and this implementation and are not a metric; they show the growth with the radius.
+
+    Parameters
+    ----------
+    query_codes, database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        Packed as by `protocol.codes.pack`.
+    n_bits : int
+    radius : int
+        The largest radius, from 0 to `n_bits`. It should be small, because a ball has sum_i (n_bits over i) codes.
+
+    Returns
+    -------
+    ndarray of float64, shape (radius + 1,)
+        Mean seconds per query for radii 0, ..., `radius`, without the time to build the index.
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is out of range, its ball has more than a million codes, or the codes are not packed codes of
+        `n_bits` bits.
+    """
+    codes.check_pair(query_codes, database_codes, n_bits)
+    integer(radius, "lookup time: radius", minimum=0, maximum=n_bits)
+    ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
+    if ball > _MOST_PROBES:
+        raise ProtocolError(
+            f"lookup time: expected at most {_MOST_PROBES:,} codes in a Hamming ball, got {ball:,} for radius {radius} "
+            f"and {n_bits} bits. Choose a smaller radius."
+        )
+    index: dict[int, list[int]] = {}
+    for item, code in enumerate(_integers(database_codes)):
+        index.setdefault(code, []).append(item)
+    queries = _integers(query_codes)
+    seconds = np.empty(radius + 1)
+    for distance in range(radius + 1):
+        flips = [sum(1 << bit for bit in bits) for bits in itertools.combinations(range(n_bits), distance)]
+        start = time.perf_counter()
+        for query in queries:
+            _probe(index, query, flips)
+        seconds[distance] = time.perf_counter() - start
+    return seconds.cumsum() / len(queries)
+
+
+def _integers(packed: NDArray[np.uint8]) -> list[int]:
+    return [int.from_bytes(code.tobytes(), "little") for code in packed]
+
+
+def _probe(index: dict[int, list[int]], query: int, flips: list[int]) -> list[int]:
+    """Return the items whose code is `query` with one of the sets of bits flipped."""
+    return [item for flip in flips for item in index.get(query ^ flip, ())]

@@ -1,0 +1,53 @@
+"""The file with the counts of a complete database, which one job either computes at once or adds up from shards."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from protocol.provenance import storage
+from protocol.scores.identity import items_sha256
+from protocol.truth.relevance import Relevance, ground_truth_sha256
+
+
+def truths_record(truths: Mapping[str, Relevance], chosen: Mapping[str, NDArray]) -> dict[str, dict[str, str]]:
+    """Return, for each ground truth, its kind (``relevance``) and the digest of the items of the run (``items``).
+
+    Parameters
+    ----------
+    truths : mapping of str to Relevance
+    chosen : mapping of str to ndarray of int64
+        The rows of the dataset that are queries (``query``) and database items (``database``).
+    """
+    digests = {part: storage.array_digest(rows) for part, rows in chosen.items()}
+    return {
+        name: {"relevance": truth.kind, "items": items_sha256(**digests, ground_truth=ground_truth_sha256(truth))}
+        for name, truth in truths.items()
+    }
+
+
+def write_counts(
+    path: str | Path,
+    arrays: Mapping[str, NDArray],
+    *,
+    extensions: Sequence[Sequence[Any]],
+    ground_truths: Mapping[str, Mapping[str, Mapping[str, str]]],
+    inputs: Mapping[str, str | Path],
+) -> None:
+    """Write counts with their provenance record.
+
+    Parameters
+    ----------
+    path : path
+    arrays : mapping of str to ndarray
+        Arrays from `pack_counts`, under the names ``split/n_bits extension extension_bits/array``.
+    extensions : sequence of (str, int)
+        The extension codes that were counted, with their numbers of extension bits.
+    ground_truths : mapping
+        For each split, the records of its ground truths (`truths_record`).
+    inputs : mapping of str to path
+        The files from which the counts were computed.
+    """
+    parameters = {"extensions": [list(pair) for pair in extensions], "ground_truths": ground_truths}
+    storage.write(path, arrays, storage.provenance("counts", parameters=parameters, inputs=inputs), compress=True)

@@ -1,0 +1,221 @@
+"""The public function `find_duplicates`, which returns possible near-duplicates, the most similar pairs first."""
+
+import contextlib
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, counted, integer, number, one_of
+from protocol.duplicates.candidates import best_matches
+from protocol.duplicates.descriptors import SIZE, block_means, mirrored, small_images
+from protocol.duplicates.inputs import Items, opened_images, vectors_from, with_ids
+from protocol.duplicates.proposals import Pairs, Proposals, ordered
+from protocol.duplicates.vectors import is_small, n_steps, similar_vectors
+from protocol.duplicates.verification import correlations
+from protocol.evaluation.progress import Progress, stage
+from protocol.truth import check_rows
+
+CANDIDATES = 10
+"""Number of candidates that are verified for each query, and for its mirror image."""
+MIRROR = 1.3
+"""Factor on 1 - score for mirrored pairs, because mirroring doubles the opportunities for chance matches."""
+LEAST = {"images": 0.0, "vectors": 0.9}
+"""Default minimum score of a pair."""
+
+
+def find_duplicates(
+    query: Any,
+    database: Any = None,
+    *,
+    kind: Literal["images", "vectors"] = "images",
+    query_ids: Any = None,
+    database_ids: Any = None,
+    most: int = 1000,
+    least: float | None = None,
+    mirror: bool = True,
+    exact: bool | None = None,
+    threads: int = 1,
+    progress: Progress = None,
+) -> Proposals:
+    """Return pairs of a query and a database item that may be near-duplicates, the most similar first.
+
+    Parameters
+    ----------
+    query, database : path or array_like
+        Images: uint8 (n, height, width) or (n, height, width, 3) as an array or a file (``.npy``, ``F.npz:key``,
+        ``F.h5:dataset``), a folder of image files, or ``content.h5`` of a dataset of the pipeline. Sizes may differ:
+        the central square of every image is compared at 32 x 32 pixels. Vectors: numbers (n, d), as an array or a
+        file. Without a database, the queries are compared with each other.
+    kind : {"images", "vectors"}, default="images"
+    query_ids, database_ids : path or array_like, shape (n,), optional
+        Names of the items: the ids, or row numbers in a dataset, as in the lists for `protocol.audit`, each once. By
+        default, the names of files, or row numbers in `query` and in `database`. If one side is an array and the other
+        side has a list, both need one.
+    most : int, default=1000
+        Maximum number of queries to propose, each with its best partner and up to four others that are about as
+        similar.
+    least : float, optional
+        Minimum score of a pair, from 0 to 1; by default 0 for images, so that only `most` limits the proposals, and 0.9
+        for vectors.
+    mirror : bool, default=True
+        For images: whether to search for mirrored copies, in addition to unchanged ones.
+    exact : bool, optional
+        For vectors: whether to compare all pairs. By default, if this takes at most 10^12 multiplications.
+        Otherwise, candidates are found by random-hyperplane keys.
+    threads : int, default=1
+        The result is the same for any number.
+    progress : callable, optional
+        Called with the amount of finished work, the total, and the stage.
+
+    Returns
+    -------
+    Proposals
+        Its string is the output of ``protocol find-duplicates``.
+
+    Raises
+    ------
+    ProtocolError
+        If an input can't be used, or an option is out of its range.
+
+    Notes
+    -----
+    Images: candidates are the database items whose block means have the largest cosine with those of the query. They
+    are verified by the correlation of local contrast, maximised over small shifts and scales. The score is the mean of
+    cosine and correlation; it is reduced for mirrored pairs unless it is 1. Vectors: the score is the cosine.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> database = rng.integers(0, 256, (50, 32, 32, 3), dtype=np.uint8)
+    >>> query = np.concatenate([rng.integers(0, 256, (3, 32, 32, 3), dtype=np.uint8), database[7:8, :, ::-1]])
+    >>> found = find_duplicates(query, database, most=1)
+    >>> found.records()[0]["query"], found.records()[0]["database"], found.records()[0]["mirrored"]
+    ('3', '7', 1)
+    """
+    one_of(kind, ("images", "vectors"), "kind")
+    integer(most, "most")
+    integer(threads, "threads")
+    _check_bool(mirror, "mirror")
+    if exact is not None:
+        _check_bool(exact, "exact", "None, True or False")
+    least = LEAST[kind] if least is None else number(least, "least")
+    if least > 1:
+        raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
+    same = database is None
+    if same and database_ids is not None:
+        raise ProtocolError("database_ids: expected a database to which they belong, got none.")
+    if kind == "vectors":
+        ids = (query_ids, database_ids)
+        return _among_vectors(query, database, ids, most, least, exact, threads, progress)
+    if exact is not None:
+        raise ProtocolError(f"exact: expected None for images, got {exact!r}. It is an option for vectors.")
+    with contextlib.ExitStack() as stack:
+        left = with_ids(stack.enter_context(opened_images(query, "query", image_size=SIZE)), query_ids, "query_ids")
+        right = left
+        if not same:
+            right = stack.enter_context(opened_images(database, "database", image_size=SIZE))
+            right = with_ids(right, database_ids, "database_ids")
+            _check_both_named(left, right, query_ids, database_ids)
+        _check_pairs(left, same)
+        n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
+        add = stage(progress, "reading images", len(left) + (0 if same else len(right)))
+        q = small_images(left.rows, n_channels=n_channels, done=add)
+        d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
+        sizes = _sizes(left, right, same, "image")
+    pairs = _similar_images(q, d, same, mirror, threads, progress)
+    pairs = pairs.where(pairs.score >= least).once(same=same)
+    n_candidates, whose = min(CANDIDATES, len(d) - same), "query and of its mirror image" if mirror else "query"
+    candidates = f"candidates: the {n_candidates} most similar items of each {whose}; other pairs are not checked"
+    return Proposals(
+        *ordered(pairs, most, same=same),
+        left.ids,
+        right.ids,
+        (sizes, candidates),
+        "images",
+    )
+
+
+def _check_bool(value: Any, name: str, allowed: str = "True or False") -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ProtocolError(f"{name}: expected {allowed}, got {value!r}.")
+
+
+def _check_both_named(left: Items, right: Items, query_ids: Any, database_ids: Any) -> None:
+    """Raise ProtocolError if a list names the items of one side but the other side has only row numbers."""
+    for items, argument, other, is_given in (
+        (left, "query_ids", "database_ids", database_ids is not None),
+        (right, "database_ids", "query_ids", query_ids is not None),
+    ):
+        if is_given and items.ids is None:
+            raise ProtocolError(f"{argument}: expected a list of the ids of {items.name}, as for {other}, got none.")
+
+
+def _check_pairs(items: Items, same: bool) -> None:
+    if same and len(items) < 2:
+        raise ProtocolError(f"{items.name}: expected at least two items to compare with each other, got one.")
+
+
+def _sizes(left: Items, right: Items, same: bool, kind: str) -> str:
+    if same:
+        return f"{left.name}: {counted(len(left), kind)}, compared with each other"
+    return f"{left.name}: {counted(len(left), kind)}, compared with {right.name}: {len(right):,}"
+
+
+def _similar_images(
+    q: NDArray[np.uint8], d: NDArray[np.uint8], same: bool, mirror: bool, threads: int, progress: Progress
+) -> Pairs:
+    """Return the candidates for each query, with their scores."""
+    n = len(q)
+    add = stage(progress, "candidates", n * (1 + mirror))
+    right = block_means(d)
+    left = right if same else block_means(q)
+    plain, cosine = best_matches(left, right, CANDIDATES, same=same, threads=threads, done=add)
+    flipped, flipped_cosine = np.empty((n, 0), dtype=np.int64), np.empty((n, 0), dtype=np.float32)
+    if mirror:
+        left = block_means(mirrored(q))
+        flipped, flipped_cosine = best_matches(left, right, CANDIDATES, same=same, threads=threads, done=add)
+    add = stage(progress, "verification", n)
+    correlation, flipped_correlation = correlations(q, d, plain, flipped, threads=threads, done=add)
+    k = plain.shape[1]
+    database = np.concatenate([plain, flipped], axis=1)
+    cosines = np.concatenate([cosine, flipped_cosine], axis=1, dtype=np.float64)
+    both = np.concatenate([correlation, flipped_correlation], axis=1, dtype=np.float64)
+    is_mirrored = np.broadcast_to(np.arange(database.shape[1]) >= k, database.shape)
+    distance = np.maximum(1 - (cosines + both) / 2, 0)
+    score = 1 - np.where(is_mirrored, MIRROR * distance, distance)
+    queries = np.repeat(np.arange(n, dtype=np.int64), database.shape[1])
+    return Pairs(queries, database.ravel(), score.ravel(), cosines.ravel(), both.ravel(), is_mirrored.ravel())
+
+
+def _among_vectors(
+    query: Any,
+    database: Any,
+    ids: tuple[Any, Any],
+    most: int,
+    least: float,
+    exact: bool | None,
+    threads: int,
+    progress: Progress,
+) -> Proposals:
+    left = with_ids(vectors_from(query, "query"), ids[0], "query_ids")
+    same = database is None
+    right = left if same else with_ids(vectors_from(database, "database"), ids[1], "database_ids")
+    if not same:
+        _check_both_named(left, right, *ids)
+    _check_pairs(left, same)
+    X, Z = np.asarray(left.rows), np.asarray(right.rows)
+    if X.shape[1] != Z.shape[1]:
+        raise ProtocolError(f"{left.name}: expected {Z.shape[1]} features as in {right.name}, got {X.shape[1]}.")
+    for side in (left,) if same else (left, right):
+        check_rows(np.asarray(side.rows), side.name, unit=True)
+    exact = is_small(X, Z) if exact is None else exact
+    add = stage(progress, "comparing vectors", n_steps(len(X), exact=exact))
+    pairs = similar_vectors(X, Z, least, same=same, exact=exact, threads=threads, done=add)
+    candidates = "all pairs" if exact else "items with similar random-hyperplane keys; other pairs are not checked"
+    about = (
+        _sizes(left, right, same, "vector"),
+        f"candidates: {candidates}",
+        f"proposed: pairs with a cosine of at least {least:g}",
+    )
+    return Proposals(*ordered(pairs.once(same=same), most, same=same), left.ids, right.ids, about, "vectors")

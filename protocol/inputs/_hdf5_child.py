@@ -1,0 +1,182 @@
+"""Script of the process that reads untrusted HDF5 files, because HDF5 may crash or hang on a damaged file.
+
+`protocol.inputs.hdf5` runs it; it imports only NumPy and h5py. Each line of the standard input is a request as JSON:
+``path``, ``key`` (or null), ``limit`` (maximum size of the array in bytes) and ``data`` (whether to send the numbers).
+The reply is a line of JSON with ``shape`` and ``dtype``; or with ``keys``, the keys in the file, if the requested key
+is not one of them; or with ``error``. The numbers follow in blocks, each preceded by its length as int64; a negative
+length announces a line with an ``error``.
+"""
+
+import contextlib
+import json
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from math import prod
+from typing import IO, Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+_BLOCK_BYTES = 32 << 20
+_MEMORY = 3  # times the limit of an array: a chunk may be in memory compressed, decompressed and as a copy
+_MOST_KEYS = 1000
+
+
+class RefusedError(Exception):
+    """The file, or a dataset in it, is refused; the message states the expected and the actual content."""
+
+
+def main() -> None:
+    """Reply to each request on the standard input."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        _limit_memory(_MEMORY * request["limit"])
+        reply(request, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def reply(request: dict[str, Any], out: IO[bytes]) -> None:
+    """Write the reply to one request."""
+    started = False
+    try:
+        with h5py.File(request["path"], "r") as file:
+            dataset = _dataset(file, request["key"])
+            if isinstance(dataset, list):
+                return _line(out, keys=dataset)
+            _check(dataset, request["limit"])
+            _line(out, shape=dataset.shape, dtype=dataset.dtype.str)
+            started = request["data"]
+            for block in _blocks(dataset) if started else ():
+                out.write(struct.pack("<q", block.nbytes))
+                out.write(block.data.cast("B") if block.size else b"")
+    except BrokenPipeError:
+        raise
+    except RefusedError as refusal:
+        _fail(out, str(refusal), started=started)
+    except Exception as error:  # noqa: BLE001 - h5py may raise anything on a damaged file
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        _fail(out, f"expected an HDF5 file, got one that can't be read ({reason}).", started=started)
+
+
+def _fail(out: IO[bytes], reason: str, *, started: bool) -> None:
+    if started:
+        out.write(struct.pack("<q", -1))
+    _line(out, error=reason)
+
+
+def _line(out: IO[bytes], **values: Any) -> None:
+    out.write(json.dumps(values).encode() + b"\n")
+
+
+def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
+    """Return the dataset with the given key, or the only one; if there is none, the names of all datasets."""
+    if key is None:
+        names, links = _names(file)
+        if not names and links:
+            raise RefusedError(f"expected an array of numbers, got {links[0]}, which is never followed.")
+        return file[names[0]] if len(names) == 1 else names
+    found: Any = file
+    for part in key.strip("/").split("/"):
+        link = found.get(part, getlink=True) if isinstance(found, h5py.Group) else None
+        if link is None:
+            return _names(file)[0]
+        if not isinstance(link, h5py.HardLink):
+            raise RefusedError(
+                f"expected an array of numbers as {key!r}, got {_link(part, link)}, which is never followed."
+            )
+        found = found[part]
+    return found if isinstance(found, h5py.Dataset) else _names(file)[0]
+
+
+def _names(file: h5py.File) -> tuple[list[str], list[str]]:
+    """Return the names of the datasets, each once, and the links in the file."""
+    names: list[str] = []
+    links: list[str] = []
+    groups, seen = [("", file["/"])], {_address(file["/"])}
+    while groups and len(names) < _MOST_KEYS:
+        prefix, group = groups.pop()
+        for name in group:
+            link = group.get(name, getlink=True)
+            if not isinstance(link, h5py.HardLink):
+                links.append(_link(prefix + name, link))
+                continue
+            item = group[name]
+            if _address(item) in seen:
+                continue
+            seen.add(_address(item))
+            if isinstance(item, h5py.Group):
+                groups.append((f"{prefix}{name}/", item))
+            elif isinstance(item, h5py.Dataset):
+                names.append(prefix + name)
+    return sorted(names), links
+
+
+def _address(item: h5py.HLObject) -> tuple[int, int]:
+    info = h5py.h5o.get_info(item.id)
+    return info.fileno, info.addr
+
+
+def _link(name: str, link: h5py.SoftLink | h5py.ExternalLink) -> str:
+    if isinstance(link, h5py.ExternalLink):
+        return f"{name!r}, an external link to {link.filename!r}"
+    return f"{name!r}, a soft link"
+
+
+def _check(dataset: h5py.Dataset, limit: int) -> None:
+    """Refuse a dataset that is not an array of numbers, or whose numbers are not all in its own file."""
+    if dataset.dtype.kind not in "biuf":
+        raise RefusedError(f"expected an array of numbers, got dtype {dataset.dtype}.")
+    if dataset.shape is None or not dataset.size:
+        raise RefusedError(f"expected an array of numbers, got an empty one, shape {dataset.shape}.")
+    if dataset.is_virtual:
+        raise RefusedError("expected an array in this file, got a virtual dataset, which is read from other files.")
+    if dataset.id.get_create_plist().get_external_count():
+        raise RefusedError("expected an array in this file, got external storage, which is read from other files.")
+    n_bytes = prod(dataset.shape) * dataset.dtype.itemsize
+    chunk = prod(dataset.chunks or ()) * dataset.dtype.itemsize
+    if max(n_bytes, chunk) > limit:
+        raise RefusedError(
+            f"expected at most {limit / 2**30:.3g} GiB uncompressed, got {max(n_bytes, chunk) / 2**30:.3g} GiB. "
+            "Save a larger array as .npy."
+        )
+    if not _is_written(dataset):
+        raise RefusedError("expected an array whose numbers are all stored, got storage that was never written.")
+
+
+def _is_written(dataset: h5py.Dataset) -> bool:
+    if dataset.chunks is None:
+        return bool(dataset.id.get_space_status() == h5py.h5d.SPACE_STATUS_ALLOCATED)
+    n_chunks = prod(-(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True))
+    return bool(dataset.id.get_num_chunks() >= n_chunks)
+
+
+def _blocks(dataset: h5py.Dataset) -> Iterator[NDArray]:
+    """Yield the numbers in order, in blocks of some megabytes that contain complete rows of chunks."""
+    if not dataset.shape:
+        yield np.asarray(dataset[()])
+        return
+    row_bytes = prod(dataset.shape[1:]) * dataset.dtype.itemsize
+    step = max(1, _BLOCK_BYTES // max(1, row_bytes))
+    if dataset.chunks:
+        step = -(-step // dataset.chunks[0]) * dataset.chunks[0]
+    for start in range(0, dataset.shape[0], step):
+        yield np.ascontiguousarray(dataset[start : start + step])
+
+
+def _limit_memory(n_bytes: int) -> None:
+    """Limit the memory of this process, because a damaged file can make HDF5 allocate absurd amounts."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not available on every system
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+            resource.setrlimit(resource.RLIMIT_AS, (n_bytes + (1 << 30), resource.RLIM_INFINITY))
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        main()
+    os._exit(0)  # skip HDF5's cleanup, which may crash after a damaged file; everything has been sent

@@ -1,0 +1,514 @@
+"""Read arrays from untrusted files of users in several formats, without executing anything in them.
+
+Nothing is unpickled, HDF5 is read by another process, and the declared size is compared with a limit and with the file
+before any memory is allocated, because a few kilobytes can decompress to terabytes.
+"""
+
+import contextlib
+import csv
+import re
+import sys
+import textwrap
+import warnings
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from protocol.checks import ProtocolError
+from protocol.external import Span
+from protocol.inputs import big_ann, fvecs, hdf5, matlab, text
+
+LIMIT = 4 << 30
+"""Maximum decompressed size of an array in bytes; larger ones must be ``.npy``, which is not compressed."""
+
+_COUNTED_BYTES = 64 << 20
+_LARGEST_INTEGER = 2**53
+_MOST_KEYS = 20
+_USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # offset and magic number of HDF5 in a .mat file
+_WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat)):(.+)", re.IGNORECASE)
+
+
+def read_array(file: str | Path) -> NDArray:
+    """Read an array of numbers.
+
+    Parameters
+    ----------
+    file : str or Path
+        ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
+        ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.big_ann`), or ``F.fvecs``, ``F.ivecs``
+        and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
+        numbers separated by commas, semicolons or blanks.
+
+    Returns
+    -------
+    ndarray
+        Not empty. From text, a matrix: int64 or uint64 if every number is an integer in its range, otherwise float64.
+
+    Raises
+    ------
+    ProtocolError
+        If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
+        `LIMIT` when decompressed, or not an array of numbers. The message names the file.
+    """
+    path, key = path_and_key(file)
+    return _numbers(_reader(path)(path, key), file)
+
+
+def read_labels(file: str | Path) -> NDArray:
+    """Read class labels: an array of numbers, as by `map_array`, or strings.
+
+    Strings are read from ``F.npy``, ``F.npz:key`` and text with one label per line, which may be quoted as in CSV.
+
+    Raises
+    ------
+    ProtocolError
+        As for `read_array`.
+    """
+    path, key = path_and_key(file)
+    try:
+        array = _mapped(path, key)
+    except ProtocolError:
+        words = _words(path) if _READERS.get(path.suffix.lower()) is _text and path.is_file() else []
+        if not words:
+            raise
+        return text.string_array(words, str(file))
+    return _strings(array, file) if array.dtype.kind in "US" and array.size else _numbers(array, file)
+
+
+def _strings(array: NDArray, file: str | Path) -> NDArray:
+    """Return strings, or raise ProtocolError for code points that don't exist, which NumPy does not check."""
+    if array.dtype.kind == "U":
+        points = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if points.size and points.max() > sys.maxunicode:
+            raise ProtocolError(
+                f"{file}: expected strings, got the code point U+{points.max():X}, which does not exist."
+            )
+    return array
+
+
+def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
+    """Read compressed sparse rows as ``scipy.sparse.save_npz`` writes them.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        ``indptr`` and ``indices``, and ``data`` if the file has it.
+    shape : tuple of int
+
+    Raises
+    ------
+    ProtocolError
+        As for `read_array`; or if ``indptr``, ``indices`` or ``shape`` is missing, or the format is not CSR.
+    """
+    path = _existing(Path(file))
+    with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
+        keys = _npz_keys(archive)
+        missing = {"indptr", "indices", "shape"} - set(keys)
+        if missing:
+            raise ProtocolError(
+                f"{path}: expected compressed sparse rows, arrays indptr, indices and shape, got {_listed(keys)}."
+            )
+        parts = ("indptr", "indices", "shape", "format", "data")
+        arrays = {key: _npz_array(archive, path, key) for key in parts if key in keys}
+    kind = arrays.pop("format", np.array(b"csr")).item()
+    kind = kind.decode(errors="replace") if isinstance(kind, bytes) else kind
+    shape = arrays.pop("shape")
+    if kind != "csr" or shape.shape != (2,) or shape.dtype.kind not in "iu":
+        raise ProtocolError(f"{path}: expected compressed sparse rows (csr) of a matrix, got {kind} of shape {shape}.")
+    return arrays, (int(shape[0]), int(shape[1]))
+
+
+def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
+    """Read lists of database positions from text, one line per query; an empty line is a query without neighbours.
+
+    Raises
+    ------
+    ProtocolError
+        If the file does not exist or is empty, or a line contains anything but integers.
+    """
+    path = _existing(Path(file))
+    lists = []
+    for number, line in enumerate(text.lines(path, "lists of database positions"), start=1):
+        try:
+            lists.append(np.array(re.split(r"[\s,;]+", line.strip()) if line.strip() else [], dtype=np.int64))
+        except (ValueError, OverflowError) as error:
+            got = textwrap.shorten(line, 40)
+            raise ProtocolError(f"{path}: line {number}: expected database positions, got {got!r}.") from error
+    if not lists:
+        raise ProtocolError(f"{path}: expected a line of database positions for every query, got an empty file.")
+    return lists
+
+
+def map_array(file: str | Path) -> NDArray:
+    """Read an array of numbers as by `read_array`, memory-mapped if possible.
+
+    ``.npy``, ``.fbin`` and related formats, and ``.fvecs`` and related formats can be mapped.
+    """
+    path, key = path_and_key(file)
+    return _numbers(_mapped(path, key), file)
+
+
+def _mapped(path: Path, key: str | None) -> NDArray:
+    """Return an array in a file, mapped if possible."""
+    suffix = path.suffix.lower()
+    if suffix in big_ann.TYPES:
+        with _reading(_existing(path), f"vectors of {suffix}"):
+            return big_ann.read(path, mapped=True)
+    if suffix in fvecs.TYPES:
+        with _reading(_existing(path), f"vectors of {suffix}"):
+            return fvecs.mapped(path)
+    if suffix != ".npy":
+        return _reader(path)(path, key)
+    with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
+        _check_header(stream, path, path.stat().st_size)
+        if not np.prod(_header(stream, path)[0]):
+            return _npy(path, key)  # an empty array can't be mapped
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def span_of(file: str | Path, array: NDArray, values: np.dtype[Any]) -> Span | None:
+    """Return the location of an array that `map_array` returned, to be read as `values`, or None.
+
+    The result is None unless the rows follow one another in the file, and their numbers are integers or floats of at
+    most eight bytes.
+    """
+    mapped = array.base
+    if not isinstance(mapped, np.memmap) or array.nbytes != mapped.nbytes or not array.flags.c_contiguous:
+        return None
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        return None
+    return Span(path_of(file), mapped.offset, array.shape, array.dtype, values)
+
+
+def array_shape(file: str | Path) -> tuple[int, ...] | None:
+    """Return the shape of an array from the header of its file, or None for formats without one (text and ``.mat``).
+
+    Raises
+    ------
+    ProtocolError
+        If the file or key does not exist, or the file is damaged.
+    """
+    path, key = path_and_key(file)
+    match path.suffix.lower():
+        case ".npy":
+            with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
+                return _header(stream, path)[0]
+        case ".npz":
+            with (
+                _reading(_existing(path), "an .npz file"),
+                zipfile.ZipFile(path) as archive,
+                archive.open(_npz_member(archive, path, _chosen(path, key, _npz_keys(archive)))) as stream,
+            ):
+                return _header(stream, path)[0]
+        case ".h5" | ".hdf5":
+            return _from_hdf5(hdf5.shape, _existing(path), key)
+        case suffix if suffix in big_ann.TYPES:
+            return big_ann.shape(_existing(path))
+        case suffix if suffix in fvecs.TYPES:
+            return fvecs.shape(_existing(path))
+        case _:
+            return None
+
+
+def row_count(file: str | Path) -> int | None:
+    """Return the number of rows of an array without reading it; None if it is unknown.
+
+    It is known from a header, or from the lines of a text of up to 64 MiB.
+
+    Raises
+    ------
+    ProtocolError
+        As for `array_shape`.
+    """
+    shape, path = array_shape(file), path_of(file)
+    if shape is not None:
+        return shape[0]
+    if _READERS.get(path.suffix.lower()) is not _text or _existing(path).stat().st_size > _COUNTED_BYTES:
+        return None
+    return sum(1 for line in text.raw_lines(path, "an array") if line.strip())
+
+
+def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
+    """Read a matrix of integers, separated by blanks, from a text file with any extension.
+
+    Parameters
+    ----------
+    file : str or Path
+    dtype : integer dtype
+        The dtype of the result, which is also used while reading.
+
+    Raises
+    ------
+    ProtocolError
+        If the file does not exist, or contains anything but integers in the range of `dtype`.
+    """
+    path = _existing(Path(file))
+    with _reading(path, f"integers of {np.dtype(dtype)} as text"):
+        return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2)
+
+
+def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
+    """Return integers as int64, even if they are stored as floats, as in MATLAB.
+
+    Raises
+    ------
+    ProtocolError
+        If a number is not an integer, is beyond the range of int64, or is so large that its float type may have rounded
+        it: neighbouring integers become equal above 2,047 in float16 and above 16,777,215 in float32.
+    """
+    if array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            is_int = np.isfinite(array) & (np.trunc(array) == array)
+        if not is_int.all():
+            raise ProtocolError(f"{name}: expected integers, got {array[~is_int][0]}.")
+        exact = min(2 ** (np.finfo(array.dtype).nmant + 1), _LARGEST_INTEGER)
+        rounded = np.abs(array.astype(np.promote_types(array.dtype, np.float32))) >= exact
+        if rounded.any():
+            raise ProtocolError(
+                f"{name}: expected integers up to {exact - 1:,}, because {array.dtype} rounds larger ones, "
+                f"got {float(array[rounded][0])}. Pass them with an integer dtype."
+            )
+    elif array.dtype.kind == "u" and array.max(initial=0) >= 1 << 63:
+        raise ProtocolError(f"{name}: expected integers below {1 << 63}, got {array.max()}.")
+    return array.astype(np.int64)
+
+
+def path_of(file: str | Path) -> Path:
+    """Return the path of the file, without the key, in ``F.npz:key`` or similar."""
+    return path_and_key(file)[0]
+
+
+def npz_keys(file: str | Path) -> list[str]:
+    """Return the names of the arrays in an ``.npz`` file; raise ProtocolError if it is missing or damaged."""
+    path = _existing(Path(file))
+    with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
+        return _npz_keys(archive)
+
+
+def is_integer(numbers: NDArray) -> NDArray[np.bool_]:
+    """Return a mask of the numbers that are integers small enough for float64 to represent them exactly."""
+    wide = numbers.astype(np.promote_types(numbers.dtype, np.float64), copy=False)
+    return (np.abs(wide) < _LARGEST_INTEGER) & (np.trunc(wide) == wide)
+
+
+def _numbers(array: NDArray, file: str | Path) -> NDArray:
+    if array.dtype.kind not in "biuf":
+        raise ProtocolError(f"{file}: expected an array of numbers, got dtype {array.dtype}.")
+    if array.size == 0:
+        raise ProtocolError(f"{file}: expected an array of numbers, got an empty one, shape {array.shape}.")
+    if array.dtype == bool and array.view(np.uint8).max() > 1:
+        raise ProtocolError(f"{file}: expected 0 and 1 as Boolean values, got the byte {array.view(np.uint8).max()}.")
+    return array
+
+
+def path_and_key(file: str | Path) -> tuple[Path, str | None]:
+    """Return a file's path and, if given, the key of an array in it, as in ``F.npz:key``."""
+    parts = _WITH_KEY.fullmatch(str(file))
+    return (Path(parts[1]), parts[2]) if parts else (Path(file), None)
+
+
+def _existing(path: Path) -> Path:
+    with _reading(path, "a file"):
+        if not path.is_file():
+            got = "a folder" if path.is_dir() else "a non-regular file" if path.exists() else "no such file"
+            raise ProtocolError(f"{path}: expected a file, got {got}.")
+        if path.stat().st_size == 0:
+            raise ProtocolError(f"{path}: expected an array, got an empty file.")
+    return path
+
+
+def _reader(path: Path) -> Callable[[Path, str | None], NDArray]:
+    try:
+        reader = _READERS[path.suffix.lower()]
+    except KeyError:
+        raise ProtocolError(f"{path}: expected a file {_KNOWN}, got the extension {path.suffix!r}.") from None
+    _existing(path)
+    return reader
+
+
+@contextlib.contextmanager
+def _reading(path: Path, expected: str) -> Iterator[None]:
+    """Convert any error of a reader into a ProtocolError of one line, and suppress warnings."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except ProtocolError:
+        raise
+    except Exception as error:  # a parser may raise anything on a damaged file
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = textwrap.shorten(reason, 160) or type(error).__name__
+        raise ProtocolError(f"{path}: expected {expected}, got one that can't be read ({reason}).") from error
+
+
+def _listed(keys: Iterable[str]) -> str:
+    """Return the first keys on one line, even if they contain unusual characters."""
+    ordered = [key if key.isprintable() else ascii(key) for key in sorted(keys)]
+    more = len(ordered) - _MOST_KEYS
+    return ", ".join(ordered[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
+    """Return the key of the array to read: the requested one, or the only one."""
+    if key is None and len(keys) == 1:
+        return keys[0]
+    if key is None:
+        raise ProtocolError(f"{path}: expected {path.name}:KEY, got no key; the file contains: {_listed(keys)}.")
+    if key not in keys:
+        raise ProtocolError(f"{path}: expected the array {key!r}, got a file that contains: {_listed(keys)}.")
+    return key
+
+
+def _within_limit(path: Path, n_bytes: int) -> None:
+    if n_bytes > LIMIT:
+        raise ProtocolError(
+            f"{path}: expected at most {LIMIT / 2**30:.3g} GiB uncompressed, got {n_bytes / 2**30:.3g} GiB. "
+            "Save a larger array as .npy."
+        )
+
+
+def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
+    """Refuse an array in NumPy's format unless the size in its header equals the `n_bytes` of the stream."""
+    shape, dtype = _header(stream, path)
+    if dtype.hasobject:
+        raise ProtocolError(
+            f"{path}: expected an array of numbers, got pickled Python objects, which are never loaded."
+        )
+    declared, found = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
+    if declared != found or min(shape, default=0) < 0:
+        raise ProtocolError(f"{path}: expected {declared} bytes of data for shape {shape}, got {found}.")
+    stream.seek(0)
+
+
+def _header(stream: IO[bytes], path: Path) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and dtype of an array in NumPy's format."""
+    version = np.lib.format.read_magic(stream)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ProtocolError(f"{path}: expected NumPy's format 1.0 or 2.0, got {'.'.join(map(str, version))}.")
+    shape, _, dtype = readers[version](stream)
+    return shape, dtype
+
+
+def _numpy_array(stream: IO[bytes], path: Path, n_bytes: int) -> NDArray:
+    _check_header(stream, path, n_bytes)
+    return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _npy(path: Path, key: str | None) -> NDArray:
+    with _reading(path, "an .npy file"), open(path, "rb") as stream:
+        return _numpy_array(stream, path, path.stat().st_size)
+
+
+def _npz_keys(archive: zipfile.ZipFile) -> list[str]:
+    return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
+def _npz_array(archive: zipfile.ZipFile, path: Path, key: str) -> NDArray:
+    member = _npz_member(archive, path, key)
+    _within_limit(path, member.file_size)
+    with archive.open(member) as stream:
+        array = _numpy_array(stream, path, member.file_size)
+        stream.read(1)  # at the end of the stream, its checksum is verified
+        return array
+
+
+def _npz_member(archive: zipfile.ZipFile, path: Path, key: str) -> zipfile.ZipInfo:
+    """Return the member of an archive that contains an array; refuse members that NumPy does not write."""
+    found = [member for member in archive.infolist() if member.filename in (key, f"{key}.npy")]
+    if len(found) > 1:
+        raise ProtocolError(f"{path}: expected one array {key!r}, got {len(found)}.")
+    if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ProtocolError(
+            f"{path}: expected arrays that are stored or deflated, got the compression {found[0].compress_type}."
+        )
+    return found[0]
+
+
+def _npz(path: Path, key: str | None) -> NDArray:
+    with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
+        return _npz_array(archive, path, _chosen(path, key, _npz_keys(archive)))
+
+
+def _hdf5(path: Path, key: str | None) -> NDArray:
+    return _from_hdf5(hdf5.read, path, key)
+
+
+def _from_hdf5(request: Callable[..., Any], path: Path, key: str | None) -> Any:
+    """Read an HDF5 file in another process; if the key is wrong, list the arrays in the file."""
+    with _reading(path, "an HDF5 file"):
+        try:
+            return request(path, key, limit=LIMIT)
+        except hdf5.UnknownKeyError as found:
+            return request(path, _chosen(path, key, found.keys), limit=LIMIT)
+
+
+def _matlab(path: Path, key: str | None) -> NDArray:
+    with _reading(path, "a .mat file"), open(path, "rb") as stream:
+        stream.seek(_USER_BLOCK)
+        if stream.read(len(_HDF5)) == _HDF5:
+            return _hdf5(path, key).T  # version 7.3 is HDF5 and stores columns first
+        # Mapped, so that other large variables in the file take no memory.
+        variables = matlab.variables(np.memmap(path, dtype=np.uint8, mode="r").data)
+        variable = variables[_chosen(path, key, list(variables))]
+        _within_limit(path, variable.n_bytes)
+        return variable.read()
+
+
+def _text(path: Path, key: str | None) -> NDArray:
+    with _reading(path, "numbers as text"), open(path, encoding="utf-8-sig") as lines:
+        first = next((line for line in lines if line.strip()), "")
+        if not first:
+            raise ProtocolError(f"{path}: expected numbers as text, got blank lines.")
+        delimiter = next((mark for mark in ",;" if mark in first), None)
+        lines.seek(0)
+        numbers = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
+        if is_integer(numbers).all():
+            return numbers.astype(np.int64)
+        for dtype in (np.int64, np.uint64) if (np.trunc(numbers) == numbers).all() else ():  # float64 rounded them
+            lines.seek(0)
+            with contextlib.suppress(ValueError, DeprecationWarning), warnings.catch_warnings():
+                warnings.simplefilter("error", DeprecationWarning)
+                return np.loadtxt(lines, dtype=dtype, delimiter=delimiter, comments=None, ndmin=2)
+    return numbers
+
+
+def _words(path: Path) -> list[str]:
+    """Return the labels of a text with one label per line, or [] if it is not such a text."""
+    with _reading(path, "labels as text"):
+        lines = text.lines(path, "a label on each line")
+        rows = [row for row in csv.reader(lines) if row and any(map(str.strip, row))]
+    one_each = all(len(row) == 1 for row in rows) and any(map(str.isalpha, "".join(row[0] for row in rows)))
+    return [row[0].strip() for row in rows] if one_each else []
+
+
+def _vectors(path: Path, key: str | None) -> NDArray:
+    with _reading(path, f"vectors of {path.suffix}"):
+        if path.suffix.lower() in fvecs.TYPES:
+            return np.array(fvecs.mapped(path))
+        return big_ann.read(path)
+
+
+_KNOWN = (
+    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
+    "F.fvecs, F.ivecs or F.bvecs"
+)
+_READERS: Any = MappingProxyType(
+    {
+        ".npy": _npy,
+        ".npz": _npz,
+        ".h5": _hdf5,
+        ".hdf5": _hdf5,
+        ".mat": _matlab,
+        ".csv": _text,
+        ".tsv": _text,
+        ".txt": _text,
+        **dict.fromkeys((*big_ann.TYPES, *fvecs.TYPES), _vectors),
+    }
+)

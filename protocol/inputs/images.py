@@ -1,0 +1,115 @@
+"""Read images from files, and crop and resize them to squares of the same size."""
+
+import contextlib
+import functools
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.inputs.image_headers import image_size
+
+EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
+OTHER_EXTENSIONS = frozenset(
+    (".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr")
+)
+"""Extensions of unsupported image formats."""
+
+MOST_PIXELS = 50_000_000
+"""Images with more pixels, more than those of cameras, are refused: a few kilobytes of PNG can expand to gigabytes."""
+_STDERR = 2
+_ONE_THREAD = threading.Lock()
+"""Held while stderr is redirected; a second thread would store the redirected stderr and restore that."""
+
+
+def read_image(path: str | Path) -> NDArray[np.uint8]:
+    """Return an image file as RGB, (height, width, 3).
+
+    Grey images get three equal channels, 16 bits are reduced to 8, transparency is dropped, and the orientation in the
+    EXIF data is applied.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, is not a complete image of a format in `EXTENSIONS`, or has more than `MOST_PIXELS`.
+    """
+    import cv2
+
+    try:
+        content = _content(Path(path))
+        size = image_size(content.data)
+        if size is not None and size[0] * size[1] > MOST_PIXELS:
+            raise ProtocolError(
+                f"{path}: expected an image of at most {MOST_PIXELS:,} pixels, got {size[0]:,} x {size[1]:,}. "
+                "Reduce the image."
+            )
+        # Decoded from memory, because OpenCV then rejects truncated images; from files, it returns incomplete ones.
+        with _without_messages():
+            decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if size is not None else None
+    except (OSError, MemoryError, cv2.error) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ProtocolError(f"{path}: expected an image, got a file that can't be read ({reason}).") from error
+    if decoded is None:
+        raise ProtocolError(f"{path}: expected a complete JPEG, PNG, BMP, TIFF, WebP or PNM image, got another file.")
+    return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def _without_messages() -> Iterator[None]:
+    """Discard what the C libraries behind OpenCV print about damaged files; its log level doesn't reach libjpeg."""
+    with _ONE_THREAD:
+        stderr, null = os.dup(_STDERR), os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(null, _STDERR)
+            yield
+        finally:
+            os.dup2(stderr, _STDERR)
+            os.close(stderr)
+            os.close(null)
+
+
+def _content(path: Path) -> NDArray[np.uint8]:
+    """Return the bytes of a regular file; opening a pipe or a device could block forever."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise ProtocolError(
+            f"{path}: expected an image, got {'a folder' if stat.S_ISDIR(mode) else 'a non-regular file'}."
+        )
+    return np.fromfile(path, dtype=np.uint8)
+
+
+@functools.lru_cache(maxsize=64)
+def resizing(n_in: int, n_out: int) -> NDArray[np.float32]:
+    """Return the matrix (n_out, n_in) of bilinear resizing, with triangles as wide as the coarser of the two pixels."""
+    ratio = n_in / n_out
+    centres = (np.arange(n_out) + 0.5) * ratio - 0.5
+    weights = np.maximum(0, 1 - np.abs(centres[:, None] - np.arange(n_in)) / max(ratio, 1))
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def squares(planes: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """Crop images (n, n_channels, height, width) to their central squares and resize these to `size` x `size` pixels.
+
+    Both the features and the readers of image folders use this function.
+    """
+    height, width = planes.shape[2:]
+    side = min(height, width)
+    top, left = (height - side) // 2, (width - side) // 2
+    square = planes[:, :, top : top + side, left : left + side]
+    if side == size:
+        return square
+    matrix = resizing(side, size)
+    return (matrix @ square @ matrix.T).astype(np.float32, copy=False)
+
+
+def square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Return the central square of an image (height, width, 3), resized as by `squares` and rounded."""
+    planes = [
+        squares(image[None, None, ..., channel].astype(np.float32, order="C"), size)[0, 0] for channel in range(3)
+    ]
+    return np.rint(planes).astype(np.uint8).transpose(1, 2, 0)

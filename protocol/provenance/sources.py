@@ -1,0 +1,196 @@
+"""Digests of source files and of all modules of this package that they import, directly or indirectly.
+
+Snakemake does not notice an edit in an imported package. A rule that has the digest of its script and of its plug-ins
+(`protocol.registry.code_digest`) as a parameter is rerun if, and only if, the code that it runs has changed.
+
+Imports are found in the syntax tree. The standard library's modulefinder was considered, but it compiles and follows
+every library, and for any import from a package it adds everything that the package's ``__init__`` imports.
+"""
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from protocol.checks import ProtocolError
+
+_ROOT = Path(__file__).parents[2]
+_PACKAGE = Path(__file__).parents[1].name
+# Modules that can't change a result: downloads are verified by checksums, and digests only decide which jobs are rerun.
+_LEFT_OUT = ("protocol.downloads", "protocol.provenance.sources")
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+_Import = tuple[str, str | None]
+"""A module and the name that is imported from it; None for the module itself."""
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A source file: the digest of its content, all its imports, and the origin of its global names."""
+
+    digest: str
+    imports: tuple[_Import, ...]
+    origins: dict[str, _Import | None]
+    """For each global name, the import that binds it, or None if the file itself defines it."""
+    templates: bool
+    """Whether it renders the templates in its folder and subfolders."""
+
+
+def digest(*starts: str | Path) -> str:
+    """Return a digest of files and of all modules of this package that they import, directly or indirectly.
+
+    Parameters
+    ----------
+    *starts : str or Path
+        Modules by their dotted names, and scripts by their paths, which end in ``.py``. A script's folder is not part
+        of the digest, so a moved checkout has the same digests.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits, independent of the order of `starts`. Files are read once per process.
+
+    Raises
+    ------
+    ProtocolError
+        If a module does not exist, or a package does not define a name that is imported from it.
+
+    Notes
+    -----
+    Imports inside functions count; those under ``if TYPE_CHECKING`` do not. ``from protocol.hashers import Hasher`` is
+    followed to the module that defines ``Hasher``, and not to the other modules that ``hashers/__init__.py`` imports.
+    Plug-ins are found by name at run time, so the caller must add them. If a module imports jinja2, the templates in
+    its folder are also covered.
+
+    Examples
+    --------
+    >>> digest("protocol.provenance.seeds", "protocol.codes") == digest("protocol.codes", "protocol.provenance.seeds")
+    True
+    """
+    return _digest(frozenset(map(str, starts)), _ROOT)
+
+
+def files(*starts: str | Path) -> list[str]:
+    """Return the sorted names of the files that `digest` covers: modules by their paths, scripts without a folder."""
+    return sorted(_contents(frozenset(map(str, starts)), _ROOT))
+
+
+@functools.cache
+def _digest(starts: frozenset[str], root: Path) -> str:
+    content = hashlib.sha256()
+    for file, digest in sorted(_contents(starts, root).items()):
+        content.update(f"{file}\0{digest}\0".encode())
+    return content.hexdigest()[:16]
+
+
+def _contents(starts: frozenset[str], root: Path) -> dict[str, str]:
+    """Return the digest of every file that is reached from `starts`, by file name."""
+    found: dict[str, str] = {}
+    waiting, seen = set(starts), set(starts)
+    while waiting:
+        start = waiting.pop()
+        script = Path(start) if start.endswith(".py") else None
+        path = script or _existing(start, root, by="code digest")
+        source = _read(path, "" if script else start)
+        found[path.name if script else path.relative_to(root).as_posix()] = source.digest
+        if source.templates:
+            found |= _templates(path.parent, root)
+        imported = set().union(*(_modules(one, root, by=start) for one in source.imports))
+        waiting |= imported - seen
+        seen |= imported
+    return found
+
+
+def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
+    """Return the modules of this package to which an import refers: none, or the one that defines the name."""
+    requested = imported
+    for _ in range(100):  # two packages that import a name from each other never define it
+        module, name = imported
+        if module.split(".")[0] != _PACKAGE or f"{module}.".startswith(tuple(f"{left}." for left in _LEFT_OUT)):
+            return set()
+        path = _existing(module, root, by=by)
+        if name is None and module == _PACKAGE:
+            raise ProtocolError(f"{by}: expected `from {module} import NAME`, whose files can be found, got `import`.")
+        if name is None or path.name != "__init__.py":
+            return {module}
+        origins = _read(path, module).origins
+        origin = origins.get(name, imported)
+        if origin == imported:  # not bound in `__init__`, or as the module in it
+            origin = (f"{module}.{name}", None)
+            if _path(origin[0], root) is None:
+                break
+        elif origin is None or origin[0].split(".")[0] != _PACKAGE:
+            return {module}
+        imported = origin
+    raise ProtocolError(f"{by}: expected a name or a module of {requested[0]}, got {requested[1]!r}.")
+
+
+def _existing(module: str, root: Path, *, by: str) -> Path:
+    path = _path(module, root)
+    if path is None:
+        raise ProtocolError(f"{by}: expected a module of the package {_PACKAGE!r}, got {module!r}.")
+    return path
+
+
+@functools.cache
+def _path(module: str, root: Path) -> Path | None:
+    """Return the file of a module of this package; None if there is none."""
+    base = root.joinpath(*module.split("."))
+    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
+
+
+@functools.cache
+def _read(path: Path, module: str) -> _Source:
+    content = path.read_bytes()
+    tree = ast.parse(content, str(path))
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    imports = [imported for statement in _statements(tree) for _, imported in _imported(statement, package) if imported]
+    origins: dict[str, _Import | None] = {}
+    for statement in _statements(tree, into_functions=False):
+        origins |= dict(_bound(statement, package))
+    templates = any(imported[0] == "jinja2" for imported in imports)
+    return _Source(hashlib.sha256(content).hexdigest(), tuple(dict.fromkeys(imports)), origins, templates)
+
+
+def _statements(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.AST]:
+    """Yield the statements below a node, except those that only type checkers read."""
+    for block in _BLOCKS:
+        if block == "body" and isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            continue
+        for statement in getattr(node, block, ()):
+            yield statement
+            if into_functions or not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield from _statements(statement, into_functions=into_functions)
+
+
+def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]:
+    """Yield each local name that an import statement binds, with its import."""
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            yield alias.asname or alias.name.split(".")[0], (alias.name, None)
+    elif isinstance(statement, ast.ImportFrom):
+        parents = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
+        module = ".".join([*parents, *([statement.module] if statement.module else [])])
+        for alias in statement.names:
+            yield alias.asname or alias.name, (module, None if alias.name == "*" else alias.name)
+
+
+def _bound(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import | None]]:
+    """Yield the global names that a statement binds, each with its import, or None if it is not imported."""
+    yield from _imported(statement, package)
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name, None
+    elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            yield from ((part.id, None) for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+@functools.cache
+def _templates(folder: Path, root: Path) -> dict[str, str]:
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*.j2")
+    }

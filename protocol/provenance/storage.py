@@ -1,0 +1,519 @@
+"""Files between stages: HDF5 with a provenance record, either complete or absent, and verified before it is read.
+
+A file is written under another name in the same folder, flushed to disk and renamed, so an interrupted job leaves no
+file that looks finished. The checksum of the complete file is verified before HDF5 opens it (`checksums`).
+The provenance record lists the maker of the file (name, parameters, seed), the digests of its inputs and the versions
+of libraries. The digest of the content depends only on the arrays and the provenance, not on the layout of HDF5, and
+not on whether the bytes of an array are in this file or in another one (`protocol.external`).
+"""
+
+import contextlib
+import errno
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from protocol import external
+from protocol.checks import ProtocolError, need
+from protocol.provenance import checksums
+
+if TYPE_CHECKING:
+    import h5py
+
+_CHUNK_BYTES = 1 << 20
+_BLOCK_BYTES = 16 << 20
+_PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+_LIBRARIES = ("hashing-protocol", "h5py", "numba", "numpy", "opencv-python-headless", "scikit-learn", "scipy", "torch")
+_HINTS = {
+    "ENOSPC": "the disk is full: free some space and run again",
+    "EDQUOT": "the disk quota is used up: free some space and run again",
+    "EFBIG": "the file-size limit is reached: raise it (ulimit -f) and run again",
+    "EACCES": "no permission to write there: change the folder's owner or mode",
+    "EROFS": "the file system is read-only",
+    "ENOTDIR": "a file exists where a folder is needed",
+    "EEXIST": "a file exists where a folder is needed",
+}
+
+
+@contextlib.contextmanager
+def explained(path: str | Path) -> Iterator[None]:
+    """Turn a system error on writing `path` into a ProtocolError that gives the cause and what to do."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # RuntimeError: from HDF5, if it can't flush a file that it closes
+        name = _errno_name(error)
+        if not name:
+            raise
+        raise ProtocolError(
+            f"{path}: can't be written: {_HINTS.get(name, os.strerror(getattr(errno, name)))}"
+        ) from error
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path, *, checksum: bool = False) -> Iterator[Path]:
+    """Yield a temporary path next to `path`, and rename it to `path` only when the block ends without an error.
+
+    Parameters
+    ----------
+    path : str or Path
+    checksum : bool, default=False
+        Whether to write the file's checksum next to it (`protocol.provenance.checksums.checksum_path`), as stages do.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be written (disk full, no permission, no folder). The message gives the cause and what to do.
+        No temporary file is left behind.
+
+    Notes
+    -----
+    Symbolic links are followed. Existing non-regular files (for example devices) are never overwritten.
+    """
+    path = named = Path(path)
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        raise ProtocolError(f"{path}: can't be written: expected the name of a file, got a folder or a device.")
+    temporary = None
+    try:
+        with explained(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+            os.close(handle)
+            yield Path(temporary)
+            with open(temporary, "rb+") as finished:
+                os.fsync(finished.fileno())
+            digest = file_sha256(temporary) if checksum else ""
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+            temporary = None
+        if checksum:
+            with replacing(checksums.checksum_path(named)) as record:
+                record.write_text(checksums.checksum_line(named, digest), encoding="utf-8")
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _errno_name(error: Exception) -> str:
+    """Return the system's name of an error; errors of HDF5 contain the number only in their text."""
+    in_text = re.search(r"errno = (\d+)", str(error))
+    number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else 0)
+    return errno.errorcode.get(number, "")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def check_writable(folder: str | Path) -> None:
+    """Raise ProtocolError if `folder` is not writable or can't be created; write nothing."""
+    nearest = next(path for path in (Path(folder).absolute(), *Path(folder).absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise ProtocolError(f"{folder}: can't be written: {_HINTS['ENOTDIR']} ({nearest})")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise ProtocolError(f"{folder}: can't be written: {_HINTS['EACCES']} ({nearest})")
+
+
+def file_sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes as 64 hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class _Digest:
+    """The SHA-256 of an array that is given in blocks of rows: of its dtype, its shape, and its bytes in C order."""
+
+    def __init__(self) -> None:
+        self._content = hashlib.sha256()
+
+    def update(self, rows: NDArray) -> None:
+        if rows.size:
+            self._content.update(np.ascontiguousarray(rows).data.cast("B"))
+
+    def of(self, array: "NDArray | h5py.Dataset") -> str:
+        """Return the digest as hexadecimal digits; the dtype and shape are those of the complete `array`."""
+        return hashlib.sha256(f"{array.dtype.str} {array.shape} {self._content.hexdigest()}".encode()).hexdigest()
+
+
+def array_digest(array: NDArray) -> str:
+    """Return the SHA-256 of an array's dtype, shape and bytes in C order."""
+    digest = _Digest()
+    digest.update(array)
+    return digest.of(array)
+
+
+def _digest_of_rows(array: Any) -> str:
+    """Return `array_digest` of an array that is read by slices, a block at a time."""
+    digest, n_rows = _Digest(), _rows_of(_BLOCK_BYTES, array)
+    for start in range(0, len(array), n_rows):
+        digest.update(array[start : start + n_rows])
+    return digest.of(array)
+
+
+def _rows_of(n_bytes: int, array: Any) -> int:
+    """Return the number of rows of an array that take about `n_bytes` bytes, at least 1."""
+    return max(1, n_bytes // max(1, array.dtype.itemsize * prod(array.shape[1:])))
+
+
+def provenance(
+    maker: str,
+    *,
+    parameters: Mapping[str, Any],
+    inputs: Mapping[str, str | Path],
+    seed: int | None = None,
+    notes: Iterable[str] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    """Return the provenance record of a file.
+
+    Parameters
+    ----------
+    maker : str
+        The stage and the plug-in, for example ``"hasher itq"``.
+    parameters : mapping
+        Everything on which the result depends besides the inputs, serialisable as JSON.
+    inputs : mapping of str to path
+        The files it was made from; the record contains their digests and inherits their notes.
+    seed : int or None
+        None if nothing is random.
+    notes : iterable of str
+        Remarks for readers of this file and of all files that are made from it.
+    **more
+        Further fields, serialisable as JSON.
+    """
+    records = {name: read_provenance(path) for name, path in inputs.items()}
+    inherited = (note for source in records.values() for note in source["notes"])
+    return {
+        "maker": maker,
+        "parameters": dict(parameters),
+        "seed": seed,
+        "inputs": {name: source["digest"] for name, source in records.items()},
+        "versions": dict(versions()),
+        "notes": list(dict.fromkeys([*inherited, *notes])),
+        **more,
+    }
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the installed libraries that results depend on."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+class Writer:
+    """An HDF5 file that is being written: arrays are stored at once or in blocks of rows. Created by `writing`."""
+
+    def __init__(self, file: "h5py.File", *, compress: bool) -> None:
+        self._file, self._compress = file, compress
+        self._growing: dict[str, _Digest] = {}
+        self._digests: dict[str, str] = {}
+
+    def put(self, name: str, values: Any) -> None:
+        """Write a complete array; strings are stored as UTF-8."""
+        array = np.asarray(values)
+        if array.dtype.kind == "U":
+            array = np.char.encode(array, "utf-8")
+        packing = _PACKED if self._compress and array.ndim else {}
+        self._file.create_dataset(name, data=array, **packing)
+        self._digests[name] = array_digest(array)
+
+    def append(self, name: str, rows: NDArray) -> None:
+        """Append rows to an array, which the first call creates. The file does not depend on the size of the blocks.
+
+        Raises
+        ------
+        ProtocolError
+            If the rows differ in dtype or shape from the earlier ones.
+        """
+        if name not in self._growing:
+            self._file.create_dataset(
+                name,
+                shape=(0, *rows.shape[1:]),
+                maxshape=(None, *rows.shape[1:]),
+                chunks=(_rows_of(_CHUNK_BYTES, rows), *rows.shape[1:]),
+                dtype=rows.dtype,
+                **(_PACKED if self._compress else {}),
+            )
+            self._growing[name] = _Digest()
+        array = self._file[name]
+        if rows.dtype != array.dtype or rows.shape[1:] != array.shape[1:]:
+            raise ProtocolError(
+                f"array {name!r}: expected rows of shape {array.shape[1:]} and {array.dtype} as before, "
+                f"got {rows.shape[1:]} and {rows.dtype}."
+            )
+        if len(rows):
+            array.resize(len(array) + len(rows), axis=0)
+            array[-len(rows) :] = rows
+            self._growing[name].update(rows)
+
+    def fill(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        blocks: Iterable[NDArray],
+        *,
+        progress: Callable[[int], object],
+    ) -> None:
+        """Write an array of known shape in one piece, from blocks of its rows.
+
+        `progress` is called with the number of rows just written, after each block.
+        """
+        array, digest, start = self._file.create_dataset(name, shape=shape, dtype=dtype), _Digest(), 0
+        for rows in blocks:
+            array[start : start + len(rows)] = rows
+            digest.update(rows)
+            start += len(rows)
+            progress(len(rows))
+        self._digests[name] = digest.of(array)
+
+    def refer(self, name: str, span: external.Span) -> None:
+        """Add an array whose bytes remain in another file; its digest is that of a copy."""
+        self._digests[name] = _digest_of_rows(external.Values(external.create(self._file, name, span)))
+
+    def _finish(self, provenance: Mapping[str, Any]) -> None:
+        self._digests |= {name: digest.of(self._file[name]) for name, digest in self._growing.items()}
+        for name, digest in self._digests.items():
+            self._file[name].attrs["sha256"] = digest
+        self._file.attrs["provenance"] = json.dumps(provenance, sort_keys=True)
+        self._file.attrs["digest"] = _content_digest(self._digests, self._file.attrs["provenance"])
+
+
+@contextlib.contextmanager
+def writing(path: str | Path, provenance: Mapping[str, Any], *, compress: bool = False) -> Iterator[Writer]:
+    """Yield a writer of one HDF5 file, which appears under `path` only when the block ends without an error.
+
+    `compress` suits counts, which are mostly zero; features and codes would not shrink, and would be slower to read.
+    The provenance is written at the end of the block, so fields may be added to it until then.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be written. No temporary file is left behind.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "x.h5")
+    ...     with writing(path, provenance("doctest", parameters={}, inputs={})) as file:
+    ...         for block in range(3):
+    ...             file.append("X", np.full((2, 4), block))
+    ...     with streamed(path, "X") as X:
+    ...         print(X.shape, X[4:6, 0])
+    (6, 4) [2 2]
+    """
+    h5py = need("h5py", "hdf5")
+    with replacing(path) as temporary:
+        with h5py.File(temporary, "w", userblock_size=checksums.USER_BLOCK) as file:
+            writer = Writer(file, compress=compress)
+            yield writer
+            writer._finish(provenance)
+        checksums.seal(temporary)
+
+
+def write(
+    path: str | Path, arrays: Mapping[str, Any], provenance: Mapping[str, Any], *, compress: bool = False
+) -> None:
+    """Write complete arrays and a provenance record as one HDF5 file, see `writing`; names may contain ``/``."""
+    with writing(path, provenance, compress=compress) as file:
+        for name, values in sorted(arrays.items()):
+            file.put(name, values)
+
+
+def _content_digest(digests: Mapping[str, str], provenance: str) -> str:
+    """Return the digest of a file's content, from the digests of its arrays and its provenance record."""
+    return hashlib.sha256((json.dumps(digests, sort_keys=True) + provenance).encode()).hexdigest()
+
+
+class _Arrays(Mapping[str, Any]):
+    """The arrays of an open file by name; one whose bytes are in another file is verified when it is looked up."""
+
+    def __init__(self, file: "h5py.File") -> None:
+        self._file, self._names, self._external = file, external.names_of(file), dict[str, Any]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        array = external.open_array(self._file, name)
+        if not array.external:
+            return array
+        self._external[name] = array
+        self.verify()
+        return external.Values(array)
+
+    def span(self, name: str) -> external.Span | None:
+        """Return the part of a file that contains an array; None if its bytes are in several pieces."""
+        return external.span_of(self._file, external.open_array(self._file, name))
+
+    def verify(self) -> None:
+        """Raise ProtocolError if another file that contains the bytes of an array that was looked up has changed."""
+        for name, array in self._external.items():
+            other, recorded = external.path_of(self._file, array), str(array.attrs["sha256"])
+            hint = "Restore the earlier file, or touch this one, and run again."
+            try:
+                found = _digest_of_external(self._file.filename, name, checksums.state(other))
+            except OSError as error:
+                raise ProtocolError(
+                    f"{other}: expected the values of array {name!r} of {self._file.filename}, got: "
+                    f"{error.strerror or error}. {hint}"
+                ) from error
+            if found != recorded:
+                raise ProtocolError(
+                    f"{other}: changed since {self._file.filename} was made from it (array {name!r}: expected sha256 "
+                    f"{recorded}, got {found}). {hint}"
+                )
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest_of_external(path: str, name: str, state: tuple[int, ...]) -> str:
+    """Return the digest of an array whose bytes are in another file; `state`, a cache key, is that file's state."""
+    h5py = need("h5py", "hdf5")
+    with h5py.File(path, "r") as file:
+        return _digest_of_rows(external.Values(external.open_array(file, name)))
+
+
+@contextlib.contextmanager
+def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, _Arrays]]":
+    """Verify a file, open it, and yield it with its arrays; HDF5 only ever reads bytes that were verified.
+
+    Other files that contain bytes of its arrays are verified before and after they are read.
+    """
+    h5py = need("h5py", "hdf5")
+    checksums.verify_sealed(path)
+    with h5py.File(path, "r") as file:
+        arrays = _Arrays(file)
+        try:
+            yield file, arrays
+        finally:
+            arrays.verify()
+
+
+def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
+    """Return the named arrays of a file (all if None).
+
+    Raises
+    ------
+    ProtocolError
+        If the file is missing, was altered since `writing` wrote it, or lacks an array (the message lists those that
+        it has).
+    """
+    with _opened(path) as (_, found):
+        missing = sorted(set(names or ()) - set(found))
+        if missing:
+            raise ProtocolError(f"{path}: expected an array {missing[0]!r}, got: {', '.join(sorted(found))}.")
+        return {name: found[name][...] for name in (sorted(found) if names is None else names)}
+
+
+@contextlib.contextmanager
+def opened(path: str | Path) -> "Iterator[Mapping[str, h5py.Dataset]]":
+    """Yield the arrays of a file by name, to be read by slices of rows. Raises the errors of `read`."""
+    with _opened(path) as (_, found):
+        yield found
+
+
+@contextlib.contextmanager
+def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
+    """Yield one array of a file, to be read by slices of rows. Raises the errors of `read`.
+
+    The name may also be that of a group, the part before a ``/``, if the group contains only one array.
+    """
+    with _opened(path) as (_, found):
+        yield found[_only(path, found, name)]
+
+
+def span(path: str | Path, name: str) -> external.Span | None:
+    """Return the part of this or another file that contains an array, for `Writer.refer`.
+
+    Returns None if its bytes are in several pieces. The name and the errors are those of `streamed`.
+    """
+    with _opened(path) as (_, found):
+        return found.span(_only(path, found, name))
+
+
+def _only(path: str | Path, found: Iterable[str], name: str) -> str:
+    """Return the name of an array, given it or the name of a group that contains only one."""
+    meant = sorted(array for array in found if array == name or array.startswith(f"{name}/"))
+    if len(meant) != 1:
+        expected = f"one array {name!r}" if meant else f"an array {name!r}"
+        raise ProtocolError(f"{path}: expected {expected}, got: {', '.join(meant or sorted(found))}.")
+    return meant[0]
+
+
+def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
+    """Return arrays by the part of their names before the first ``/``.
+
+    Examples
+    --------
+    >>> grouped({"a/x": 1, "a/y/z": 2, "b/x": 3})
+    {'a': {'x': 1, 'y/z': 2}, 'b': {'x': 3}}
+    """
+    groups: dict[str, dict[str, NDArray]] = {}
+    for name, array in arrays.items():
+        group, _, rest = name.partition("/")
+        groups.setdefault(group, {})[rest] = array
+    return groups
+
+
+def flattened(groups: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the arrays of groups under names with a ``/``, the inverse of `grouped`; other arrays keep their names.
+
+    Examples
+    --------
+    >>> flattened({"a": {"x": 1, "y": 2}, "b": 3})
+    {'a/x': 1, 'a/y': 2, 'b': 3}
+    """
+    flat: dict[str, Any] = {}
+    for group, arrays in groups.items():
+        if isinstance(arrays, Mapping):
+            flat |= {f"{group}/{name}": array for name, array in arrays.items()}
+        else:
+            flat[group] = arrays
+    return flat
+
+
+def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
+    """Return the arrays of a file whose names begin with ``group/``, by the rest of their names.
+
+    Raises the errors of `read`.
+    """
+    with _opened(path) as (_, found):
+        groups = grouped(found)
+        if group not in groups:
+            raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(sorted(groups))}.")
+        return {name: stored[...] for name, stored in sorted(groups[group].items())}
+
+
+def read_provenance(path: str | Path) -> dict[str, Any]:
+    """Return a file's provenance record, with the digest of its content as ``"digest"``; raise the errors of `read`."""
+    with _opened(path) as (file, _):
+        try:
+            record = json.loads(file.attrs["provenance"])
+        except (ValueError, RecursionError) as error:
+            raise ProtocolError(f"{path}: provenance record: expected JSON, got {type(error).__name__}.") from error
+        if not isinstance(record, dict):
+            raise ProtocolError(f"{path}: provenance record: expected an object, got {type(record).__name__}.")
+        return record | {"digest": str(file.attrs["digest"])}

@@ -1,0 +1,1 @@
+"""Tables of scores: what identifies a score, the summary of an experiment, tests and intervals, and their output."""

@@ -1,0 +1,55 @@
+"""The input of ground truths, and a ground truth among the items of a single set, written in blocks."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.provenance.storage import Writer
+
+BLOCK = 1 << 26
+"""Pairs of items per block; if 5 % of them have a level, they take about 100 MB."""
+
+
+class Items(NamedTuple):
+    """The items of one partition: prepared features (n, d) and class labels (n,) or (n, n_classes), or None."""
+
+    X: NDArray[np.float32]
+    labels: NDArray | None
+
+
+def write_among(
+    file: Writer, rule: Callable[..., dict[str, NDArray]], items: Items, *, block: int = BLOCK, **options: object
+) -> None:
+    """Write a ground truth for one set of items, in which each item is a query and the set is the database.
+
+    Parameters
+    ----------
+    file : Writer
+        The output: the arrays of the rule, with ``indices`` and ``levels`` as int32.
+    rule : callable
+        A ground truth in which a query's relevant items do not depend on the other queries.
+    items : Items
+        Queries, database and training set.
+    block : int, default=2**26
+        Approximate number of pairs of items per block; the result does not depend on it.
+    **options
+        Options of the rule, and its ``seed``.
+    """
+    n_queries, n_pairs = max(1, block // len(items.X)), 0
+    for start in range(0, len(items.X), n_queries):
+        rows = slice(start, start + n_queries)
+        query = Items(items.X[rows], None if items.labels is None else items.labels[rows])
+        found = rule(query, items, items, **options)
+        if "query_labels" in found:
+            file.append("query_labels", found.pop("query_labels"))
+        if "indptr" in found:
+            ends = found.pop("indptr") + n_pairs
+            file.append("indptr", ends[start > 0 :])
+            n_pairs = int(ends[-1])
+        for name in ("indices", "levels"):
+            if name in found:
+                file.append(name, found.pop(name).astype(np.int32))
+    for name, array in found.items():  # the same for every block
+        file.put(name, array)

@@ -1,0 +1,101 @@
+"""Graded ground truth: the nearer an item is to the query in feature space, the higher its relevance level."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.registry import GroundTruthRecord
+from protocol.truth._distances import CHUNK, euclidean
+from protocol.truth._items import Items
+from protocol.truth._neighbour_search import neighbours_within
+
+
+def _check(
+    *,
+    percentiles: Sequence[float],
+    levels: Sequence[int],
+    n_sample: int,
+    n_train: int | None = None,
+    n_database: int | None = None,
+) -> None:
+    """Raise ProtocolError if an option is out of its range or there are fewer than two training points."""
+    in_range = all(0 < share < 100 for share in percentiles)
+    if not percentiles or not in_range or any(a <= b for a, b in pairwise(percentiles)):
+        raise ProtocolError(f"percentiles: expected descending numbers in (0, 100), got {list(percentiles)}.")
+    if len(levels) != len(percentiles) or any(a >= b for a, b in pairwise([0, *levels])):
+        raise ProtocolError(
+            f"levels: expected {len(percentiles)} ascending integers >= 1, one for each percentile, got {list(levels)}."
+        )
+    if n_sample < 2:
+        raise ProtocolError(f"n_sample: expected an integer >= 2, got {n_sample}.")
+    if n_train is not None and n_train < 2:
+        raise ProtocolError(f"ground truth 'graded_distance': expected at least two training points, got {n_train}.")
+
+
+@GroundTruthRecord(
+    "graded_distance",
+    printed="graded distance",
+    source="He, Cakir, Bargal and Sclaroff 2018 (TALR), section 5.3: LabelMe",
+    deviations="Distances are compared with percentiles of distances; the released code compares squared distances "
+    "with percentiles of distances that are not squared.",
+    check=_check,
+)
+def graded_distance(
+    query: Items,
+    database: Items,
+    train: Items,
+    *,
+    seed: int = 0,
+    percentiles: Sequence[float] = (5, 1, 0.2, 0.1),
+    levels: Sequence[int] = (1, 2, 5, 10),
+    n_sample: int = 1000,
+) -> dict[str, NDArray]:
+    """Items within a radius of the query are relevant; the smaller the radius, the higher the relevance level.
+
+    Parameters
+    ----------
+    query, database, train : Items
+        Prepared features (n, d); the radii are fitted only on those of `train`.
+    seed : int, default=0
+        Seed of the draw of training points.
+    percentiles : sequence of float, default=(5, 1, 0.2, 0.1)
+        The radii, as percentiles of the distances between the drawn training points, in (0, 100), descending.
+    levels : sequence of int, default=(1, 2, 5, 10)
+        The relevance level within each radius, at least 1, ascending.
+    n_sample : int, default=1000
+        Number of training points to draw, at least 2; all if there are fewer.
+
+    Returns
+    -------
+    dict
+        ``indptr`` int64 (n_queries + 1,), ``indices`` int64 and ``levels`` int64: the relevant database positions of
+        each query, ascending, and their levels; ``radii`` float64, in the order of the percentiles.
+
+    Raises
+    ------
+    ProtocolError
+        If percentiles and levels have different lengths, an option is out of its range, or there are fewer than two
+        training points.
+    """
+    _check(percentiles=percentiles, levels=levels, n_sample=n_sample, n_train=len(train.X))
+    radii = _radii(train.X, percentiles, n_sample, seed)
+    indptr, indices = neighbours_within(query.X, database.X, float(radii[0]))
+    of_query = np.repeat(np.arange(len(query.X)), np.diff(indptr))
+    graded = np.empty(indices.size, dtype=np.int64)
+    size = max(1, CHUNK // query.X.shape[1])
+    for start in range(0, indices.size, size):
+        chunk = slice(start, start + size)
+        distances = euclidean(query.X[of_query[chunk]], database.X[indices[chunk]])
+        within = (distances[:, None] <= radii).sum(axis=1)
+        graded[chunk] = np.asarray(levels, dtype=np.int64)[within - 1]
+    return {"indptr": indptr, "indices": indices, "levels": graded, "radii": radii}
+
+
+def _radii(X: NDArray[np.float32], percentiles: Sequence[float], n_sample: int, seed: int) -> NDArray[np.float64]:
+    """Return the percentiles of the distances between drawn points."""
+    drawn = X[np.random.default_rng(seed).permutation(len(X))[:n_sample]]
+    distances = [euclidean(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
+    return np.percentile(np.concatenate(distances), np.asarray(percentiles, dtype=np.float64))

@@ -1,0 +1,69 @@
+"""Nearest-neighbour ground truth: the k items nearest to the query in feature space are relevant."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, one_of
+from protocol.registry import GroundTruthRecord
+from protocol.truth._distances import DISTANCES, Distance
+from protocol.truth._items import Items
+from protocol.truth._neighbour_search import nearest
+
+
+def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_database: int | None = None) -> None:
+    """Raise ProtocolError unless the distance is known and 1 <= `n_neighbours` <= `n_database` (if not None)."""
+    one_of(distance, DISTANCES, "distance")
+    if n_neighbours < 1 or (n_database is not None and n_neighbours > n_database):
+        upper = "" if n_database is None else f" and <= {n_database:,}, the size of the database"
+        raise ProtocolError(f"n_neighbours: expected an integer >= 1{upper}, got {n_neighbours}.")
+
+
+@GroundTruthRecord(
+    "nearest_neighbours",
+    printed="nearest neighbours",
+    source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V (SIFT1M)",
+    deviations="All items that tie with the k-th are relevant; published lists are cut at k.",
+    check=_check,
+)
+def nearest_neighbours(
+    query: Items,
+    database: Items,
+    train: Items,
+    *,
+    seed: int = 0,
+    n_neighbours: int = 100,
+    distance: Distance = "euclidean",
+) -> dict[str, NDArray[np.int64]]:
+    """Items that are no farther from the query than its k-th nearest neighbour are relevant.
+
+    Parameters
+    ----------
+    query, database : Items
+        Prepared features (n, d).
+    train : Items
+        Not used: nothing is fitted.
+    seed : int, default=0
+        Not used: nothing is random.
+    n_neighbours : int, default=100
+        k, from 1 to the size of the database.
+    distance : {"euclidean", "cosine", "dot"}, default="euclidean"
+        The distance between features: Euclidean, 1 - the cosine, or minus the inner product.
+
+    Returns
+    -------
+    dict
+        ``indptr`` int64 (n_queries + 1,) and ``indices`` int64: the relevant database positions of each query,
+        ascending.
+
+    Raises
+    ------
+    ProtocolError
+        If an option is out of its range, or a vector is zero and the distance is the cosine distance.
+
+    Notes
+    -----
+    Distances are exact: pairs that float32 arithmetic can't decide are computed again in float64.
+    """
+    _check(n_neighbours=n_neighbours, distance=distance, n_database=len(database.X))
+    found = nearest(query.X, database.X, n_neighbours, distance=distance)
+    return {"indptr": found.indptr, "indices": found.indices}

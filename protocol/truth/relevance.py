@@ -1,0 +1,413 @@
+"""Relevance: the relevant database items of each query and their levels, one query at a time and never as a matrix."""
+
+import copy
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol.checks import ProtocolError, array_of, labels, rows
+from protocol.scores.identity import OF_LABELS
+
+_BLOCK_BYTES = 32 << 20
+
+
+class Relevance(Protocol):
+    """The interface of a ground truth. Items at level 0 are not relevant and are never listed."""
+
+    n_queries: int
+    n_database: int
+    levels: NDArray[np.int64]
+    """The relevance levels that may occur: positive, ascending, and at least one."""
+    kind: str
+    """The kind of relevance, as in `protocol.scores.identity`: "class labels", "shared labels" and so on."""
+
+    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the distinct database positions of the items relevant to a query, and their levels."""
+        ...
+
+
+class LabelRelevance:
+    """Relevance by labels: items that share a label with the query are relevant; the level is the number of these.
+
+    Parameters
+    ----------
+    query_labels, database_labels : array_like of int, shape (n,), or of bool or 0/1, shape (n, n_classes)
+        One class per item, or any number of labels per item; of the same kind for queries and database. An item without
+        labels is not relevant to any query. The labels of the database may be memory-mapped: they are read in blocks,
+        and sorted by class only when a method requires it.
+
+    Raises
+    ------
+    ProtocolError
+        If the labels are of another kind, or differ in kind between queries and database.
+
+    Examples
+    --------
+    >>> LabelRelevance([7, 8], [7, 7, 9]).row(0)
+    (array([0, 1]), array([1, 1]))
+    >>> LabelRelevance([[1, 1, 0]], [[1, 0, 1], [0, 0, 1], [1, 1, 1]]).row(0)
+    (array([0, 2]), array([1, 2]))
+    """
+
+    def __init__(self, query_labels: ArrayLike, database_labels: ArrayLike) -> None:
+        query, database = _comparable(array_of(query_labels), array_of(database_labels))
+        query = labels(query, query.shape[0] if query.ndim else 0, "query labels")
+        database = labels(database, database.shape[0] if database.ndim else 0, "database labels")
+        if query.shape[1:] != database.shape[1:]:
+            raise ProtocolError(
+                "labels: expected the same kind for queries and database, got shapes "
+                f"{query.shape} and {database.shape}."
+            )
+        self.n_queries, self.n_database = len(query), len(database)
+        self.kind = OF_LABELS[query.ndim - 1]
+        self._query = query
+        self.groups, group = np.unique(query, axis=0, return_inverse=True)
+        """The distinct labels of the queries, (n_groups,) or (n_groups, n_classes), ascending."""
+        self.group = group.reshape(-1)
+        """The group of each query, (n_queries,); the queries of a group have the same labels."""
+        self._database = database
+        self.levels = np.ones(1, dtype=np.int64)
+        if query.ndim == 2:
+            most = min(max(int(block.sum(axis=1).max()) for block in _blocks(side)) for side in (query, database))
+            self.levels = np.arange(1, max(most, 1) + 1)
+
+    @cached_property
+    def _positions(self) -> NDArray[np.int64]:
+        """The database positions, sorted by class, (n_database,)."""
+        return np.argsort(self.class_numbers()[1], kind="stable")
+
+    @cached_property
+    def _members(self) -> dict[int, slice]:
+        """The part of `_positions` that belongs to each class."""
+        classes, numbers = self.class_numbers()
+        stops = np.cumsum(np.bincount(numbers)).tolist()
+        starts = [0, *stops[:-1]]
+        return {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True) if ends[0] < ends[1]}
+
+    def class_numbers(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Return the classes, ascending, and the index of each item's class among them, (n_database,)."""
+        low, high = (int(end) for end in (self._database.min(), self._database.max())) if self.n_database else (0, -1)
+        if high - low < 1 << 16:  # NumPy uses radix sort for short integers
+            wide = self._database.astype(np.int16) if self._database.itemsize == 1 else self._database
+            return np.arange(high - low + 1).astype(wide.dtype) + wide.dtype.type(low), (wide - low).astype(np.uint16)
+        return np.unique(self._database, return_inverse=True)
+
+    @cached_property
+    def _by_class(self) -> NDArray[np.uint8]:
+        """The items that have each label, (n_classes, n_bytes); packed, because 1,000 classes take 1 GB unpacked."""
+        return np.ascontiguousarray(np.packbits(self._database, axis=0).T)
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""
+        part = copy.copy(self)
+        part._database, part.n_database = self._database[start:stop], stop - start
+        for cached in ("_positions", "_members", "_by_class"):
+            part.__dict__.pop(cached, None)
+        return part
+
+    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the database positions of the items relevant to a query, ascending, and their levels."""
+        if self._query.ndim == 1:
+            positions = self._positions[self._members.get(self._query[query].item(), slice(0))]
+            return positions, np.ones(positions.size, dtype=np.int64)
+        shared = self._shared(self._query[query])
+        positions = np.flatnonzero(shared)
+        return positions, shared[positions].astype(np.int64)
+
+    def canonical(self) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
+        """Yield the labels of the queries and of the database, numbered or sorted independently of their names.
+
+        Each is given as the dtype and shape of an array, and its rows in blocks. A class that no query has is -1 in the
+        database. A column of the label matrix that is empty for the queries or the database is omitted.
+        """
+        if self._query.ndim == 1:
+            classes, first, query = np.unique(self._query, return_index=True, return_inverse=True)
+            number = np.argsort(np.argsort(first))  # of each class, in the order of first occurrence in the queries
+            yield "<i8", query.shape, [number[query].astype("<i8")]
+            yield "<i8", (self.n_database,), self._numbered(classes, number)
+            return
+        used = np.flatnonzero(self._query.any(axis=0) & self._by_class.any(axis=1))
+        columns = used[self._sorted(used)]
+        yield "|b1", (self.n_queries, len(columns)), [self._query[:, columns]]
+        yield "|b1", (self.n_database, len(columns)), self._rows(columns)
+
+    def _numbered(self, classes: NDArray, number: NDArray[np.int64]) -> Iterator[NDArray]:
+        """Yield, in blocks, the class numbers of the database items; -1 for a class that is not in `classes`."""
+        for block in _blocks(self._database):
+            place = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
+            yield np.where(classes[place] == block, number[place], -1).astype("<i8")
+
+    def _sorted(self, used: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the order of columns by their bits, the queries' first, packed in bytes; the last byte counts most."""
+        keys = [
+            np.packbits(np.concatenate([self._query[:, label], self._of_class(label)]))[::-1].tobytes()
+            for label in used.tolist()
+        ]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+
+    def _rows(self, columns: NDArray[np.int64]) -> Iterator[NDArray]:
+        """Yield the label matrix of the database with sorted columns, in blocks of rows."""
+        step = max(1, _BLOCK_BYTES // (8 * max(1, len(columns))))
+        packed = self._by_class[columns]
+        for start in range(0, packed.shape[1], step):
+            count = min(8 * step, self.n_database - 8 * start)
+            yield np.unpackbits(packed[:, start : start + step], axis=1, count=count).T.view(bool)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of distinct labels, or sets of labels, of the queries."""
+        return len(self.groups)
+
+    def members(self, group: int) -> NDArray[np.bool_]:
+        """Return masks of the database items at each level for the queries of a group, (n_levels, n_database)."""
+        if self._query.ndim == 1:
+            return (self._database == self.groups[group])[None]
+        return self._shared(self.groups[group]) == self.levels[:, None]
+
+    def labels_of(self, group: int) -> list[int]:
+        """Return the labels of the queries of a group: classes, or columns of the label matrix."""
+        labels = self.groups[group]
+        return [labels.item()] if self._query.ndim == 1 else np.flatnonzero(labels).tolist()
+
+    def labelled(self, label: int) -> NDArray[np.bool_]:
+        """Return a mask of the database items that have a label, (n_database,)."""
+        return self._database == label if self._query.ndim == 1 else self._of_class(label).view(bool)
+
+    @property
+    def grouped_by_label(self) -> NDArray[np.int64]:
+        """The database positions in an order in which items with equal labels are adjacent, (n_database,)."""
+        if self._query.ndim == 1:
+            return self._positions
+        order = np.arange(self.n_database)
+        for label in range(len(self._by_class)):  # like np.lexsort, which would require unpacked labels
+            has = self._of_class(label)[order].view(bool)
+            order = np.concatenate([order[~has], order[has]])
+        return order
+
+    def _of_class(self, label: int) -> NDArray[np.uint8]:
+        """Return 1 for each database item that has a label, else 0, (n_database,)."""
+        return np.unpackbits(self._by_class[label], count=self.n_database)
+
+    def _shared(self, query: NDArray[np.bool_]) -> NDArray[np.unsignedinteger]:
+        """Return the number of labels that each database item shares with a query, (n_database,)."""
+        shared = np.zeros(self.n_database, dtype=np.min_scalar_type(query.size))
+        for label in np.flatnonzero(query).tolist():
+            shared += self._of_class(label)
+        return shared
+
+
+def _comparable(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
+    """Return labels that NumPy compares exactly: it compares uint64 with signed integers as float64."""
+    sides = [
+        side.astype(np.int64) if side.dtype == np.uint64 and side.max(initial=0) < 1 << 63 else side
+        for side in (query, database)
+    ]
+    if any(side.dtype.kind not in "iuO" for side in sides) or np.result_type(*sides).kind in "iu":
+        return query, database
+    _, numbers = np.unique(np.concatenate([side.astype(object) for side in sides]), return_inverse=True)
+    return numbers[: len(query)], numbers[len(query) :]
+
+
+def _blocks(array: NDArray) -> Iterator[NDArray]:
+    """Yield the rows of an array in blocks of some megabytes, to keep a memory-mapped array out of memory."""
+    step = max(1, _BLOCK_BYTES // max(1, array[:1].nbytes))
+    return (array[start : start + step] for start in range(0, len(array), step))
+
+
+class NeighbourRelevance:
+    """Relevance by lists: the relevant items of each query, as compressed sparse rows.
+
+    Parameters
+    ----------
+    indptr : array_like of int, shape (n_queries + 1,)
+        Query i has ``indices[indptr[i]:indptr[i + 1]]``.
+    indices : array_like of int, shape (n_pairs,)
+        Database positions, ascending for each query.
+    n_database : int
+    levels : array_like of int, shape (n_pairs,), optional
+        The relevance level of each pair, at least 1; all levels are 1 if None.
+
+    Raises
+    ------
+    ProtocolError
+        If the arrays do not fit together, contain positions outside the database or list an item twice.
+
+    Examples
+    --------
+    >>> NeighbourRelevance([0, 2, 2], [1, 4], n_database=5).row(0)
+    (array([1, 4]), array([1, 1]))
+    """
+
+    def __init__(self, indptr: ArrayLike, indices: ArrayLike, n_database: int, levels: ArrayLike | None = None) -> None:
+        ends = np.asarray(indptr)
+        found = np.asarray(indices)
+        if ends.ndim != 1 or ends.size < 2 or ends.dtype.kind not in "iu":
+            raise ProtocolError(f"indptr: expected integers (n_queries + 1,), got shape {ends.shape} of {ends.dtype}.")
+        if ends[0] != 0 or ends[-1] != found.size or (ends[1:] < ends[:-1]).any():
+            raise ProtocolError(
+                f"indptr: expected ascending integers from 0 to {found.size}, got values from {ends[0]} to {ends[-1]}."
+            )
+        self._indptr = ends.astype(np.int64, copy=False)
+        self._indices = rows(found, n_database, "indices") if found.size else np.empty(0, dtype=np.int64)
+        starts_row = np.zeros(found.size + 1, dtype=bool)
+        starts_row[self._indptr] = True
+        if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
+            raise ProtocolError(
+                "indices: expected distinct database positions in ascending order for each query, got another order."
+            )
+        self._levels = np.ones(found.size, dtype=np.int64) if levels is None else np.asarray(levels)
+        if self._levels.shape != (found.size,) or self._levels.dtype.kind not in "iu" or (self._levels < 1).any():
+            raise ProtocolError(
+                f"levels: expected {found.size} integers >= 1, got shape {self._levels.shape} of {self._levels.dtype}."
+            )
+        self._levels = self._levels.astype(np.int64, copy=False)
+        self.n_queries, self.n_database = ends.size - 1, n_database
+        self.levels = np.unique(self._levels) if found.size else np.ones(1, dtype=np.int64)
+        self.kind = "neighbours" if self.levels.max() == 1 else "graded neighbours"
+
+    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the database positions of the items relevant to a query, ascending, and their levels."""
+        listed = slice(self._indptr[query], self._indptr[query + 1])
+        return self._indices[listed], self._levels[listed]
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""
+        inside = (self._indices >= start) & (self._indices < stop)
+        part = copy.copy(self)
+        part._indptr = np.append(0, np.cumsum(inside))[self._indptr]
+        part._indices, part._levels = self._indices[inside] - start, self._levels[inside]
+        part.n_database = stop - start
+        return part
+
+
+class _Part:
+    """The relevance of a part of the database, for classes of relevance without a method `part`."""
+
+    def __init__(self, relevance: Relevance, start: int, stop: int) -> None:
+        self._relevance, self._start, self._stop = relevance, start, stop
+        self.n_queries, self.n_database = relevance.n_queries, stop - start
+        self.levels, self.kind = relevance.levels, relevance.kind
+
+    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the database positions of the items relevant to a query, and their levels."""
+        positions, levels = self._relevance.row(query)
+        inside = (positions >= self._start) & (positions < self._stop)
+        return positions[inside] - self._start, levels[inside]
+
+
+def part_of(relevance: Relevance, start: int, stop: int) -> Relevance:
+    """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels.
+
+    Examples
+    --------
+    >>> part_of(LabelRelevance([7, 8], [7, 8, 7, 9]), 1, 3).row(0)
+    (array([1]), array([1]))
+    >>> part_of(NeighbourRelevance([0, 2, 3], [1, 4, 2], n_database=5), 2, 5).row(0)
+    (array([2]), array([1]))
+    """
+    if isinstance(relevance, LabelRelevance | NeighbourRelevance):
+        return relevance.part(start, stop)
+    return _Part(relevance, start, stop)
+
+
+def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:
+    """Return the relevance from the arrays of a ground truth.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        ``query_labels`` and ``database_labels``, or ``indptr`` and ``indices`` (and ``levels``); others are ignored.
+    n_database : int
+
+    Raises
+    ------
+    ProtocolError
+        If neither pair of arrays is given, and as for `LabelRelevance` and `NeighbourRelevance`.
+    """
+    relevance: Relevance
+    if {"query_labels", "database_labels"} <= arrays.keys():
+        relevance = LabelRelevance(arrays["query_labels"], arrays["database_labels"])
+    elif {"indptr", "indices"} <= arrays.keys():
+        relevance = NeighbourRelevance(arrays["indptr"], arrays["indices"], n_database, arrays.get("levels"))
+    else:
+        raise ProtocolError(
+            "relevance: expected arrays query_labels and database_labels, or indptr and indices, "
+            f"got {', '.join(sorted(arrays)) or 'none'}."
+        )
+    if relevance.n_database != n_database:
+        raise ProtocolError(f"relevance: expected {n_database} database items, got {relevance.n_database}.")
+    return relevance
+
+
+def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slice) -> Relevance:
+    """Return the relevance of a part of the database, reading only the labels of its items.
+
+    The levels are those of the part: with a label matrix, items of other parts may share more labels with a query.
+    `HammingCounts` of several parts can be added up nevertheless.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        As for `relevance_from_arrays`: arrays in memory or in a file, which are read by slices of rows.
+    n_database : int
+        The number of items of the complete database.
+    part : slice
+
+    Raises
+    ------
+    ProtocolError
+        As for `relevance_from_arrays`.
+    """
+    labels = arrays.get("database_labels")
+    if labels is not None and len(labels) == n_database:
+        of_part = {"query_labels": arrays["query_labels"][:], "database_labels": labels[part]}
+        return relevance_from_arrays(of_part, part.stop - part.start)
+    return part_of(
+        relevance_from_arrays({name: array[:] for name, array in arrays.items()}, n_database), part.start, part.stop
+    )
+
+
+def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name: str) -> None:
+    """Raise ProtocolError unless a ground truth has the given numbers of queries and database items."""
+    found = (relevance.n_queries, relevance.n_database)
+    if found != (n_queries, n_database):
+        raise ProtocolError(
+            f"relevance {name!r}: expected {n_queries} queries and {n_database} database items as in the codes, "
+            f"got {found[0]} and {found[1]}."
+        )
+
+
+def ground_truth_sha256(relevance: Relevance) -> str:
+    """Return the SHA-256 of the relevance of items to queries, which does not depend on the names of labels.
+
+    Labels are numbered in the order of their first occurrence, and the columns of a label matrix are sorted. The order
+    of the queries and of the database matters, so values per query can be compared if the digests are equal.
+
+    Examples
+    --------
+    >>> by_number, by_other_number = LabelRelevance([7, 8], [7, 7, 9]), LabelRelevance([1, 5], [1, 1, 0])
+    >>> ground_truth_sha256(by_number) == ground_truth_sha256(by_other_number)
+    True
+    >>> ground_truth_sha256(by_number) == ground_truth_sha256(LabelRelevance([8, 8], [7, 7, 9]))
+    False
+    """
+    digest = hashlib.sha256(f"{relevance.kind} {relevance.n_queries} {relevance.n_database}".encode())
+    for dtype, shape, blocks in _canonical(relevance):
+        digest.update(f" {dtype} {shape} ".encode())
+        for block in blocks:
+            digest.update(np.ascontiguousarray(block).data)
+    return digest.hexdigest()
+
+
+def _canonical(relevance: Relevance) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
+    """Yield arrays (dtype, shape, blocks of rows) that are equal for ground truths with the same relevant items."""
+    if isinstance(relevance, LabelRelevance):
+        yield from relevance.canonical()
+        return
+    for query in range(relevance.n_queries):
+        for array in relevance.row(query):
+            yield "<i8", array.shape, [array.astype("<i8", copy=False)]

@@ -1,0 +1,184 @@
+"""The asymmetric ranking against the Hamming ranking, exact arithmetic, scikit-learn and a plain sort."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, ndcg_score
+
+from protocol import codes, metrics
+from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts, asymmetric, asymmetric_counts, count
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
+
+METRICS = [
+    *("mAP", "mAP[best]", "mAP[worst]", "mAP[index]", "mAP@7[all]", "mAP@7[retrieved]", "mAP@7[min]", "nDCG", "nDCG@7"),
+    *("P@7", "R@7", "ACG@7", "WAP", "WAP@7[all]", "WAP@7[retrieved]", "WAP@7[min]"),
+]
+
+
+def some(seed, n_bits, *, n_queries=9, n_database=80, classes=3, of_items=None):
+    """Return outputs in single precision, bits of the database, and labels: one class per item, or several."""
+    rng = np.random.default_rng(seed)
+    outputs = rng.standard_normal((n_queries, n_bits)).astype(np.float32)
+    bits = rng.random((n_database, n_bits)) < 0.5
+    if of_items == "many":
+        return outputs, bits, LabelRelevance(rng.random((n_queries, 4)) < 0.5, rng.random((n_database, 4)) < 0.4)
+    return outputs, bits, LabelRelevance(rng.integers(0, classes, n_queries), rng.integers(0, classes, n_database))
+
+
+def values(blocks, names, empty="zero"):
+    found = [metrics.evaluate(counts, names, empty=empty) for counts in blocks]
+    return {name: np.concatenate([of_block[name] for of_block in found]) for name in names}
+
+
+def by_exact_sums(outputs, bits, relevance):
+    """Return the counts of every tie, not merged, by sums of fractions."""
+    signs = np.where(bits, 1, -1)
+    rows = []
+    for query, output in enumerate(outputs):
+        exact = [Fraction(float(value)) for value in output]
+        scores = [sum(value * int(sign) for value, sign in zip(exact, item, strict=True)) for item in signs]
+        level = np.zeros(len(bits), dtype=int)
+        positions, levels = relevance.row(query)
+        level[positions] = levels
+        ties = [level[[score == one for score in scores]] for one in sorted(set(scores), reverse=True)]
+        order = sorted(range(len(bits)), key=lambda item: -scores[item])
+        rows.append((ties, level[order]))
+    width = max(len(ties) for ties, _ in rows)
+    sizes = [[tie.size for tie in ties] + [0] * (width - len(ties)) for ties, _ in rows]
+    of_level = {
+        int(one): [[(tie == one).sum() for tie in ties] + [0] * (width - len(ties)) for ties, _ in rows]
+        for one in relevance.levels
+    }
+    return HammingCounts.from_histograms(sizes, of_level), np.array([ranked for _, ranked in rows])
+
+
+@pytest.mark.parametrize("of_items", ["one", "many"])
+@pytest.mark.parametrize("n_bits", [1, 5, 64, 70])
+def test_outputs_of_one_magnitude_give_the_numbers_of_the_hamming_ranking(n_bits, of_items):
+    outputs, bits, relevance = some(n_bits, n_bits, of_items=of_items)
+    query, database = codes.pack(outputs > 0), codes.pack(bits)
+    hamming = count(query, database, n_bits, {"": relevance}, index_order=True)[""]
+    for magnitude in (1.0, 0.1, 3e-300):
+        signs = np.where(outputs > 0, magnitude, -magnitude)
+        counts = list(asymmetric_counts(signs, database, n_bits, relevance, index_order=True))
+        for empty in ("zero", "drop"):
+            found = values(counts, METRICS, empty)
+            for name, of_queries in metrics.evaluate(hamming, METRICS, empty=empty).items():
+                np.testing.assert_allclose(found[name], of_queries, rtol=1e-12, atol=1e-15, err_msg=name)
+        (found,) = counts
+        np.testing.assert_array_equal(found.bucket_sizes, hamming.bucket_sizes)
+        np.testing.assert_array_equal(metrics.top_n_curve(found).n, metrics.top_n_curve(hamming).n)
+        np.testing.assert_allclose(metrics.top_n_curve(found).recall, metrics.top_n_curve(hamming).recall, rtol=1e-12)
+
+
+@pytest.mark.parametrize("of_items", ["one", "many"])
+@pytest.mark.parametrize("n_bits", [3, 6, 40])
+def test_it_is_the_order_of_exact_sums(n_bits, of_items):
+    outputs, bits, relevance = some(n_bits, n_bits, of_items=of_items)
+    outputs[0] = np.round(outputs[0] * 2) / 2  # different codes tie
+    expected, ranked = by_exact_sums(outputs, bits, relevance)
+    blocks = list(asymmetric_counts(outputs, codes.pack(bits), n_bits, relevance, index_order=True))
+    found = values(blocks, METRICS)
+    names = [name for name in METRICS if name != "mAP[index]"]
+    for name, of_queries in metrics.evaluate(expected, names).items():
+        np.testing.assert_allclose(found[name], of_queries, rtol=1e-12, atol=1e-15, err_msg=name)
+    for in_order, precision in zip(ranked > 0, found["mAP[index]"], strict=True):
+        ranks = np.flatnonzero(in_order) + 1
+        plain = [(at + 1) / rank for at, rank in enumerate(ranks)]
+        assert precision == pytest.approx(np.mean(plain) if plain else 0.0, rel=1e-12)
+
+
+def test_scikit_learn_agrees_without_ties():
+    outputs, bits, relevance = some(1, 30, classes=2)
+    signs = np.where(bits, 1.0, -1.0)
+    assert len(np.unique(bits, axis=0)) == len(bits)
+    found = values(asymmetric_counts(outputs, codes.pack(bits), 30, relevance), ["mAP", "nDCG"])
+    for query, output in enumerate(outputs):
+        level = np.zeros(len(bits), dtype=int)
+        level[relevance.row(query)[0]] = 1
+        scores = signs @ output.astype(np.float64)
+        assert found["mAP"][query] == pytest.approx(average_precision_score(level, scores), rel=1e-12)
+        assert found["nDCG"][query] == pytest.approx(ndcg_score([level], [scores]), rel=1e-12)
+
+
+def test_ties_of_equal_codes_and_of_equal_sums():
+    database = codes.pack([[1, 1], [1, 0], [0, 1], [0, 1], [0, 0]])
+    relevance = NeighbourRelevance([0, 2, 4, 6], [1, 3, 1, 3, 1, 3], n_database=5)
+    (counts,) = asymmetric_counts(np.array([[0.25, 0.5], [0.3, 0.3], [0.0, 0.0]]), database, 2, relevance)
+    # Scores 0.75, -0.25, 0.25, 0.25, -0.75; then 0.6, 0, 0, 0, -0.6; then nothing but zeros.
+    assert counts.retrieved.tolist() == [[1, 2, 1, 1], [1, 3, 1, 0], [5, 0, 0, 0]]
+    assert counts.relevant.tolist() == [[0, 1, 1, 0], [0, 2, 0, 0], [2, 0, 0, 0]]
+
+
+def test_groups_of_one_level_are_merged_and_ties_of_two_levels_are_not():
+    database = codes.pack([[1, 1, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0], [0, 1, 1], [0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    relevance = NeighbourRelevance([0, 3], [0, 1, 3], n_database=8, levels=[2, 2, 1])
+    (counts,) = asymmetric_counts(np.array([[4.0, 2.0, 1.0]]), database, 3, relevance)
+    assert counts.levels.tolist() == [1, 2]
+    assert counts.retrieved.tolist() == [[2, 1, 1, 4]]
+    assert counts.at_level.tolist() == [[[0, 0, 1, 0], [2, 0, 0, 0]]]
+    (counts,) = asymmetric_counts(np.array([[4.0, 2.0, 0.0]]), database, 3, relevance)
+    assert counts.retrieved.tolist() == [[2, 2, 4]]
+    assert counts.relevant.tolist() == [[2, 1, 0]]
+
+
+def test_the_rounded_sums_are_exact_in_any_order():
+    rng = np.random.default_rng(0)
+    outputs = rng.standard_normal((50, 129)) * 10.0 ** rng.integers(-30, 30, (50, 1))
+    integers = asymmetric._as_integers(np.vstack([outputs, np.full((1, 129), 1e308), np.full((1, 129), 5e-324)]))
+    assert (integers == np.rint(integers)).all()
+    sums = [sum(map(int, row)) for row in np.abs(integers)]
+    assert max(sums) < 2**53
+    single = rng.standard_normal((50, 64)).astype(np.float32)
+    back = asymmetric._as_integers(single)
+    scale = back[:, :1] / single[:, :1]
+    near = np.abs(single) > np.abs(single).max(axis=1, keepdims=True) * 2.0**-22
+    np.testing.assert_array_equal(back[near], (single * scale)[near])
+    assert near.mean() > 0.999
+
+
+def test_blocks_parts_and_threads_change_nothing(monkeypatch):
+    outputs, bits, relevance = some(2, 20, n_queries=23)
+    packed = codes.pack(bits)
+    (complete,) = asymmetric_counts(outputs, packed, 20, relevance, index_order=True)
+    monkeypatch.setattr(asymmetric, "_BLOCK_BYTES", 8 * 80 * 3 * 5)
+    monkeypatch.setattr(asymmetric, "_SIGN_BYTES", 8 * 20 * 7)
+    done = []
+    found = list(asymmetric_counts(outputs, packed, 20, relevance, index_order=True, threads=3, progress=done.append))
+    assert done == [len(counts.retrieved) for counts in found] == [5, 5, 5, 5, 3]
+    start = 0
+    for counts in found:
+        rows = slice(start, start + counts.n_queries)
+        width = counts.retrieved.shape[1]
+        np.testing.assert_array_equal(counts.retrieved, complete.retrieved[rows, :width])
+        np.testing.assert_array_equal(counts.at_level, complete.at_level[rows, :, :width])
+        np.testing.assert_array_equal(counts.index_average_precision, complete.index_average_precision[rows])
+        start += counts.n_queries
+
+
+def test_a_query_without_relevant_items():
+    relevance = NeighbourRelevance([0, 0, 1], [2], n_database=3)
+    (counts,) = asymmetric_counts(np.array([[1.0], [0.5]]), codes.pack([[1], [0], [0]]), 1, relevance, index_order=True)
+    assert counts.retrieved.tolist() == [[3, 0], [1, 2]]
+    assert counts.relevant.tolist() == [[0, 0], [0, 1]]
+    np.testing.assert_array_equal(counts.index_average_precision, [np.nan, 1 / 3])
+
+
+@pytest.mark.parametrize(
+    ("outputs", "n_items", "message"),
+    [
+        (np.ones((2, 3)), 4, r"query outputs: expected shape \(n_queries, 2\), got \(2, 3\)\."),
+        (np.ones((0, 2)), 4, r"query outputs: expected shape \(n_queries, 2\), got \(0, 2\)\."),
+        (np.array([[1, 2], [np.nan, 1]]), 4, "query outputs: expected finite numbers, got NaN or infinity, first in r"),
+        (np.array([[1, -np.inf], [1, 1]]), 4, "first in row 0"),
+        (np.ones((2, 2)), 0, "database codes: expected at least one code, got none"),
+        (np.ones((2, 2)), 3, "expected 2 queries and 3 database items as in the codes, got 2 and 4"),
+        (np.ones((1, 2)), 4, "expected 1 queries and 4 database items as in the codes, got 2 and 4"),
+    ],
+)
+def test_refused(outputs, n_items, message):
+    database = codes.pack(np.ones((4, 2), dtype=bool))[:n_items]
+    with pytest.raises(ProtocolError, match=message):
+        asymmetric_counts(outputs, database, 2, LabelRelevance([1, 2], [1, 2, 1, 2]))

@@ -1,0 +1,95 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from protocol import codes
+from protocol.checks import ProtocolError
+from protocol.counting import bucket_search, count, lookup_time
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
+
+
+def truth_of(query, database):
+    """Every item is relevant to every query."""
+    return LabelRelevance(np.zeros(len(query), int), np.zeros(len(database), int))
+
+
+@pytest.mark.parametrize(("n_tables", "width", "reach"), [(6, 1, 5), (3, 2, 2), (2, 3, 1), (1, 6, 0)])
+def test_s4_07_segments_guarantee_a_collision(n_tables, width, reach):
+    """Claim S4-07: L segments of K bits find everything up to distance L - 1, and not all of the next distance."""
+    database = codes.pack(list(itertools.product([0, 1], repeat=6)))
+    query = codes.pack([[0, 0, 0, 0, 0, 0], [1, 0, 1, 1, 0, 1]])
+    for distance in range(7):
+        near = database[codes.hamming_distance(query[:1], database)[0] == distance]
+        found = bucket_search(query[:1], near, 6, truth_of(query[:1], near), bits_per_table=width, n_tables=n_tables)
+        assert (found.retrieved[0] == len(near)) == (distance <= reach)
+    assert reach == n_tables - 1
+
+
+@pytest.mark.parametrize(("n_bits", "width", "n_tables"), [(1, 1, 1), (7, 2, 3), (16, 4, 4), (64, 9, 7), (65, 2, 32)])
+def test_against_loops(n_bits, width, n_tables):
+    rng = np.random.default_rng(n_bits)
+    pool = rng.random((20, n_bits)) < 0.5
+    query, database = pool[rng.integers(0, 20, 8)], pool[rng.integers(0, 20, 60)] ^ (rng.random((60, n_bits)) < 0.1)
+    of_query, of_database = rng.integers(0, 3, 8), rng.integers(0, 2, 60)
+    truth = LabelRelevance(of_query, of_database)
+    found = bucket_search(
+        codes.pack(query), codes.pack(database), n_bits, truth, bits_per_table=width, n_tables=n_tables
+    )
+    for q in range(8):
+        union = {
+            item
+            for item in range(60)
+            for table in range(n_tables)
+            if all(query[q, bit] == database[item, bit] for bit in range(table * width, (table + 1) * width))
+        }
+        relevant = {item for item in range(60) if of_database[item] == of_query[q]}
+        assert found.retrieved[q] == len(union)
+        assert found.relevant[q] == len(relevant)
+        assert found.true_positives[q] == len(union & relevant)
+
+
+def test_one_table_of_all_bits_is_the_ball_of_radius_zero():
+    rng = np.random.default_rng(0)
+    query, database = codes.pack(rng.random((9, 5)) < 0.5), codes.pack(rng.random((200, 5)) < 0.5)
+    truth = NeighbourRelevance(np.arange(10), rng.integers(0, 200, 9), 200)
+    found = bucket_search(query, database, 5, truth, bits_per_table=5, n_tables=1)
+    counts = count(query, database, 5, {"t": truth})["t"]
+    np.testing.assert_array_equal(found.retrieved, counts.retrieved[:, 0])
+    np.testing.assert_array_equal(found.true_positives, counts.relevant[:, 0])
+    np.testing.assert_array_equal(found.relevant, counts.n_relevant)
+
+
+@pytest.mark.parametrize(("width", "n_tables"), [(0, 1), (1, 0), (2, 2), (4, 1), (-1, -3)])
+def test_tables_that_do_not_fit(width, n_tables):
+    one = codes.pack([[0, 0, 1]])
+    with pytest.raises(ProtocolError, match=r"(bits_per_table|n_tables.*): expected an integer from 1 to"):
+        bucket_search(one, one, 3, truth_of(one, one), bits_per_table=width, n_tables=n_tables)
+
+
+def test_a_truth_about_other_items():
+    one = codes.pack([[0, 0, 1]])
+    with pytest.raises(ProtocolError, match="got 1 and 2"):
+        bucket_search(one, one, 3, truth_of(one, [0, 0]), bits_per_table=1, n_tables=1)
+
+
+def test_lookup_time_grows_with_the_radius():
+    rng = np.random.default_rng(0)
+    query, database = codes.pack(rng.random((5, 10)) < 0.5), codes.pack(rng.random((50, 10)) < 0.5)
+    seconds = lookup_time(query, database, 10, radius=3)
+    assert seconds.shape == (4,)
+    assert seconds[0] > 0
+    assert (np.diff(seconds) > 0).all()
+
+
+@pytest.mark.parametrize("radius", [-1, 4])
+def test_lookup_time_of_an_impossible_radius(radius):
+    one = codes.pack([[0, 0, 1]])
+    with pytest.raises(ProtocolError, match=f"radius: expected an integer from 0 to 3, got {radius}"):
+        lookup_time(one, one, 3, radius=radius)
+
+
+def test_lookup_time_refuses_a_ball_that_is_too_large():
+    one = codes.pack(np.zeros((1, 64), dtype=bool))
+    with pytest.raises(ProtocolError, match="codes in a Hamming ball, got 8,303,633 for radius 5 and 64 bits"):
+        lookup_time(one, one, 64, radius=5)

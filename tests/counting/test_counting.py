@@ -1,0 +1,170 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from protocol import codes
+from protocol.checks import ProtocolError
+from protocol.counting import count, counting
+from protocol.counting._bit_planes import BitPlanes
+from protocol.counting._plain import Plain
+from protocol.counting._shell import Shell, transform
+from protocol.counting._words import Words
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
+
+QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])
+DATABASE = codes.pack([[0, 0, 0], [0, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]])
+LABELS = LabelRelevance([5, 6], [5, 5, 6, 6, 7])
+
+
+def test_a_case_counted_by_hand():
+    counts = count(QUERY, DATABASE, 3, {"class": LABELS})["class"]
+    assert counts.retrieved.tolist() == [[1, 2, 1, 1], [1, 1, 2, 1]]
+    assert counts.at_level.tolist() == [[[1, 1, 0, 0]], [[1, 0, 1, 0]]]
+    assert counts.largest_bucket.tolist() == [[1, 2, 2, 2], [1, 1, 2, 2]]
+    assert counts.bucket_sizes.tolist() == [2, 1, 1, 1]
+
+
+def test_ground_truths_share_common_arrays():
+    neighbours = NeighbourRelevance([0, 1, 3], [4, 0, 4], 5)
+    counts = count(QUERY, DATABASE, 3, {"class": LABELS, "ball": neighbours})
+    assert list(counts) == ["class", "ball"]
+    assert counts["class"].retrieved is counts["ball"].retrieved
+    assert counts["ball"].relevant.tolist() == [[0, 0, 1, 0], [0, 1, 0, 1]]
+
+
+def test_inputs_are_not_modified():
+    query, database = QUERY.copy(), DATABASE.copy()
+    count(query, database, 3, {"class": LABELS})
+    np.testing.assert_array_equal(query, QUERY)
+    np.testing.assert_array_equal(database, DATABASE)
+
+
+@pytest.mark.parametrize(
+    ("query", "database", "n_bits", "truth", "message"),
+    [
+        (QUERY[:0], DATABASE, 3, LABELS, "query codes: expected at least one code, got none"),
+        (QUERY, DATABASE[:0], 3, LABELS, "database codes: expected at least one code, got none"),
+        (QUERY, DATABASE, 9, LABELS, r"query codes: expected uint8 \(n, 2\) for codes of 9 bits"),
+        (QUERY, DATABASE.astype(np.int64), 3, LABELS, "database codes: expected uint8 .* for codes of 3 bits"),
+        (QUERY, DATABASE, 2, LABELS, "query codes: expected zeros after bit 2"),
+        (QUERY[:1], DATABASE, 3, LABELS, "relevance 't': expected 1 queries and 5 database items .* got 2 and 5"),
+        (QUERY, DATABASE[:4], 3, LABELS, "got 2 and 5"),
+    ],
+)
+def test_refusals(query, database, n_bits, truth, message):
+    with pytest.raises(ProtocolError, match=message):
+        count(query, database, n_bits, {"t": truth})
+
+
+def test_threads_below_one():
+    with pytest.raises(ProtocolError, match="threads: expected an integer >= 1, got 0"):
+        count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
+
+
+def test_only_requested_arrays_are_computed():
+    plain = count(QUERY, DATABASE, 3, {"t": LABELS}, largest_bucket=False)["t"]
+    assert plain.largest_bucket is None
+    assert plain.index_average_precision is None
+    # The ranking of the first query is 0 | 1 2 | 4 | 3, with items 0 and 1 relevant; of the second 3 | 4 | 1 2 | 0.
+    ordered = count(QUERY, DATABASE, 3, {"t": LABELS}, index_order=True)["t"]
+    np.testing.assert_allclose(ordered.index_average_precision, [1, (1 + 2 / 4) / 2])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_adds_up(threads):
+    done = []
+    query = np.tile(QUERY, (100, 1))
+    truth = LabelRelevance(np.tile([5, 6], 100), [5, 5, 6, 6, 7])
+    count(query, DATABASE, 3, {"t": truth}, threads=threads, progress=done.append)
+    assert sum(done) == 200
+    assert len(done) >= threads
+
+
+def test_no_truths_no_counts():
+    assert count(QUERY, DATABASE, 3, {}) == {}
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """A process that has neither loaded the compiled code nor counted anything."""
+    monkeypatch.delitem(sys.modules, "protocol.counting._kernels", raising=False)
+    monkeypatch.setattr(counting, "_missed", {"seconds": 0.0})
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize(
+    ("pairs", "n_bits", "calls", "expected"),
+    [
+        (100 * 1000, 64, 1, Plain),
+        (10_000 * 59_000, 64, 1, BitPlanes),
+        (10_000 * 59_000, 1024, 1, Words),
+        (10_000 * 59_000, 4096, 1, Words),
+        (10_000 * 59_000, 8, 1, Shell),
+        (2 * 10, 16, 1, Plain),
+        (1000 * 59_000, 32, 1, Plain),
+        (1000 * 59_000, 32, 15, BitPlanes),
+    ],
+)
+def test_the_algorithm_depends_on_the_amount_of_work(pairs, n_bits, calls, expected):
+    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
+    assert counting._choose(pairs, n_bits, truth, False, calls) is expected
+
+
+@pytest.mark.usefixtures("fresh")
+def test_codes_are_not_listed_for_every_class_of_many():
+    many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
+    assert counting._choose(10_000 * 59_000, 16, many, False, 1) is BitPlanes
+
+
+@pytest.mark.usefixtures("fresh")
+def test_once_loaded_the_compiled_code_is_used(monkeypatch):
+    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
+    assert counting._choose(1000 * 59_000, 64, truth, False, 1) is Plain
+    monkeypatch.setitem(sys.modules, "protocol.counting._kernels", object())
+    assert counting._choose(1000 * 59_000, 64, truth, False, 1) is BitPlanes
+    assert counting._choose(100 * 1000, 64, truth, False, 1) is BitPlanes
+
+
+@pytest.mark.usefixtures("fresh")
+def test_many_calls_of_59_million_pairs_load_the_compiled_code():
+    """A training loop calls `evaluate` after each epoch, without announcing the number of calls."""
+    chosen = [counting._choose(1000 * 59_000, 64, {}, False, 1) for _ in range(30)]
+    assert chosen[0] is Plain
+    assert set(chosen[5:]) == {BitPlanes}
+    assert sorted(chosen, key=(Plain, BitPlanes).index) == chosen
+
+
+@pytest.mark.usefixtures("fresh")
+def test_the_compiled_code_is_loaded_when_all_calls_together_are_worth_it(monkeypatch):
+    chosen = []
+
+    def noted(*arguments):
+        chosen.append(choose(*arguments))
+        return chosen[-1]
+
+    choose = counting._choose
+    monkeypatch.setattr(counting, "_choose", noted)
+    monkeypatch.setattr(counting, "_COMPILED_START", 2.5 * 1000 * 500 * (2e-9 - 0.1e-9 - 64 * 0.0025e-9))
+    query, database = np.zeros((1000, 8), np.uint8), np.zeros((500, 8), np.uint8)
+    truth = {"t": LabelRelevance(np.zeros(1000, int), np.zeros(500, int))}
+    counts = [count(query, database, 64, truth)["t"] for _ in range(4)]
+    assert chosen == [Plain, Plain, BitPlanes, BitPlanes]
+    for again in counts[1:]:
+        np.testing.assert_array_equal(again.relevant, counts[0].relevant)
+
+
+def test_transform_with_maximum():
+    assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
+
+
+def test_counting_loads_numba_only_for_large_work():
+    code = (
+        "import sys; import numpy as np; from protocol import ranking\n"
+        "truth = {'t': ranking.LabelRelevance(np.zeros(5, int), np.zeros(9, int))}\n"
+        "ranking.count(np.zeros((5, 8), np.uint8), np.zeros((9, 8), np.uint8), 64, truth, index_order=True)\n"
+        "print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,167 @@
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts, pack_counts, unpack_counts
+from protocol.provenance import storage
+
+GOOD = {
+    "retrieved": np.array([[1, 2, 0], [0, 1, 2]]),
+    "at_level": np.array([[[1, 0, 0], [0, 1, 0]], [[0, 0, 1], [0, 0, 1]]]),
+    "levels": np.array([1, 3]),
+    "largest_bucket": np.array([[1, 2, 2], [0, 1, 2]]),
+    "bucket_sizes": np.array([2, 1]),
+}
+
+
+def test_derived_counts():
+    counts = HammingCounts(**GOOD)
+    assert (counts.n_queries, counts.n_bits, counts.n_database) == (2, 2, 3)
+    assert counts.relevant.tolist() == [[1, 1, 0], [0, 0, 2]]
+    assert counts.retrieved_within.tolist() == [[1, 3, 3], [0, 1, 3]]
+    assert counts.relevant_within.tolist() == [[1, 2, 2], [0, 0, 2]]
+    assert counts.n_relevant.tolist() == [2, 2]
+
+
+def test_pooled_sums_over_queries():
+    pooled = HammingCounts(**GOOD).pooled()
+    assert pooled.retrieved.tolist() == [[1, 3, 2]]
+    assert pooled.at_level.tolist() == [[[1, 0, 1], [0, 1, 1]]]
+    assert pooled.largest_bucket.tolist() == [[1, 3, 4]]
+    assert (pooled.n_queries, pooled.n_database, pooled.bucket_sizes.tolist()) == (1, 6, [2, 1])
+
+
+def test_storage_round_trip(tmp_path):
+    counts = HammingCounts(**GOOD)
+    storage.write(tmp_path / "counts.h5", counts.to_arrays(), {"maker": "test"})
+    again = HammingCounts.from_arrays(storage.read(tmp_path / "counts.h5"))
+    assert set(counts.to_arrays()) == set(GOOD)
+    for name, array in GOOD.items():
+        np.testing.assert_array_equal(getattr(again, name), array)
+
+
+def test_from_arrays_lists_missing_arrays():
+    with pytest.raises(
+        ProtocolError, match=r"expected arrays retrieved, at_level, levels, got: at_level, largest_bucket, retrieved\.$"
+    ):
+        HammingCounts.from_arrays({name: GOOD[name] for name in ("retrieved", "at_level", "largest_bucket")})
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("retrieved", [[2, 2, -1], [0, 1, 2]], "no count may be negative"),
+        ("at_level", [[[1, 0, 0], [0, -1, 0]], [[0, 0, 1], [0, 0, 1]]], "no count may be negative"),
+        ("at_level", [[[1, 0, 0], [1, 1, 0]], [[0, 0, 1], [0, 0, 1]]], "no more items may be relevant than retrieved"),
+        ("retrieved", [[1, 2, 0], [0, 1, 3]], "all rows must have the same total"),
+        ("levels", [0, 1], "levels must be positive and ascending"),
+        ("levels", [3, 1], "levels must be positive and ascending"),
+        ("bucket_sizes", [1, 2], "positive and descending"),
+        ("bucket_sizes", [3, 0], "positive and descending"),
+        ("bucket_sizes", [2, 2], "must add up"),
+        ("bucket_sizes", np.empty(0, int), "must add up"),
+        ("largest_bucket", [[2, 2, 2], [0, 1, 2]], "inside its ball"),
+        ("largest_bucket", [[1, 2, 2], [0, 0, 2]], "inside its ball"),
+        ("largest_bucket", [[1, 2, 2]], r"largest_bucket: expected int64 \(2, 3\), got int64 \(1, 3\)"),
+        ("at_level", np.zeros((2, 1, 3), int), r"at_level: expected int64 \(2, 2, 3\)"),
+        ("retrieved", [[1.0, 2, 0], [0, 1, 2]], "retrieved: expected int64 .* got float64"),
+        ("retrieved", np.empty((0, 3), int), "at least one query"),
+        ("levels", np.empty(0, int), "0 levels"),
+    ],
+)
+def test_impossible_counts_are_refused(name, array, message):
+    with pytest.raises(ProtocolError, match=message):
+        HammingCounts(**GOOD | {name: np.asarray(array)})
+
+
+def test_arrays_that_were_not_requested_are_absent():
+    counts = HammingCounts(**{name: array for name, array in GOOD.items() if name != "largest_bucket"})
+    assert counts.largest_bucket is None
+    assert counts.pooled().largest_bucket is None
+    assert set(counts.to_arrays()) == set(GOOD) - {"largest_bucket"}
+    assert HammingCounts.from_arrays(counts.to_arrays()).largest_bucket is None
+    arrays = pack_counts({"a": counts})
+    assert "largest_bucket" not in arrays
+    assert unpack_counts(arrays)["a"].largest_bucket is None
+
+
+def test_average_precision_in_index_order_is_stored_by_ground_truth():
+    values = np.array([0.1, 1 / 3])
+    counts = HammingCounts(**GOOD, index_average_precision=values)
+    arrays = pack_counts({"a": counts, "b": HammingCounts(**GOOD)})
+    assert arrays["a/index_average_precision"].dtype == np.float64
+    again = unpack_counts(arrays)
+    np.testing.assert_array_equal(again["a"].index_average_precision, values)
+    assert again["b"].index_average_precision is None
+    assert counts.pooled().index_average_precision is None
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.array([0.5, np.nan]), "NaN exactly for queries without relevant items"),
+        (np.array([0.5]), r"index_average_precision: expected float64 \(2,\), got float64 \(1,\)"),
+        (np.array([0, 1]), "index_average_precision: expected float64 .* got int64"),
+    ],
+)
+def test_impossible_average_precision_is_refused(values, message):
+    with pytest.raises(ProtocolError, match=message):
+        HammingCounts(**GOOD, index_average_precision=values)
+
+
+def test_from_histograms():
+    counts = HammingCounts.from_histograms([[0, 3, 1]], {3: [[0, 1, 0]], 1: [[0, 1, 1]]})
+    assert counts.levels.tolist() == [1, 3]
+    assert counts.at_level.tolist() == [[[0, 1, 1], [0, 1, 0]]]
+    assert counts.largest_bucket.tolist() == [[0, 3, 3]]
+    assert counts.bucket_sizes.tolist() == [3, 1]
+    given = HammingCounts.from_histograms([[0, 3, 1]], [[0, 1, 1]], largest_bucket=[[0, 2, 2]])
+    assert given.largest_bucket.tolist() == [[0, 2, 2]]
+
+
+def test_counts_of_several_truths_survive_packing():
+    counts = {
+        "a": HammingCounts.from_histograms([[300, 1]], [[200, 0]]),
+        "b": HammingCounts.from_histograms([[300, 1]], {1: [[1, 0]], 70_000: [[0, 1]]}),
+    }
+    arrays = pack_counts(counts)
+    assert set(arrays) == {
+        "retrieved",
+        "largest_bucket",
+        "bucket_sizes",
+        "a/at_level",
+        "a/levels",
+        "b/at_level",
+        "b/levels",
+    }
+    assert [arrays[name].dtype for name in ("retrieved", "a/at_level", "b/at_level", "b/levels")] == [
+        np.uint16,
+        np.uint8,
+        np.uint8,
+        np.uint32,
+    ]
+    for truth, again in unpack_counts(arrays).items():
+        for name, array in counts[truth].to_arrays().items():
+            np.testing.assert_array_equal(getattr(again, name), array)
+    without = unpack_counts({name: array for name, array in arrays.items() if name != "bucket_sizes"})
+    assert without["a"].bucket_sizes is None
+
+
+def test_the_sum_of_parts_has_the_levels_of_both():
+    first = HammingCounts.from_histograms([[2, 0], [1, 1]], {1: [[1, 0], [0, 0]], 3: [[1, 0], [1, 0]]})
+    second = HammingCounts.from_histograms([[0, 1], [1, 0]], {2: [[0, 1], [0, 0]]})
+    total = first + second
+    assert total.retrieved.tolist() == [[2, 1], [2, 1]]
+    assert total.levels.tolist() == [1, 2, 3]
+    assert total.at_level.tolist() == [[[1, 0], [0, 1], [1, 0]], [[0, 0], [0, 0], [1, 0]]]
+    assert (total.bucket_sizes, total.largest_bucket, total.index_average_precision) == (None, None, None)
+    assert total.pooled().bucket_sizes is None
+    assert unpack_counts(pack_counts({"a": total}))["a"].at_level.tolist() == total.at_level.tolist()
+
+
+@pytest.mark.parametrize(("other", "got"), [([[1, 0]], "got 1 and 1"), ([[1, 0, 0], [1, 0, 0]], "got 2 and 2")])
+def test_parts_that_do_not_belong_together(other, got):
+    first = HammingCounts.from_histograms([[2, 0], [1, 1]], [[1, 0], [0, 0]])
+    message = "counts of a part: expected 2 queries and 1 bits as in the part before, " + got
+    with pytest.raises(ProtocolError, match=message):
+        first + HammingCounts.from_histograms(other, other)

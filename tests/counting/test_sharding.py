@@ -1,0 +1,183 @@
+"""Counting in shards: the same counts as at once, whatever the shards, and no more than a shard in memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from protocol import codes
+from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts, count, count_in_shards, shard, sharding
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, ground_truth_sha256, part_of
+
+N_QUERIES, N_DATABASE = 7, 103
+
+
+class Rows:
+    """A class of relevance that a user wrote, without a method `part`."""
+
+    def __init__(self, complete):
+        self.row, self.levels, self.kind = complete.row, complete.levels, complete.kind
+        self.n_queries, self.n_database = complete.n_queries, complete.n_database
+
+
+def relevances(rng):
+    """Class labels, sets of labels, and neighbours with levels, one of them only in the last items."""
+    relevant = rng.random((N_QUERIES, N_DATABASE)) < 0.2
+    relevant[3] = False
+    indptr = np.append(0, np.cumsum(relevant.sum(axis=1)))
+    levels = rng.integers(1, 4, indptr[-1])
+    levels[-1] = 9
+    neighbours = NeighbourRelevance(indptr, np.nonzero(relevant)[1], N_DATABASE, levels)
+    many = rng.random((N_DATABASE, 5)) < 0.3
+    many[: N_DATABASE // 2, 2:] = False  # three shared labels occur only in the second half
+    return {
+        "labels": LabelRelevance(rng.integers(0, 4, N_QUERIES), rng.integers(0, 5, N_DATABASE)),
+        "sets": LabelRelevance(rng.random((N_QUERIES, 5)) < 0.6, many),
+        "neighbours": neighbours,
+        "rows": Rows(neighbours),
+    }
+
+
+def pair(rng, n_bits):
+    bits = (rng.random((n, n_bits)) < 0.2 for n in (N_QUERIES, N_DATABASE))  # many equal codes
+    return tuple(map(codes.pack, bits))
+
+
+def assert_same(found, expected):
+    assert list(found) == list(expected)
+    for name, counts in expected.items():
+        arrays = found[name].to_arrays()
+        assert set(arrays) == set(counts.to_arrays())
+        for array, values in counts.to_arrays().items():
+            np.testing.assert_array_equal(arrays[array], values, err_msg=f"{name}, {array}")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shard_items", [1, 10, 52, 102, 103, 1000, None])
+@pytest.mark.parametrize("n_bits", [5, 16, 70])
+def test_the_counts_of_shards_are_those_of_the_database(n_bits, shard_items, threads):
+    rng = np.random.default_rng(0)
+    truths, (query, database) = relevances(rng), pair(rng, n_bits)
+    found = count_in_shards(query, database, n_bits, truths, shard_items=shard_items, threads=threads)
+    assert_same(found, count(query, database, n_bits, truths))
+
+
+def test_only_requested_bucket_arrays_are_computed():
+    rng = np.random.default_rng(1)
+    truths, (query, database) = {"labels": relevances(rng)["labels"]}, pair(rng, 16)
+    counts = count_in_shards(query, database, 16, truths, shard_items=20, bucket_sizes=False)["labels"]
+    assert counts.bucket_sizes is None
+    assert counts.largest_bucket is not None
+    counts = count_in_shards(query, database, 16, truths, shard_items=20, largest_bucket=False)["labels"]
+    assert counts.bucket_sizes.sum() == N_DATABASE
+    assert counts.largest_bucket is None
+
+
+def test_codes_without_an_equal_one():
+    database = np.arange(40, dtype=np.uint8)[:, None]
+    truth = {"t": LabelRelevance([0], np.zeros(40, dtype=int))}
+    query = database[:1]
+    assert_same(count_in_shards(query, database, 8, truth, shard_items=7), count(query, database, 8, truth))
+
+
+def test_no_truths_no_counts():
+    rng = np.random.default_rng(2)
+    assert count_in_shards(*pair(rng, 16), 16, {}, shard_items=20) == {}
+
+
+def test_codes_and_labels_in_files(tmp_path):
+    rng = np.random.default_rng(3)
+    (query, database), labels = pair(rng, 16), rng.integers(0, 3, N_DATABASE)
+    np.save(tmp_path / "codes.npy", database)
+    np.save(tmp_path / "labels.npy", labels)
+    mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("codes", "labels")]
+    truth, in_memory = ({"t": LabelRelevance(np.arange(N_QUERIES) % 3, either)} for either in (mapped[1], labels))
+    found = count_in_shards(query, mapped[0], 16, truth, shard_items=20)
+    assert_same(found, count(query, database, 16, in_memory))
+    assert ground_truth_sha256(truth["t"]) == ground_truth_sha256(in_memory["t"])
+
+
+def test_progress_adds_up_to_the_queries():
+    rng = np.random.default_rng(4)
+    query, database = (codes.pack(rng.random((n, 8)) < 0.2) for n in (50, N_DATABASE))
+    truth, done = {"t": LabelRelevance(rng.integers(0, 3, 50), rng.integers(0, 3, N_DATABASE))}, []
+    count_in_shards(query, database, 8, truth, shard_items=10, progress=done.append)
+    assert sum(done) == 50
+    assert len(done) > 5
+    assert min(done) >= 1
+
+
+def test_shards_divide_the_database():
+    edges = [shard(N_DATABASE, number, 4) for number in range(4)]
+    assert [part.start for part in edges[1:]] == [part.stop for part in edges[:-1]]
+    assert (edges[0].start, edges[-1].stop) == (0, N_DATABASE)
+    assert {part.stop - part.start for part in edges} == {25, 26}
+
+
+@pytest.mark.parametrize("name", ["labels", "sets", "neighbours", "rows"])
+def test_a_part_of_the_relevance_is_the_relevance_of_the_part(name):
+    complete = relevances(np.random.default_rng(5))[name]
+    part = part_of(complete, 40, 90)
+    assert (part.n_queries, part.n_database, part.kind) == (N_QUERIES, 50, complete.kind)
+    np.testing.assert_array_equal(part.levels, complete.levels)
+    for query in range(N_QUERIES):
+        positions, levels = complete.row(query)
+        inside = (positions >= 40) & (positions < 90)
+        for found, expected in zip(part.row(query), (positions[inside] - 40, levels[inside]), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_refusals(monkeypatch):
+    rng = np.random.default_rng(6)
+    truths, (query, database) = relevances(rng), pair(rng, 16)
+
+    def refused(**options):
+        with pytest.raises(ProtocolError) as error:
+            count_in_shards(query, database, 16, truths, **options)
+        return str(error.value)
+
+    assert refused(shard_items=0) == "shard_items: expected an integer >= 1, got 0."
+    assert refused(shard_items=20, index_order=True).startswith("index_order: expected a database of at most 20 items")
+    assert count_in_shards(query, database, 16, truths, shard_items=103, index_order=True)
+    monkeypatch.setattr(sharding, "MOST_SORTED", 800)
+    message = "database codes: expected at most 100 of 16 bits for metrics about buckets, .* got 103. Choose other"
+    with pytest.raises(ProtocolError, match=message):
+        count_in_shards(query, database, 16, truths, shard_items=20)
+    assert count_in_shards(query, database, 16, truths, shard_items=20, bucket_sizes=False, largest_bucket=False)
+    with pytest.raises(ProtocolError, match=r"^shards: expected at most 3, one for each database item, got 4\.$"):
+        shard(3, 0, 4)
+    monkeypatch.undo()
+    database[-1, -1] = 255
+    with pytest.raises(ProtocolError, match="database codes: expected zeros after bit 9"):
+        count_in_shards(query & 1, database, 9, truths, shard_items=20)
+    with pytest.raises(ProtocolError, match="relevance 'labels': expected 6 queries"):
+        count_in_shards(query[:6], database, 16, truths, shard_items=20)
+
+
+def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):
+    """Codes and labels, 64 MB, stay in their files; counting reads one shard at a time and needs little else."""
+    for name, shape, dtype in (("codes", (4_000_000, 8), np.uint8), ("labels", (4_000_000,), np.int64)):
+        np.lib.format.open_memmap(tmp_path / f"{name}.npy", "w+", dtype, shape).flush()
+    database, labels = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("codes", "labels"))
+    counted = []
+
+    def noted(query_codes, part, n_bits, truths, **options):
+        counted.append((len(part), truths["t"].n_database))
+        zeros = [[0] * n_bits] * len(query_codes)
+        return {
+            "t": HammingCounts.from_histograms(np.insert(zeros, 0, len(part), axis=1), np.insert(zeros, 0, 0, axis=1))
+        }
+
+    monkeypatch.setattr(sharding, "count", noted)
+    tracemalloc.start()
+    try:
+        truth = {"t": LabelRelevance(np.zeros(2, dtype=int), labels)}
+        options = {"shard_items": 50_000, "bucket_sizes": False, "largest_bucket": False}
+        counts = count_in_shards(database[:2], database, 64, truth, **options)["t"]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert counts.n_database == 4_000_000
+    assert counted == [(50_000, 50_000)] * 80
+    assert peak < 2_000_000

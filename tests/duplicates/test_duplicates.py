@@ -1,0 +1,562 @@
+"""The finder of near-duplicates: each step against a slow reference, recall on known distortions, inputs and errors."""
+
+import csv
+import json
+
+import cv2
+import h5py
+import numpy as np
+import pytest
+from browser import opened
+from distortions import DISTORTIONS, distorted
+from scipy import ndimage
+from sklearn.datasets import load_digits
+
+import protocol
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.duplicates import Pairs, candidates, contact_sheet, find_duplicates, measured, vectors
+from protocol.duplicates.descriptors import SIZE, block_means, local_contrast, small_images
+from protocol.duplicates.proposals import ordered
+from protocol.duplicates.verification import SCALES, SHIFTS, best_correlation
+from protocol.provenance import storage
+from protocol.scores.tables import safe
+from protocol.truth import nearest
+
+
+def pictures(n, seed=0, size=32, grey=False):
+    """Return smooth random images."""
+    noise = np.random.default_rng(seed).normal(size=(n, size, size, 3))
+    smooth = ndimage.gaussian_filter(noise, (0, 2, 2, 0))
+    images = np.clip(128 + 400 * smooth, 0, 255).astype(np.uint8)
+    return images[..., 0] if grey else images
+
+
+class TestCandidates:
+    @pytest.mark.parametrize(("k", "same"), [(1, False), (5, False), (5, True), (90, True), (1000, False)])
+    def test_best_matches_equal_those_of_a_full_sort(self, k, same, monkeypatch):
+        monkeypatch.setattr(candidates, "_QUERIES", 7)
+        monkeypatch.setattr(candidates, "_ITEMS", 64)
+        rng = np.random.default_rng(k)
+        database = rng.integers(-3, 4, (200, 6)).astype(np.float32)  # with ties
+        query = database if same else rng.integers(-3, 4, (40, 6)).astype(np.float32)
+        values = query @ database.T
+        if same:
+            np.fill_diagonal(values, -np.inf)
+        rows, products = candidates.best_matches(query, database, k, same=same)
+        np.testing.assert_array_equal(products, -np.sort(-values, axis=1)[:, : min(k, 200 - same)])
+        np.testing.assert_array_equal(np.take_along_axis(values, rows, axis=1), products)
+        assert all(len(set(row)) == len(row) for row in rows.tolist())
+
+    def test_the_result_does_not_depend_on_the_number_of_threads(self, monkeypatch):
+        monkeypatch.setattr(candidates, "_QUERIES", 16)
+        X = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
+        one, two = (candidates.best_matches(X, X, 4, same=True, threads=threads) for threads in (1, 2))
+        np.testing.assert_array_equal(one[0], two[0])
+        np.testing.assert_array_equal(one[1], two[1])
+
+
+class TestDescriptors:
+    def test_local_contrast_matches_the_filter_of_scipy(self):
+        small = small_images(pictures(3), n_channels=3)
+        planes = small.astype(np.float64)
+        detail = planes - ndimage.gaussian_filter(planes, (0, 0, 2, 2), mode="nearest")
+        energy = ndimage.gaussian_filter((detail**2).mean(axis=1, keepdims=True), (0, 0, 2, 2), mode="nearest")
+        np.testing.assert_allclose(local_contrast(small), detail / (np.sqrt(energy) + 4), atol=1e-4)
+
+    def test_the_inner_product_of_block_means_is_their_correlation(self):
+        images = pictures(4)
+        means = block_means(small_images(images, n_channels=3))
+        plain = images.reshape(4, 8, 4, 8, 4, 3).mean(axis=(2, 4)).reshape(4, -1)
+        np.testing.assert_allclose(means @ means.T, np.corrcoef(plain), atol=1e-3)
+
+    def test_other_sizes_and_grey_images_become_the_same_small_image(self):
+        images = pictures(2)
+        large = np.repeat(np.repeat(images, 3, axis=1), 3, axis=2)
+        wide = np.pad(large, ((0, 0), (0, 0), (10, 10), (0, 0)))  # the central square is unchanged
+        assert np.abs(small_images(wide, n_channels=3).astype(int) - small_images(images, n_channels=3)).max() < 40
+        grey = small_images(images[..., 0], n_channels=3)
+        assert (grey == grey[:, :1]).all()
+        assert small_images(images[:, :8, :8, 0], n_channels=1).shape == (2, 1, SIZE, SIZE)
+
+
+def slow_correlation(image, other):
+    """Return the largest correlation over shifts and scales, pixel by pixel."""
+    centre, found = (SIZE - 1) / 2, -1.0
+    for scale in SCALES:
+        for down in SHIFTS:
+            for right in SHIFTS:
+                y, x = ((np.arange(SIZE) - centre) * scale + centre + move for move in (down, right))
+                inside = np.ix_((y >= 0) & (y <= SIZE - 1), (x >= 0) & (x <= SIZE - 1))
+                places = np.meshgrid(y, x, indexing="ij")
+                own = np.stack([ndimage.map_coordinates(plane, places, order=1, mode="nearest") for plane in image])
+                a, b = (planes[:, inside[0], inside[1]].ravel() for planes in (own, other))
+                found = max(found, (a @ b + 3) / np.sqrt((a @ a + 3) * (b @ b + 3)))
+    return found
+
+
+class TestVerification:
+    def test_correlations_match_a_slow_loop(self):
+        images = pictures(3)
+        images = np.concatenate([images, distorted(images[:1], "shifted by 1/16"), np.full_like(images[:1], 9)])
+        contrast = local_contrast(small_images(images, n_channels=3))
+        for image in contrast[[0, 4]]:
+            expected = [slow_correlation(image.astype(np.float64), other) for other in contrast]
+            np.testing.assert_allclose(best_correlation(image, contrast), expected, atol=1e-5)
+
+    def test_equal_images_have_correlation_1_even_if_blank(self):
+        images = np.concatenate([pictures(1), np.full((1, 32, 32, 3), 200, np.uint8)])
+        contrast = local_contrast(small_images(images, n_channels=3))
+        assert best_correlation(contrast[0], contrast)[0] == pytest.approx(1, abs=1e-5)
+        assert best_correlation(contrast[1], contrast)[1] == pytest.approx(1, abs=1e-5)
+        assert best_correlation(contrast[1], contrast)[0] < 0.2
+
+
+class TestOrder:
+    def test_pairs_are_grouped_by_their_query(self):
+        none = np.empty(0)
+        query, database = np.array([0, 0, 0, 1, 2]), np.array([5, 6, 7, 5, 9])
+        pairs = Pairs(query, database, np.array([0.8, 0.9, 0.87, 0.95, 0.5]), none, none, none.astype(bool))
+        found, rank, choice = ordered(pairs, 2)
+        assert list(
+            zip(found.query.tolist(), found.database.tolist(), rank.tolist(), choice.tolist(), strict=True)
+        ) == [
+            (1, 5, 1, 1),
+            (0, 6, 2, 1),
+            (0, 7, 2, 2),  # 0.8 is more than 0.05 below 0.9
+        ]
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_pairs_within_one_set_match_a_loop_in_any_order(self, seed):
+        rng = np.random.default_rng(seed)
+        n = 40
+        scores = np.triu(np.round(rng.uniform(size=(n, n)), 4), 1)
+        scores[rng.uniform(size=(n, n)) < 0.6] = 0
+        scores += scores.T
+        expected = set()
+        for item in range(n):
+            partners = sorted(np.flatnonzero(scores[item]).tolist(), key=lambda other: (-scores[item, other], other))
+            near = [other for other in partners[:5] if scores[item, other] >= scores[item, partners[0]] - 0.05]
+            expected |= {frozenset((item, other)) for other in near}
+        none = np.empty(0)
+        for order in (np.arange(n), rng.permutation(n)):
+            low, high = np.nonzero(np.triu(scores[np.ix_(order, order)]))
+            pairs = Pairs(low, high, scores[order[low], order[high]], none, none, none.astype(bool))
+            found, rank, choice = ordered(pairs, n, same=True)
+            named = [
+                frozenset((int(order[a]), int(order[b]))) for a, b in zip(found.query, found.database, strict=True)
+            ]
+            assert len(named) == len(set(named))
+            assert set(named) == expected
+            assert len(set(zip(rank.tolist(), choice.tolist(), strict=True))) == len(named)
+            assert len(np.unique(found.query)) == rank.max()
+
+    def test_a_pair_of_one_set_is_one_pair_in_either_order(self):
+        none = np.empty(0)
+        pairs = Pairs(np.array([3, 1]), np.array([1, 3]), np.array([0.8, 0.9]), none, none, none.astype(bool))
+        once = pairs.once(same=True)
+        assert (once.query.tolist(), once.database.tolist(), once.score.tolist()) == ([1], [3], [0.9])
+        assert len(pairs.once(same=False)) == 2
+
+
+def recalls(images, rows, least=0.0):
+    """Return, by distortion, the share of distorted copies whose best partner among all images is their original."""
+    copies = np.concatenate([distorted(images[rows], name) for name in DISTORTIONS])
+    found = find_duplicates(copies, images, most=len(copies), least=least, threads=2)
+    first = found.choice == 1
+    query = found.pairs.query[first]
+    right = query[found.pairs.database[first] == np.tile(rows, len(DISTORTIONS))[query]]
+    counts = np.bincount(right // len(rows), minlength=len(DISTORTIONS))
+    return dict(zip(DISTORTIONS, (counts / len(rows)).tolist(), strict=True))
+
+
+# Every digit resembles hundreds of others, and only the most similar ones are verified.
+DIGITS = dict.fromkeys(DISTORTIONS, 0.85) | {"shifted by 1/16": 0.6}
+
+
+def test_distorted_digits_are_found_among_all_digits():
+    images = (load_digits().images * 15.9375).astype(np.uint8)
+    large = np.stack([cv2.resize(image, (32, 32), interpolation=cv2.INTER_CUBIC) for image in images])
+    shares = recalls(large, np.arange(0, len(large), 30))
+    assert all(shares[name] >= DIGITS[name] for name in shares), shares
+
+
+@pytest.fixture(scope="module")
+def cifar10(shared):
+    """Return the judged pairs of CIFAR-10, their queries, and 5,000 training images, those of the pairs first."""
+    data = protocol.get("dataset", "cifar10")(
+        {"cifar-10-binary.tar.gz": shared / "data/cifar10/cifar-10-binary.tar.gz"}
+    )
+    with open(shared / "data/near_duplicates/cifar10_test_train.csv", newline="") as file:
+        listed = [(int(row["TestID"]), int(row["TrainID"]), row["Judgment"] in "01") for row in csv.DictReader(file)]
+    train, test = data.images[:50000], data.images[50000:]
+    queries = np.array([query for query, _, judged in listed if judged])
+    partners = np.array([item for _, item, judged in listed if judged])
+    distinct, place = np.unique(partners, return_inverse=True)
+    others = np.setdiff1d(np.arange(0, 50000, 9), [item for _, item, _ in listed])[: 5000 - len(distinct)]
+    return test[queries], place, train[np.concatenate([distinct, others])], len(distinct)
+
+
+class TestCifar10:
+    def test_judged_pairs_are_found_among_others(self, cifar10):
+        queries, place, database, _ = cifar10
+        found = find_duplicates(queries, database, threads=2)
+        first = found.choice == 1
+        assert (found.pairs.database[first] == place[found.pairs.query[first]]).mean() >= 0.9
+
+    def test_distorted_copies_are_found_among_others(self, cifar10):
+        _, _, database, n_listed = cifar10
+        rows = np.arange(n_listed, len(database), 90)
+        shares = recalls(database, rows, measured.LEAST_SCORE)
+        assert all(shares[name] >= measured.DISTORTIONS[name] - 0.08 for name in shares), shares
+
+
+def planted(n, d, cosine, n_pairs=200, seed=0):
+    """Return random vectors of which the first `n_pairs` have a partner in the next ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    unit = X[:n_pairs] / np.linalg.norm(X[:n_pairs], axis=1, keepdims=True)
+    other = rng.normal(size=unit.shape)
+    other -= (other * unit).sum(axis=1, keepdims=True) * unit
+    other /= np.linalg.norm(other, axis=1, keepdims=True)
+    X[n_pairs : 2 * n_pairs] = 3 * (cosine * unit + np.sqrt(1 - cosine**2) * other)
+    return X
+
+
+class TestVectors:
+    def test_all_pairs_are_those_of_the_exact_search(self):
+        X = planted(500, 24, 0.97)
+        found = find_duplicates(X[:250], X[250:], kind="vectors", least=0.0, most=500)
+        best = nearest(X[:250], X[250:], 1, distance="cosine")
+        first = found.choice == 1
+        query = found.pairs.query[first]
+        assert sorted(query.tolist()) == np.flatnonzero(best.distances <= 1).tolist()
+        np.testing.assert_array_equal(found.pairs.database[first], best.indices[query])
+        np.testing.assert_array_equal(found.pairs.score[first], 1 - best.distances[query])
+
+    @pytest.mark.parametrize("turned", [1, -1])
+    def test_a_partner_is_found_whatever_the_order(self, turned):
+        angles = np.deg2rad([0, 5, -20][::turned])
+        X = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        found = find_duplicates(X, kind="vectors", least=0.93)
+        pairs = {
+            frozenset(pair) for pair in zip(found.pairs.query.tolist(), found.pairs.database.tolist(), strict=True)
+        }
+        assert (
+            pairs == {frozenset((0, 1)), frozenset((0, 2))} if turned == 1 else {frozenset((1, 2)), frozenset((0, 2))}
+        )
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_every_vector_with_a_partner_is_in_a_pair(self, seed):
+        X = np.random.default_rng(seed).normal(size=(300, 5))
+        unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+        cosines = unit @ unit.T
+        np.fill_diagonal(cosines, 0)
+        expected = np.flatnonzero(cosines.max(axis=1) >= 0.9)
+        for rows in (np.arange(300), np.arange(300)[::-1]):
+            found = find_duplicates(X[rows], kind="vectors", least=0.9, most=10_000)
+            listed = rows[np.concatenate([found.pairs.query, found.pairs.database])]
+            np.testing.assert_array_equal(np.unique(listed), expected)
+            best = cosines.argmax(axis=1)
+            pairs = {frozenset(pair) for pair in listed.reshape(2, -1).T.tolist()}
+            assert {frozenset((int(item), int(best[item]))) for item in expected} <= pairs
+
+    @pytest.mark.parametrize(("cosine", "least"), [(0.99, 0.99), (0.95, 0.97), (0.9, 0.85)])
+    @pytest.mark.parametrize("same", [True, False])
+    def test_keys_find_nearly_all_pairs_of_the_exact_search(self, cosine, least, same):
+        X = planted(4000, 32, cosine).astype(np.float32)
+        sides = (X,) if same else (X[:200], X[200:])
+        options = {"kind": "vectors", "least": cosine - 0.01, "most": 4000}
+        exact, keyed = (find_duplicates(*sides, exact=exact, **options) for exact in (True, False))
+        pairs = [set(zip(one.pairs.query.tolist(), one.pairs.database.tolist(), strict=True)) for one in (exact, keyed)]
+        assert pairs[1] <= pairs[0]
+        assert len(pairs[0]) >= 200
+        assert len(pairs[1]) / len(pairs[0]) >= least
+        assert "random-hyperplane keys" in repr(keyed)
+
+    def test_the_result_does_not_depend_on_the_number_of_threads(self, monkeypatch):
+        monkeypatch.setattr(vectors, "_BLOCK", 256)
+        monkeypatch.setattr(vectors, "_ROWS", 100)
+        X = planted(3000, 16, 0.97)
+        one, two = (find_duplicates(X, kind="vectors", exact=False, threads=threads) for threads in (1, 2))
+        assert one.to_json() == two.to_json()
+
+    def test_thousands_of_equal_vectors_yield_few_pairs(self):
+        X = np.concatenate([np.ones((3000, 4)), np.eye(4)])
+        found = find_duplicates(X, kind="vectors", exact=False, most=5)
+        assert (len(found), found.pairs.score.min()) == (5, 1)
+        assert len(found.pairs) <= 25
+
+    def test_magnitudes_make_no_difference(self):
+        X = planted(600, 16, 0.97)
+        scaled = X * np.logspace(-100, 100, 600)[:, None]
+        plain, wide = (find_duplicates(one, kind="vectors", exact=False).records() for one in (X, scaled))
+        assert {(row["query"], row["database"]) for row in wide} == {(row["query"], row["database"]) for row in plain}
+
+
+@pytest.fixture
+def sets():
+    """Return 40 images, and 4 queries: two distorted copies, a mirrored one, and one without a copy."""
+    database = pictures(40)
+    query = np.concatenate(
+        [
+            distorted(database[3:4], "JPEG of quality 50"),
+            pictures(1, seed=9),
+            distorted(database[5:6], "shifted by 1/16"),
+            database[7:8, :, ::-1],
+        ]
+    )
+    return query, database
+
+
+EXPECTED = {("0", "3"), ("2", "5"), ("3", "7")}
+
+
+@pytest.mark.parametrize("sign", ["", "=", "+", "-", "@", "'="])
+def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, capsys, sign):
+    """Go from images to the queries that an evaluation excludes, with the ids of the user's lists."""
+    monkeypatch.chdir(tmp_path)
+    for part, images in zip(("query", "database"), sets, strict=True):
+        np.save(f"{part}.npy", images)
+        (tmp_path / f"{part}.txt").write_text("".join(f"{sign}{part}/{row}.png\n" for row in range(len(images))))
+    images, lists = (["--query", f"query.{kind}", "--database", f"database.{kind}"] for kind in ("npy", "txt"))
+    ids = ["--query-ids", "query.txt", "--database-ids", "database.txt"]
+    assert main(["find-duplicates", *images, *ids, "--csv", "pairs.csv", "--most", "4"]) == 0
+    with open("pairs.csv", newline="") as file:
+        pairs = [(row["query"], row["database"]) for row in csv.DictReader(file)]
+    mark = f"'{sign}" if sign else ""  # so that a spreadsheet shows the name instead of evaluating it
+    right = [(f"{mark}query/{query}.png", f"{mark}database/{item}.png") for query, item in sorted(EXPECTED)]
+    assert set(right) <= set(pairs)
+    judged = [f"{query},{item},{1 if (query, item) in right else 3}\n" for query, item in pairs]
+    (tmp_path / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
+    assert main(["audit", *lists, "--known-pairs", "judged.csv", "--write-affected", "affected.txt"]) == 0
+    assert "known-near-duplicate: 3\n" in capsys.readouterr().out
+    assert (tmp_path / "affected.txt").read_text() == "0\n2\n3\n"
+
+
+def test_ids_for_another_number_of_items_are_refused(sets):
+    with pytest.raises(ProtocolError, match=r"^query_ids: expected 4 ids, one for each item of query, got 2\.$"):
+        find_duplicates(*sets, query_ids=["a", "b"])
+    with pytest.raises(ProtocolError, match=r"^database_ids: expected a database to which they belong, got none\.$"):
+        find_duplicates(sets[1], database_ids=["a"])
+
+
+def test_ids_must_be_distinct_and_given_for_both_sides(sets):
+    query, database = sets
+    with pytest.raises(ProtocolError, match=r"^query_ids: expected distinct ids, got 'a' 3 times\.$"):
+        find_duplicates(query, query_ids=["a", "b", "a", "a"])
+    numbers = list(range(40))
+    with pytest.raises(ProtocolError, match=r"^database_ids: expected distinct ids, got '7' 2 times\.$"):
+        find_duplicates(query, database, query_ids=[50, 51, 52, 53], database_ids=[*numbers[:-1], 7])
+    message = r"^database_ids: expected a list of the ids of database, as for query_ids, got none\.$"
+    with pytest.raises(ProtocolError, match=message):
+        find_duplicates(query, database, query_ids=["a", "b", "c", "d"])
+    with pytest.raises(ProtocolError, match=message):
+        find_duplicates(X, X, kind="vectors", query_ids=["a", "b", "c", "d"])
+    message = r"^query_ids: expected a list of the ids of query, as for database_ids, got none\.$"
+    with pytest.raises(ProtocolError, match=message):
+        find_duplicates(query, database, database_ids=numbers)
+
+
+def first_pairs(found, n=3):
+    return {(row["query"], row["database"]) for row in found.records() if row["rank"] <= n and row["choice"] == 1}
+
+
+class TestInputs:
+    def test_arrays_and_files_give_the_same_result(self, sets, tmp_path):
+        query, database = sets
+        np.save(tmp_path / "q.npy", query)
+        np.savez(tmp_path / "d.npz", x=np.zeros(3), images=database)
+        with h5py.File(tmp_path / "own.h5", "w") as file:
+            file["images"] = database
+        expected = find_duplicates(query, database).to_json()
+        assert first_pairs(find_duplicates(query, database)) == EXPECTED
+        for name in ("d.npz:images", "own.h5:images"):
+            assert find_duplicates(tmp_path / "q.npy", f"{tmp_path / name}").to_json() == expected
+
+    def test_a_folder_of_image_files(self, sets, tmp_path):
+        query, database = sets
+        for number, image in enumerate(database):
+            assert cv2.imwrite(str(tmp_path / f"{number:02d}.png"), image[..., ::-1])
+        found = find_duplicates(query, tmp_path)
+        assert first_pairs(found) == {(q, f"{int(d):02d}.png") for q, d in EXPECTED}
+        assert found.pairs.score.tolist() == find_duplicates(query, database).pairs.score.tolist()
+
+    def test_a_dataset_of_the_pipeline_with_itself(self, sets, tmp_path):
+        query, database = sets
+        made = storage.provenance("dataset", parameters={}, inputs={})
+        images = np.concatenate([query, database])
+        storage.write(tmp_path / "content.h5", {"images": images}, made)
+        ids = [f"test/{i}" for i in range(4)] + [f"train/{i}" for i in range(40)]
+        storage.write(tmp_path / "items.h5", {"ids": np.array(ids)}, made)
+        found = find_duplicates(tmp_path / "content.h5")
+        assert first_pairs(found) == {(f"test/{q}", f"train/{d}") for q, d in EXPECTED}
+        storage.write(tmp_path / "items.h5", {"ids": np.array(ids[1:])}, made)
+        with pytest.raises(ProtocolError, match=r"items\.h5: ids: expected 44, one for each image of .*, got 43\.$"):
+            find_duplicates(tmp_path / "content.h5")
+
+    def test_grey_queries_and_a_database_in_colour_of_another_size(self, sets):
+        _, database = sets
+        grey = np.asarray(cv2.resize(cv2.cvtColor(database[11], cv2.COLOR_RGB2GRAY), (50, 50)))[None]
+        assert first_pairs(find_duplicates(grey, database), 1) == {("0", "11")}
+
+    def test_threads_change_nothing_and_progress_is_shown(self, sets):
+        seen = []
+        one = find_duplicates(*sets, progress=lambda *step: seen.append(step))
+        assert one.to_json() == find_duplicates(*sets, threads=2).to_json()
+        assert [step for step in seen if step[0] == step[1]] == [
+            (44, 44, "reading images"),
+            (8, 8, "candidates"),
+            (4, 4, "verification"),
+        ]
+
+    def test_without_mirrors_a_mirrored_copy_is_not_found(self, sets):
+        found = find_duplicates(*sets, mirror=False)
+        assert first_pairs(found, 2) == EXPECTED - {("3", "7")}
+        assert not found.pairs.mirrored.any()
+
+
+X = np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((np.zeros((2, 8, 8)),), {}, r"^query: expected uint8 \(n, height, width\) or .*, got shape .* of float64\.$"),
+        ((pictures(2), np.zeros((0, 8, 8), np.uint8)), {}, r"^database: expected uint8 .* not empty, got shape"),
+        ((pictures(1),), {}, r"^query: expected at least two items to compare with each other, got one\.$"),
+        ((pictures(2),), {"kind": "texts"}, r"^kind: expected images or vectors, got 'texts'\.$"),
+        ((pictures(2),), {"most": 0}, r"^most: expected an integer >= 1, got 0\.$"),
+        ((pictures(2),), {"threads": 1.5}, r"^threads: expected an integer >= 1, got 1\.5\.$"),
+        ((pictures(2),), {"least": 1.5}, r"^least: expected a score from 0 to 1, got 1\.5\.$"),
+        ((pictures(2),), {"least": float("nan")}, r"^least: expected a finite number >= 0, got nan\.$"),
+        ((pictures(2),), {"mirror": "no"}, r"^mirror: expected True or False, got 'no'\.$"),
+        ((X,), {"kind": "vectors", "exact": 1}, r"^exact: expected None, True or False, got 1\.$"),
+        ((pictures(2),), {"exact": True}, r"^exact: expected None for images, got True\."),
+        ((X, X[:, :3]), {"kind": "vectors"}, r"^query: expected 3 features as in database, got 4\.$"),
+        ((X, X * np.nan), {"kind": "vectors"}, r"^database row 0: expected finite numbers, got nan\.$"),
+        ((X * 0, X), {"kind": "vectors"}, r"^query row 0: expected a vector that is not zero, .*, got zeros only\.$"),
+        ((X[0],), {"kind": "vectors"}, r"^query: expected a non-empty 2-D array \(n, d\), got shape \(4,\)\.$"),
+        ((X.astype(str),), {"kind": "vectors"}, r"^query: expected numbers of up to 64 bits, got dtype <U32\.$"),
+    ],
+)
+def test_incomparable_inputs_are_refused(arguments, options, message):
+    with pytest.raises(ProtocolError, match=message):
+        find_duplicates(*arguments, **options)
+
+
+def test_objects_in_a_file_are_never_unpickled(tmp_path):
+    np.save(tmp_path / "q.npy", np.array([{}, {}], dtype=object), allow_pickle=True)
+    with pytest.raises(ProtocolError, match=r"q\.npy: expected "):
+        find_duplicates(tmp_path / "q.npy")
+
+
+class TestCommand:
+    @pytest.fixture
+    def files(self, sets, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        np.save("q.npy", sets[0])
+        np.save("d.npy", sets[1])
+        return tmp_path
+
+    def test_it_prints_the_proposals_and_writes_all_pairs(self, files, sets, capsys):
+        assert main(["find-duplicates", "--query", "q.npy", "--database", "d.npy", "--csv", "pairs.csv"]) == 0
+        out = capsys.readouterr().out
+        found = protocol.find_duplicates("q.npy", "d.npy")
+        assert out == found.to_text() + "\n"
+        assert out.startswith("q.npy: 4 images, compared with d.npy: 40\n")
+        with open("pairs.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [{name: str(value) for name, value in row.items()} for row in found.records()] == rows
+        assert json.loads(found.to_json()) == found.records() == found.to_frame().to_dict("records")
+
+    @pytest.mark.parametrize("option", ["--csv", "--sheet"])
+    @pytest.mark.parametrize("output", ["folder/a0.png", "link.png"])
+    def test_an_image_of_a_folder_is_never_replaced(self, files, sets, option, output, capsys):
+        (files / "folder").mkdir()
+        for number, image in enumerate(sets[0]):
+            assert cv2.imwrite(f"folder/a{number}.png", image)
+        (files / "link.png").symlink_to("folder/a0.png")
+        before = (files / "folder" / "a0.png").read_bytes()
+        for sides in (["--query", "folder"], ["--query", "q.npy", "--database", "folder"]):
+            assert main(["find-duplicates", *sides, option, output]) == 2
+            message = f"{option}: expected a file that is not an input, got {output}, which would be replaced.\n"
+            assert capsys.readouterr().err.endswith(message)
+        assert (files / "folder" / "a0.png").read_bytes() == before
+        for _ in range(2):  # another file of the folder may be replaced
+            assert main(["find-duplicates", "--query", "folder", "--csv", "folder/pairs.csv"]) == 0
+
+    def test_the_ids_of_a_dataset_are_never_replaced(self, files, capsys):
+        for name in ("content.h5", "items.h5"):
+            (files / name).touch()
+        assert main(["find-duplicates", "--query", "content.h5", "--csv", "items.h5"]) == 2
+        assert "--csv: expected a file that is not an input, got items.h5" in capsys.readouterr().err
+
+    def test_counts_of_one_are_in_the_singular(self, files, sets, capsys):
+        np.save("one.npy", sets[0][:1])
+        assert main(["find-duplicates", "--query", "one.npy", "--database", "d.npy", "--most", "1"]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("one.npy: 1 image, compared with d.npy: 40\n")
+        assert "\n1 proposal, 1 pair with the further partners of their queries\n" in out
+
+    def test_vectors(self, files, capsys):
+        np.save("x.npy", planted(400, 8, 0.99, 50))
+        assert main(["find-duplicates", "--query", "x.npy", "--vectors", "--most", "50", "--csv", "x.csv"]) == 0
+        assert "x.npy: 400 vectors, compared with each other\n" in capsys.readouterr().out
+        with open("x.csv") as file:
+            assert file.readline() == "query,database,score,rank,choice\n"
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--query", "d.npy", "--csv", "d.npy"], "--csv: expected a file that is not an input, got d.npy"),
+            (["--query", "d.npy", "--vectors", "--sheet", "s.html"], "--sheet: expected images, got --vectors."),
+            (["--query", "d.npy", "--exact"], "--exact: expected --vectors with it, got images."),
+            (["--query", "d.npy", "--vectors", "--no-mirror"], "--no-mirror: expected images, got --vectors."),
+            (["--query", "none.npy"], "none.npy: expected a file, got no such file."),
+            (["--query", "d.npy", "--vectors"], "d.npy: expected a non-empty 2-D array (n, d), got shape"),
+        ],
+    )
+    def test_errors_are_one_line(self, files, options, message, capsys):
+        assert main(["find-duplicates", *options]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+
+
+class TestSheet:
+    def test_vectors_have_no_images(self, tmp_path):
+        found = find_duplicates(planted(100, 8, 0.99, 9), kind="vectors")
+        with pytest.raises(
+            ProtocolError, match=r"^contact sheet: expected proposals for images, got proposals for vectors\.$"
+        ):
+            contact_sheet(tmp_path / "x.html", found, X)
+
+    def test_pairs_are_judged_with_the_keyboard_and_saved(self, sets, tmp_path, browser):
+        query, database = sets
+        for number, image in enumerate(database):
+            name = '=1+1 "b", <i>.png' if number == 3 else f"{number:02d}.png"
+            assert cv2.imwrite(str(tmp_path / name), image[..., ::-1])
+        found = find_duplicates(query, tmp_path, most=3)
+        contact_sheet(tmp_path / "sheet.html", found, query, tmp_path)
+        with opened(browser, tmp_path / "sheet.html") as (page, wrong):
+            cards = page.locator("li")
+            assert cards.count() == len(found.pairs)
+            shown = page.evaluate("[...document.images].map((image) => [image.complete, image.naturalWidth])")
+            assert shown == [[True, 32], [True, 128]] * len(found.pairs)
+            page.keyboard.press("0")
+            page.keyboard.press("ArrowRight")
+            page.keyboard.press("3")
+            assert page.locator("output").inner_text() == f"2 of {len(found.pairs)} pairs judged"
+            with page.expect_download() as download:
+                page.get_by_role("button", name="Save as CSV").click()
+            with open(download.value.path(), newline="") as file:
+                rows = list(csv.DictReader(file))
+            assert wrong == []
+        expected = found.records()
+        assert [list(row.values()) for row in rows] == [
+            [safe(expected[i]["query"]), safe(expected[i]["database"]), f"{1 - expected[i]['score']:.6f}", judgement]
+            for i, judgement in ((0, "0"), (2, "3"))
+        ]
+        assert list(rows[0]) == ["query", "database", "distance", "judgement"]
+        assert '=1+1 "b", <i>.png' in [row["database"] for row in expected]

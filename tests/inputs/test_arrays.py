@@ -1,0 +1,416 @@
+"""Arrays from files: all formats give the same content, and the declarations in files are verified."""
+
+import io
+import pickle
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from scipy import io as scipy_io
+from scipy import sparse
+
+from protocol.checks import ProtocolError
+from protocol.inputs import arrays
+from protocol.inputs.arrays import array_shape, npz_keys, read_array, read_csr, read_labels, read_lists
+
+ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
+
+
+class Touch:
+    """An object whose unpickling leaves a file behind."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def npy(array, **options):
+    stream = io.BytesIO()
+    np.save(stream, array, **options)
+    return stream.getvalue()
+
+
+def header(shape, dtype="|u1"):
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return stream.getvalue()
+
+
+def write_zip(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def written(folder, name):
+    """Write ARRAY in a format; return the name by which a user would pass the file."""
+    path = folder / name.partition(":")[0]
+    key = name.partition(":")[2]
+    if name.endswith(".npy"):
+        np.save(path, ARRAY)
+    elif path.suffix == ".npz":
+        np.savez_compressed(path, **{key or "only": ARRAY, **({"other": np.zeros(2)} if key else {})})
+    elif path.suffix in (".h5", ".hdf5"):
+        with h5py.File(path, "w") as file:
+            file[key or "only"] = ARRAY
+    elif path.suffix == ".mat" and "7.3" in path.stem:
+        with h5py.File(path, "w", userblock_size=512) as file:
+            file[key] = ARRAY.T
+    elif path.suffix == ".mat":
+        scipy_io.savemat(path, {key: ARRAY.astype(float), "other": np.zeros(2)}, do_compression=True)
+    else:
+        path.write_text(CSV[name])
+    return folder / name
+
+
+CSV = {
+    "commas.csv": "1,0,1\n0,1,1\n",
+    "semicolons.csv": "1;0;1\n\n0;1;1",
+    "tabs.tsv": "1\t0\t1\n0\t1\t1\n",
+    "blanks.txt": " 1 0 1\n0  1 1\n",
+    "excel.csv": "\ufeff1, 0, 1\r\n0, 1, 1\r\n",
+    "floats.csv": "1.0,0e0,1\n0,1,1\n",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.npy",
+        "a.npz",
+        "a.npz:B",
+        "a.npz:B.1",
+        "a.h5",
+        "a.h5:run/B",
+        "a.h5:/run/B",
+        "a.hdf5:B",
+        "a.mat:B",
+        "7.3.mat:B",
+        *CSV,
+    ],
+)
+def test_every_format_gives_the_same(tmp_path, name):
+    read = read_array(written(tmp_path, name))
+    np.testing.assert_array_equal(read, ARRAY)
+    np.testing.assert_array_equal(read_array(str(tmp_path / name)), ARRAY)
+
+
+def test_other_layouts_of_numpy(tmp_path):
+    np.save(tmp_path / "a.npy", np.asfortranarray(ARRAY.astype(">i4")))
+    np.testing.assert_array_equal(read_array(tmp_path / "a.npy"), ARRAY)
+    with open(tmp_path / "b.npy", "wb") as file:
+        np.lib.format.write_array(file, ARRAY, version=(2, 0))
+    np.testing.assert_array_equal(read_array(tmp_path / "b.npy"), ARRAY)
+    with open(tmp_path / "c.npy", "wb") as file:
+        np.lib.format.write_array(file, ARRAY, version=(3, 0))
+    with pytest.raises(ProtocolError, match=r"expected NumPy's format 1.0 or 2.0, got 3.0"):
+        read_array(tmp_path / "c.npy")
+
+
+def test_text_keeps_numbers_that_are_not_integers(tmp_path):
+    (tmp_path / "a.csv").write_text("0.5,nan\n1,2\n")
+    np.testing.assert_array_equal(read_array(tmp_path / "a.csv"), [[0.5, np.nan], [1, 2]])
+
+
+def test_no_pickle_is_ever_loaded(tmp_path):
+    touched = tmp_path / "touched"
+    objects = npy(np.array([Touch(touched)], dtype=object), allow_pickle=True)
+    structured = npy(np.array([(Touch(touched), 1)], dtype=[("a", object), ("b", int)]), allow_pickle=True)
+    (tmp_path / "objects.npy").write_bytes(objects)
+    (tmp_path / "structured.npy").write_bytes(structured)
+    (tmp_path / "pickle.npy").write_bytes(pickle.dumps(Touch(touched)))
+    (tmp_path / "pickle.npz").write_bytes(pickle.dumps(Touch(touched)))
+    (tmp_path / "pickle.h5").write_bytes(pickle.dumps(Touch(touched)))
+    (tmp_path / "pickle.mat").write_bytes(pickle.dumps(Touch(touched)))
+    (tmp_path / "pickle.csv").write_bytes(pickle.dumps(Touch(touched)))
+    write_zip(tmp_path / "objects.npz", {"B.npy": objects})
+    write_zip(tmp_path / "renamed.npz", {"B.npy": pickle.dumps(Touch(touched))})
+    write_zip(tmp_path / "sparse.npz", dict.fromkeys(("indptr.npy", "indices.npy", "shape.npy"), objects))
+    for path in tmp_path.iterdir():
+        with pytest.raises(ProtocolError, match=f"{path}: expected "):
+            (read_csr if path.stem == "sparse" else read_array)(path)
+    assert not touched.exists()
+    pickle.loads(pickle.dumps(Touch(touched)))  # noqa: S301 - the trap is a trap
+    assert touched.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (header((10**12, 64)), r"expected 64000000000000 bytes of data for shape \(1000000000000, 64\), got 0"),
+        (header((2, 3)) + b"12345", "expected 6 bytes of data .* got 5"),
+        (header((2, 3)) + b"1234567", "expected 6 bytes of data .* got 7"),
+        (header((-2, -3)) + b"123456", r"for shape \(-2, -3\), got 6"),
+        (header((0, 3)), r"expected an array of numbers, got an empty one, shape \(0, 3\)"),
+        (header((1,), "<c8") + bytes(8), "expected an array of numbers, got dtype complex64"),
+        (header((1,), "<U2") + bytes(8), "expected an array of numbers, got dtype <U2"),
+        (b"\x93NUMPY\x01\x00\xff\xff{", r"got one that can't be read \(EOF: reading array header"),
+        (b"\x93NUMPY\x01\x00\x04\x00(((\n", "got one that can't be read"),
+        (
+            b"PK\x03\x04 and more",
+            r"expected an .npy file, got one that can't be read \(the magic string is not correct",
+        ),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_header_is_compared_with_the_bytes(tmp_path, content, message, packed):
+    path = tmp_path / ("a.npz" if packed else "a.npy")
+    if packed:
+        write_zip(path, {"B.npy": content})
+        message = message.replace(".npy", ".npz")
+    else:
+        path.write_bytes(content)
+    with pytest.raises(ProtocolError, match=message) as refused:
+        read_array(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays, "LIMIT", 10**6)
+    path = write_zip(tmp_path / "a.npz", {"B.npy": npy(np.zeros(10**7, np.uint8)), "C.npy": npy(ARRAY)})
+    assert path.stat().st_size < 20_000
+    with pytest.raises(ProtocolError, match=r"expected at most 0.000931 GiB uncompressed, got 0.00931 GiB"):
+        read_array(f"{path}:B")
+    np.testing.assert_array_equal(read_array(f"{path}:C"), ARRAY)
+
+
+def test_a_zip_that_declares_less_than_it_contains(tmp_path):
+    path, content = tmp_path / "a.npz", npy(np.zeros(10**6, np.uint8))
+    write_zip(path, {"B.npy": content})
+    small = len(npy(ARRAY)).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(len(content).to_bytes(4, "little"), small))
+    with pytest.raises(ProtocolError, match="Bad CRC-32"):
+        read_array(path)
+
+
+def test_hdf5_and_matlab_that_declare_too_much(tmp_path, monkeypatch):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("B", shape=(10**12, 64), dtype="u1", chunks=(1024, 64))
+    assert (tmp_path / "a.h5").stat().st_size < 10_000
+    with pytest.raises(ProtocolError, match=r"expected at most 4 GiB uncompressed, got 5.96e[+]04 GiB"):
+        read_array(tmp_path / "a.h5")
+    scipy_io.savemat(tmp_path / "a.mat", {"B": np.zeros((1000, 1000))}, do_compression=True)
+    monkeypatch.setattr(arrays, "LIMIT", 10**6)
+    with pytest.raises(ProtocolError, match=r"expected at most 0.000931 GiB uncompressed, got 0.00745 GiB"):
+        read_array(f"{tmp_path / 'a.mat'}:B")
+
+
+def test_damaged_containers(tmp_path):
+    for name in ("a.npz:B", "a.h5:B", "a.mat:B", "7.3.mat:B"):
+        path = Path(str(written(tmp_path, name)).rpartition(":")[0])
+        content = path.read_bytes()
+        for end in (3, 150, len(content) // 2):
+            path.write_bytes(content[:end])
+            with pytest.raises(ProtocolError, match=f"{path.name}: ") as refused:
+                read_array(tmp_path / name)
+            assert "\n" not in str(refused.value)
+
+
+def test_a_damaged_member_is_noticed(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, B=np.arange(100, dtype=np.uint8))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(bytes(range(50, 60)), bytes(10)))
+    with pytest.raises(ProtocolError, match="Bad CRC-32"):
+        read_array(path)
+
+
+@pytest.mark.parametrize("name", ["a.npz:B", "a.h5:B", "a.mat:B"])
+def test_a_missing_key_lists_the_keys(tmp_path, name):
+    path = str(written(tmp_path, name)).rpartition(":")[0]
+    with pytest.raises(ProtocolError, match=r"expected the array 'C', got a file that contains: .*B"):
+        read_array(f"{path}:C")
+
+
+def test_keys_are_listed_in_one_line_whatever_they_are(tmp_path):
+    write_zip(tmp_path / "a.npz", {f"k{i:02}\n\x1b[31m.npy": b"" for i in range(30)})
+    with pytest.raises(
+        ProtocolError, match=r"got no key; the file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$"
+    ) as refused:
+        read_array(tmp_path / "a.npz")
+    assert str(refused.value).isprintable()
+
+
+def test_a_key_is_required_if_there_are_several_arrays(tmp_path):
+    written(tmp_path, "a.npz:B")
+    with pytest.raises(ProtocolError, match=r"expected a.npz:KEY, got no key; the file contains: B, other"):
+        read_array(tmp_path / "a.npz")
+
+
+def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
+    scipy_io.savemat(tmp_path / "a.mat", {"cell": np.array([ARRAY, "x"], object), "sparse": sparse.csc_matrix(ARRAY)})
+    for key, kind in (("cell", "a cell array"), ("sparse", "a sparse matrix")):
+        with pytest.raises(ProtocolError, match=rf"can't be read \(the variable is {kind}"):
+            read_array(f"{tmp_path / 'a.mat'}:{key}")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["text"] = "codes"
+        file["nothing"] = h5py.Empty("f4")
+        file.create_group("group")
+    with pytest.raises(ProtocolError, match="expected an array of numbers, got dtype object"):
+        read_array(f"{tmp_path / 'a.h5'}:text")
+    with pytest.raises(ProtocolError, match="expected an array of numbers, got an empty one, shape None"):
+        read_array(f"{tmp_path / 'a.h5'}:nothing")
+    with pytest.raises(ProtocolError, match="expected the array 'group'"):
+        read_array(f"{tmp_path / 'a.h5'}:group")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,2\n3\n", r"got one that can't be read \(the number of columns changed from 2 to 1"),
+        ("a,b\n1,2\n", "could not convert string 'a' to float64"),
+        ("\n\n", "expected numbers as text, got blank lines"),
+        ("1,,2\n", "could not convert string ''"),
+        ("\x00\x01\n", "could not convert string"),
+    ],
+)
+def test_text_that_is_not_a_matrix_is_refused(tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ProtocolError, match=message):
+        read_array(tmp_path / "a.csv")
+
+
+def test_names_that_are_not_files_are_refused(tmp_path):
+    (tmp_path / "loop.npy").symlink_to(tmp_path / "loop.npy")
+    (tmp_path / "folder.npy").mkdir()
+    (tmp_path / "empty.npy").touch()
+    for name, message in (
+        ("none.npy", "expected a file, got no such file"),
+        ("loop.npy", "expected a file, got no such file"),
+        ("folder.npy", "expected a file, got a folder"),
+        ("empty.npy", "expected an array, got an empty file"),
+        ("x" * 300 + ".npy", r"expected a file, got one that can't be read \(File name too long"),
+        ("codes.pt", "expected a file F.npy, F.npz:key, .*got the extension '.pt'"),
+        ("codes", "got the extension ''"),
+        ("a.npy:B", "got the extension '.npy:B'"),
+    ):
+        with pytest.raises(ProtocolError, match=message):
+            read_array(tmp_path / name)
+
+
+def test_sparse_rows(tmp_path):
+    rows = sparse.csr_matrix([[0, 2, 0], [1, 0, 1]])
+    sparse.save_npz(tmp_path / "a.npz", rows)
+    arrays, shape = read_csr(tmp_path / "a.npz")
+    assert shape == (2, 3)
+    assert arrays.keys() == {"indptr", "indices", "data"}
+    np.testing.assert_array_equal(arrays["data"], [2, 1, 1])
+    np.savez(tmp_path / "plain.npz", indptr=rows.indptr, indices=rows.indices, shape=rows.shape)
+    assert read_csr(tmp_path / "plain.npz")[0].keys() == {"indptr", "indices"}
+    sparse.save_npz(tmp_path / "csc.npz", rows.tocsc())
+    with pytest.raises(ProtocolError, match=r"expected compressed sparse rows \(csr\) of a matrix, got csc of shape"):
+        read_csr(tmp_path / "csc.npz")
+    np.savez(tmp_path / "other.npz", codes=ARRAY)
+    with pytest.raises(ProtocolError, match="arrays indptr, indices and shape, got codes"):
+        read_csr(tmp_path / "other.npz")
+
+
+def test_lists(tmp_path):
+    path = tmp_path / "near.txt"
+    path.write_text("3 1\n\n 2,0;4\n")
+    assert [row.tolist() for row in read_lists(path)] == [[3, 1], [], [2, 0, 4]]
+    for text, message in (("1\n0.5\n", "line 2: .*'0.5'"), ("x y\n", "line 1: .*'x y'"), (f"1\n{10**30}", "line 2: ")):
+        path.write_text(text)
+        with pytest.raises(ProtocolError, match=message):
+            read_lists(path)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ProtocolError, match="expected lists of database positions, got a file that can't be read"):
+        read_lists(path)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_matlab_files_are_read_as_scipy_reads_them(tmp_path, compressed):
+    rng = np.random.default_rng(0)
+    kinds = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8")
+    arrays = {
+        f"of_{kind}_{columns}": rng.integers(0, 9, (3, columns)).astype(kind) for kind in kinds for columns in (1, 5)
+    }
+    arrays |= {
+        "x" * 31: np.ones((2, 3, 4)),
+        "flag": np.eye(3) > 0,
+        "scalar": np.float64(0.5),
+        "s": np.zeros(1, np.uint8),
+    }
+    path = tmp_path / "a.mat"
+    scipy_io.savemat(path, {**arrays, "text": "codes", "cell": np.array([1, "x"], object)}, do_compression=compressed)
+    by_scipy = scipy_io.loadmat(path)
+    for name in arrays:
+        read = read_array(f"{path}:{name}")
+        np.testing.assert_array_equal(read, by_scipy[name])
+        assert read.dtype == by_scipy[name].dtype
+    with pytest.raises(ProtocolError, match=r"expected the array 'y', .*that contains: cell, flag, "):
+        read_array(f"{path}:y")
+
+
+def test_a_damaged_type_in_a_matlab_file_is_refused(tmp_path):
+    path = tmp_path / "a.mat"
+    scipy_io.savemat(path, {"B": ARRAY.astype(float)})
+    content = bytearray(path.read_bytes())
+    at = content.rindex(bytes([9, 0, 0, 0]), 0, 200)
+    for damage, message in (((9, 0x4E, 0, 0), "numbers of unknown type 19977"), ((7, 0, 0, 0), "cannot reshape array")):
+        content[at : at + 4] = bytes(damage)
+        path.write_bytes(content)
+        with pytest.raises(ProtocolError, match=rf"expected a .mat file, got one that can't be read \({message}"):
+            read_array(path)
+
+
+def test_a_matlab_file_of_version_4_is_refused(tmp_path):
+    scipy_io.savemat(tmp_path / "a.mat", {"B": ARRAY.astype(float)}, format="4")
+    with pytest.raises(ProtocolError, match=r"not a file of version 5 to 7\.3"):
+        read_array(tmp_path / "a.mat")
+
+
+def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
+    np.savez(tmp_path / "a.npz", query=np.arange(2), train=np.arange(3))
+    assert sorted(npz_keys(tmp_path / "a.npz")) == ["query", "train"]
+    (tmp_path / "b.npz").write_bytes(b"PK")
+    with pytest.raises(ProtocolError, match=r"b.npz: expected an .npz file, got one that can't be read"):
+        npz_keys(tmp_path / "b.npz")
+
+
+def test_a_shape_is_read_from_the_header_alone(tmp_path):
+    large = (1 << 40, 7)
+    (tmp_path / "a.npy").write_bytes(header(large))  # no data follow
+    assert array_shape(tmp_path / "a.npy") == large
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", header((3, 4)))
+    assert array_shape(tmp_path / "a.npz") == array_shape(f"{tmp_path}/a.npz:x") == (3, 4)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["group/x"] = np.zeros((5, 6))
+    assert array_shape(f"{tmp_path}/a.h5:group/x") == (5, 6)
+    (tmp_path / "a.csv").write_text("1,2\n")
+    assert array_shape(tmp_path / "a.csv") is None
+
+
+def test_a_damaged_header_is_one_line(tmp_path):
+    (tmp_path / "a.npy").write_bytes(b"x")
+    for path in ("a.npy", "b.npy", "c.h5"):
+        with pytest.raises(ProtocolError) as error:
+            array_shape(tmp_path / path)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_code_points_that_do_not_exist_are_refused(tmp_path, order):
+    """NumPy reads them as strings on which Python's own functions fail."""
+    np.save(
+        tmp_path / "ids.npy", np.frombuffer(np.array([97, 0x110000], dtype=f"{order}u4").tobytes(), dtype=f"{order}U1")
+    )
+    with pytest.raises(
+        ProtocolError, match=r"ids\.npy: expected strings, got the code point U\+110000, which does not exist\."
+    ):
+        read_labels(tmp_path / "ids.npy")
+
+
+@pytest.mark.parametrize("first", [2**53 - 1, -(2**53) - 2, 2**63 - 2, 2**64 - 3])
+def test_integers_in_text_are_exact(first, tmp_path):
+    file, numbers = tmp_path / "y.csv", [first, first + 2, first + 1]
+    file.write_text("".join(f"{number}\n" for number in numbers), encoding="utf-8")
+    assert read_array(file).ravel().tolist() == numbers
+    file.write_text(f"{first}\n1e300\n", encoding="utf-8")
+    assert read_array(file).ravel().tolist() == [float(first), 1e300]

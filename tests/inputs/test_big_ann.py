@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from protocol import evaluate
+from protocol.checks import ProtocolError
+from protocol.inputs.arrays import array_shape, map_array, read_array, read_labels
+
+RNG = np.random.default_rng(0)
+VECTORS = RNG.integers(-90, 90, (5, 3))
+TYPES = {".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"}
+
+
+def written(path, array, dtype, *, header=None, end=b""):
+    path.write_bytes(np.array(header or array.shape, "<u4").tobytes() + array.astype(dtype).tobytes() + end)
+    return path
+
+
+@pytest.mark.parametrize("extension", TYPES)
+def test_a_file_of_every_type(tmp_path, extension):
+    path = written(tmp_path / f"base{extension}", VECTORS, TYPES[extension])
+    read = read_array(path)
+    assert read.dtype == np.dtype(TYPES[extension])
+    np.testing.assert_array_equal(read, VECTORS.astype(TYPES[extension]))
+    assert array_shape(path) == (5, 3)
+
+
+def test_neighbours_with_their_distances(tmp_path):
+    distances = RNG.random((5, 3)).astype("<f4").tobytes()
+    np.testing.assert_array_equal(read_array(written(tmp_path / "gt.ibin", VECTORS, "<i4", end=distances)), VECTORS)
+    with pytest.raises(ProtocolError, match=r"base\.fbin: expected 68 bytes, 5 vectors of dimension 3 in float32"):
+        read_array(written(tmp_path / "base.fbin", VECTORS, "<f4", end=distances))
+
+
+@pytest.mark.parametrize(
+    ("header", "end", "message"),
+    [
+        ((6, 3), b"", "expected 80 bytes, 6 vectors of dimension 3 in float32 as in its header, got 68"),
+        ((5, 2), b"", "expected 48 bytes, .*, got 68"),
+        ((5, 3), b"x", "expected 68 bytes, .*, got 69"),
+        ((2**32 - 1, 2**32 - 1), b"", "expected 73,786,976,260,478,468,108 bytes"),
+    ],
+)
+def test_a_header_that_does_not_match_the_size(tmp_path, header, end, message):
+    path = written(tmp_path / "base.fbin", VECTORS, "<f4", header=header, end=end)
+    with pytest.raises(ProtocolError, match=rf"base\.fbin: {message}"):
+        read_array(path)
+
+
+def test_no_header_and_no_vectors(tmp_path):
+    (tmp_path / "a.fbin").write_bytes(b"1234567")
+    with pytest.raises(ProtocolError, match=r"a\.fbin: expected a header of 8 bytes, got 7"):
+        read_array(tmp_path / "a.fbin")
+    with pytest.raises(ProtocolError, match=r"b\.fbin: expected an array of numbers, got an empty one, shape \(0, 3\)"):
+        read_array(written(tmp_path / "b.fbin", VECTORS[:0], "<f4", header=(0, 3)))
+
+
+def test_scores_from_files_of_the_two_benchmarks(tmp_path):
+    """big-ann-benchmarks: real values and packed codes; ann-benchmarks: HDF5 with the neighbours of each query."""
+    import h5py
+
+    query, database = RNG.normal(size=(4, 16)).astype("f4"), RNG.normal(size=(30, 16)).astype("f4")
+    neighbours = np.argsort(np.linalg.norm(query[:, None] - database, axis=2))[:, :5]
+    expected = evaluate(query > 0, database > 0, relevance=list(neighbours)).metrics
+    with h5py.File(tmp_path / "data.hdf5", "w") as file:
+        file.update({"train": database, "test": query, "neighbors": neighbours.astype("i4")})
+        file["distances"] = np.zeros((4, 5))
+    at = str(tmp_path / "data.hdf5")
+    found = evaluate(f"{at}:test", f"{at}:train", relevance=f"{at}:neighbors", binarize="sign")
+    assert found.metrics == expected
+    files = [written(tmp_path / f"{name}.fbin", side, "<f4") for name, side in (("q", query), ("d", database))]
+    truth = written(tmp_path / "gt.ibin", neighbours, "<i4", end=bytes(4 * neighbours.size))
+    assert evaluate(*files, relevance=truth, binarize="sign").metrics == expected
+    packed = [
+        written(tmp_path / f"{name}.u8bin", np.packbits(side > 0, axis=1), "u1")
+        for name, side in (("q", query), ("d", database))
+    ]
+    assert evaluate(*packed, relevance=truth, n_bits=16, bit_order="big").metrics == expected
+
+
+def test_labels_that_are_words(tmp_path):
+    (tmp_path / "words.txt").write_text('cat\n\n"a dog, big"\n sports car \n', encoding="utf-8")
+    assert read_labels(tmp_path / "words.txt").tolist() == ["cat", "a dog, big", "sports car"]
+    np.save(tmp_path / "words.npy", ["cat", "dog"])
+    assert read_labels(tmp_path / "words.npy").tolist() == ["cat", "dog"]
+    (tmp_path / "numbers.csv").write_text("3\n5\n")
+    assert read_labels(tmp_path / "numbers.csv").tolist() == [[3], [5]]
+    (tmp_path / "ragged.csv").write_text("0,1\n0\n")
+    with pytest.raises(ProtocolError, match=r"ragged\.csv: .*number of columns changed"):
+        read_labels(tmp_path / "ragged.csv")
+    with pytest.raises(ProtocolError, match=r"words\.npy: expected an array of numbers, got dtype <U3"):
+        read_array(tmp_path / "words.npy")
+
+
+def test_packed_codes_and_labels_are_mapped(tmp_path):
+    """Large files are memory-mapped by `evaluate`, with the same numbers as a result."""
+    rng = np.random.default_rng(0)
+    sides = {side: rng.integers(0, 256, (n, 2), dtype=np.uint8) for side, n in (("query", 5), ("database", 90))}
+    labels = {side: rng.integers(0, 3, len(own)) for side, own in sides.items()}
+    for side, own in sides.items():
+        np.array(own.shape, "<u4").tofile(tmp_path / f"{side}.u8bin")
+        with open(tmp_path / f"{side}.u8bin", "ab") as file:
+            own.tofile(file)
+        np.save(tmp_path / f"{side}.npy", own)
+        np.save(tmp_path / f"{side}_labels.npy", labels[side])
+    for extension in (".u8bin", ".npy"):
+        mapped = map_array(tmp_path / f"database{extension}")
+        assert isinstance(mapped.base, np.memmap)
+        np.testing.assert_array_equal(mapped, sides["database"])
+        given = {f"{side}_labels": tmp_path / f"{side}_labels.npy" for side in sides}
+        files = evaluate(*(tmp_path / f"{side}{extension}" for side in sides), **given, n_bits=16)
+        arrays = evaluate(*sides.values(), **{f"{side}_labels": own for side, own in labels.items()}, n_bits=16)
+        assert files.to_json() == arrays.to_json()
+    assert isinstance(read_labels(tmp_path / "database_labels.npy").base, np.memmap)

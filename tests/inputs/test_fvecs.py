@@ -1,0 +1,106 @@
+"""Vectors with their dimension in front: blocks equal a loop over records, and errors name the record."""
+
+import io
+import struct
+
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.inputs import fvecs
+from protocol.inputs.arrays import array_shape, map_array, read_array
+from protocol.inputs.fvecs import read_blocks
+
+CODES = {".fvecs": ("f", np.float32), ".ivecs": ("i", np.int32), ".bvecs": ("B", np.uint8)}
+
+
+def written(vectors, suffix):
+    code, _ = CODES[suffix]
+    return b"".join(struct.pack(f"<i{len(vector)}{code}", len(vector), *vector) for vector in vectors.tolist())
+
+
+def read(content, name="x.fvecs"):
+    return list(read_blocks(io.BytesIO(content), name))
+
+
+@pytest.mark.parametrize("suffix", CODES)
+@pytest.mark.parametrize("n_bytes", [1, 100, 10**6])
+def test_blocks_of_any_size_hold_the_records_in_order(suffix, n_bytes, monkeypatch):
+    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", n_bytes)
+    _, dtype = CODES[suffix]
+    vectors = np.random.default_rng(0).integers(0, 256, (23, 5)).astype(dtype)
+    parts = read(written(vectors, suffix), f"a/x{suffix}")
+    assert all(part.dtype == dtype for part in parts)
+    assert (
+        max(len(part) for part in parts) == {1: 1, 100: 100 // (4 + 5 * np.dtype(dtype).itemsize), 10**6: 23}[n_bytes]
+    )
+    np.testing.assert_array_equal(np.concatenate(parts), vectors)
+
+
+def test_no_more_than_a_block_is_read_at_once(monkeypatch):
+    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", 120)
+    stream = io.BytesIO(written(np.ones((100, 5), np.float32), ".fvecs"))
+    next(read_blocks(stream, "x.fvecs"))
+    assert stream.tell() == 120
+
+
+WHOLE = written(np.ones((10, 3), np.float32), ".fvecs")
+WRONG = {
+    "empty": (b"", "x.fvecs: expected a dimension of 4 bytes first, got 0 bytes."),
+    "two bytes": (b"ab", "x.fvecs: expected a dimension of 4 bytes first, got 2 bytes."),
+    "text": (b"<html>" * 4, "x.fvecs: expected a dimension from 1 to 1,048,576 first, got 1,836,345,404."),
+    "no dimension": (struct.pack("<i", 0), "first, got 0"),
+    "negative": (struct.pack("<i", -3), "first, got -3"),
+    "cut short": (WHOLE[:-3], "x.fvecs: expected records of 16 bytes, got 13 bytes in record 9, the last."),
+    "another": (
+        WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:],
+        "x.fvecs: expected dimension 3 in every record, got 4 in record 3.",
+    ),
+}
+
+
+@pytest.mark.parametrize("n_bytes", [32, 10**6])
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch):
+    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", n_bytes)
+    content, message = WRONG[case]
+    with pytest.raises(ProtocolError) as error:
+        read(content)
+    assert message in str(error.value)
+
+
+def test_another_extension_is_refused():
+    with pytest.raises(ProtocolError, match=r"kind of vectors in x\.npy: expected .*, got '\.npy'"):
+        read(WHOLE, "x.npy")
+
+
+@pytest.mark.parametrize(("suffix", "dtype"), [(".fvecs", "<f4"), (".ivecs", "<i4"), (".bvecs", "u1")])
+def test_vectors_are_mapped(tmp_path, suffix, dtype):
+    vectors = np.arange(12).reshape(4, 3).astype(dtype)
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(written(vectors, suffix))
+    found = map_array(path)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, vectors)
+    np.testing.assert_array_equal(read_array(path), vectors)
+    assert array_shape(path) == (4, 3)
+    assert not found.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"ab", "x.fvecs: expected a dimension of 4 bytes first, got 2 bytes"),
+        (b"<html>" * 4, "x.fvecs: expected a dimension from 1 to 1,048,576 first, got 1,836,345,404"),
+        (WHOLE[:-3], "x.fvecs: expected records of 16 bytes, vectors of dimension 3, got 157 bytes"),
+        (
+            WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:],
+            "x.fvecs: expected dimension 3 in every record, got 4 in record 3",
+        ),
+    ],
+)
+def test_a_wrong_mapped_file_is_refused(tmp_path, content, message):
+    (tmp_path / "x.fvecs").write_bytes(content)
+    with pytest.raises(ProtocolError) as error:
+        map_array(tmp_path / "x.fvecs")
+    assert message in str(error.value)

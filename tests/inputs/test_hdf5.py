@@ -1,0 +1,162 @@
+"""Untrusted HDF5 files: nothing outside the file is read, and a crash or a hang is a one-line error."""
+
+import os
+import subprocess
+import sys
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.inputs import hdf5
+from protocol.inputs.arrays import LIMIT, array_shape, map_array, read_array
+
+ARRAY = np.arange(60, dtype=">i4").reshape(12, 5)
+
+
+def refused(path, match):
+    with pytest.raises(ProtocolError, match=match) as error:
+        read_array(path)
+    assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"chunks": (5, 2)}, {"chunks": (5, 5), "compression": "gzip", "shuffle": True}, {"fletcher32": True}],
+    ids=["contiguous", "chunks", "compressed", "checked"],
+)
+def test_arrays_are_read_as_they_are(tmp_path, monkeypatch, options):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("group/x", data=ARRAY, **options)
+    for read in (read_array, map_array):
+        found = read(tmp_path / "a.h5")
+        assert found.dtype == ARRAY.dtype
+        np.testing.assert_array_equal(found, ARRAY)
+    assert array_shape(f"{tmp_path}/a.h5:group/x") == (12, 5)
+
+
+def test_other_shapes_and_types(tmp_path):
+    cases = {
+        "scalar": np.float64(3),
+        "bool": np.array([[True, False], [False, True]]),
+        "half": np.ones((2, 3, 4), np.float16),
+        "large": np.arange(10_000_000, dtype=np.int64).reshape(-1, 10),
+    }
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name, array in cases.items():
+            file[name] = array
+    for name, array in cases.items():
+        found = read_array(f"{tmp_path}/a.h5:{name}")
+        assert found.dtype == array.dtype
+        assert found.shape == array.shape
+        np.testing.assert_array_equal(found, array)
+
+
+def test_several_files_by_one_process(tmp_path):
+    for name in "ab":
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file["x"] = ARRAY + ord(name)
+    (tmp_path / "c.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    with hdf5.Reader() as reader:
+        for name in "acb":
+            if name == "c":
+                with pytest.raises(ProtocolError, match="expected an HDF5 file, got one that can't be read"):
+                    reader.read(tmp_path / "c.h5", None, limit=LIMIT)
+                continue
+            np.testing.assert_array_equal(reader.read(tmp_path / f"{name}.h5", "x", limit=LIMIT), ARRAY + ord(name))
+
+
+def test_external_storage_is_refused(tmp_path):
+    (tmp_path / "secret").write_bytes(bytes(range(60)))
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", (12, 5), "u1", external=[(str(tmp_path / "secret"), 0, 60)])
+    refused(tmp_path / "a.h5", "expected an array in this file, got external storage")
+    refused(f"{tmp_path}/a.h5:x", "expected an array in this file, got external storage")
+
+
+def test_virtual_datasets_are_refused(tmp_path):
+    layout = h5py.VirtualLayout((12, 5), "i4")
+    layout[:] = h5py.VirtualSource(str(tmp_path / "none.h5"), "x", shape=(12, 5))
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_virtual_dataset("x", layout)
+    refused(tmp_path / "a.h5", "expected an array in this file, got a virtual dataset")
+
+
+def test_links_out_of_the_file_are_refused(tmp_path):
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file["x"] = ARRAY
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = h5py.ExternalLink(str(tmp_path / "b.h5"), "x")
+        file["group/y"] = h5py.SoftLink("/x")
+    for name in ("a.h5", "a.h5:x"):
+        refused(f"{tmp_path}/{name}", r"got 'x', an external link to '.*b.h5', which is never followed")
+    refused(f"{tmp_path}/a.h5:group/y", "got 'y', a soft link, which is never followed")
+
+
+@pytest.mark.parametrize("options", [{}, {"chunks": (4, 5)}, {"chunks": (4, 5), "compression": "gzip"}])
+@pytest.mark.parametrize("rows", [0, 4])
+def test_storage_that_was_never_written_is_refused(tmp_path, options, rows):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        made = file.create_dataset("x", (12, 5), "i4", **options)
+        if rows and options:
+            made[:rows] = 1
+    refused(tmp_path / "a.h5", "expected an array whose numbers are all stored, got storage that was never written")
+
+
+def child(tmp_path, monkeypatch, code):
+    """Replace the code of the reading process."""
+    path = tmp_path / "child.py"
+    path.write_text(code)
+    monkeypatch.setattr(hdf5, "_CHILD", path)
+
+
+def small(folder):
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["x"] = ARRAY
+    return folder / "a.h5"
+
+
+def test_a_crash_is_a_one_line_error(tmp_path, monkeypatch):
+    child(tmp_path, monkeypatch, "import os, signal; input(); os.kill(os.getpid(), signal.SIGSEGV)")
+    refused(small(tmp_path), r"a.h5: expected an HDF5 file .* got one that crashes the HDF5 library \(SIGSEGV\)\.$")
+
+
+def test_a_crash_amid_the_numbers_is_a_one_line_error(tmp_path, monkeypatch):
+    code = 'import os, sys; input(); sys.stdout.write(\'{"shape": [12, 5], "dtype": ">i4"}\\n12345678\'); '
+    child(tmp_path, monkeypatch, code + "sys.stdout.flush(); os._exit(3)")
+    refused(small(tmp_path), r"got one that ends the process that reads it \(exit code 3\)\.$")
+
+
+def test_a_hang_is_a_one_line_error(tmp_path, monkeypatch):
+    child(tmp_path, monkeypatch, "import time; input(); time.sleep(60)")
+    monkeypatch.setattr(hdf5, "SECONDS", 0.5)
+    start = time.monotonic()
+    refused(small(tmp_path), r"got one that takes longer than 1 s\.$|takes longer than 0 s\.$")
+    assert time.monotonic() - start < 20
+
+
+def test_a_boolean_byte_that_is_neither_0_nor_1(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((3, 3), bool))
+    content = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(content[:-1] + b"\x07")
+    refused(tmp_path / "a.npy", "expected 0 and 1 as Boolean values, got the byte 7")
+
+
+def test_evaluate_survives_a_file_that_crashes_hdf5(tmp_path):
+    """The child process is killed as by HDF5; the command ends with one line and its usual exit code."""
+    path = small(tmp_path)
+    code = (
+        "import sys; from pathlib import Path; from protocol.inputs import hdf5; from protocol.cli import main\n"
+        f"hdf5._CHILD = Path({str(tmp_path / 'child.py')!r})\n"
+        f"sys.argv = ['protocol', 'evaluate', '--query-codes', {str(path)!r}, '--database-codes', {str(path)!r},"
+        " '--relevance', 'none.npz']\nsys.exit(main())\n"
+    )
+    (tmp_path / "child.py").write_text("import os, signal; input(); os.kill(os.getpid(), signal.SIGSEGV)")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, timeout=120, check=False
+    )
+    assert done.returncode in (1, 2), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "crashes the HDF5 library (SIGSEGV)" in done.stderr

@@ -1,0 +1,122 @@
+"""Images from files in every common format, and their central squares, compared with a slow version."""
+
+import contextlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import cv2
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.inputs.images import EXTENSIONS, read_image, square
+
+RNG = np.random.default_rng(0)
+COLOUR = cv2.resize(RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8), (40, 30), interpolation=cv2.INTER_CUBIC)
+LOSSY = {".jpg", ".jpeg", ".webp"}
+
+
+def encoded(extension, image=COLOUR):
+    """Return an RGB image in a format; .pgm has only the red channel."""
+    return cv2.imencode(extension, image[..., 0] if extension == ".pgm" else image[..., ::-1])[1].tobytes()
+
+
+@pytest.mark.parametrize("extension", sorted(EXTENSIONS))
+def test_every_format_gives_red_green_blue(tmp_path, extension):
+    path = tmp_path / f"ünïcode {{x}}{extension}"
+    image = COLOUR if extension != ".pgm" else np.repeat(COLOUR[..., :1], 3, axis=2)
+    path.write_bytes(encoded(extension))
+    result = read_image(path)
+    assert result.dtype == np.uint8
+    assert result.shape == (30, 40, 3)
+    assert np.abs(result.astype(int) - image).mean() < (6 if extension in LOSSY else 0.51)
+
+
+def test_grey_transparent_and_16_bit_images_become_three_channels_of_8_bits(tmp_path):
+    cases = {
+        "grey": (COLOUR[..., 0], np.repeat(COLOUR[..., :1], 3, axis=2)),
+        "alpha": (np.dstack([COLOUR[..., ::-1], np.full((30, 40), 9, np.uint8)]), COLOUR),
+        "deep": (COLOUR[..., ::-1].astype(np.uint16) << 8, COLOUR),
+    }
+    for name, (stored, expected) in cases.items():
+        path = tmp_path / f"{name}.png"
+        path.write_bytes(cv2.imencode(".png", stored)[1].tobytes())
+        np.testing.assert_array_equal(read_image(path), expected, err_msg=name)
+
+
+@pytest.mark.parametrize("extension", sorted(EXTENSIONS))
+def test_a_file_cut_short_is_refused_by_name(tmp_path, extension):
+    path = tmp_path / f"a{extension}"
+    content = encoded(extension)
+    for left in (0, 3, len(content) // 2, len(content) - 20):
+        path.write_bytes(content[:left])
+        with pytest.raises(ProtocolError) as error:
+            read_image(path)
+        assert str(error.value).startswith(f"{path}: expected a")
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("extension", sorted(EXTENSIONS))
+def test_nothing_is_printed_about_a_damaged_file(tmp_path, extension, capfd):
+    content = encoded(extension)
+    for seed in range(30):
+        damaged = bytearray(content)
+        for place in np.random.default_rng(seed).integers(2, len(content), 3):
+            damaged[place] ^= 0x55
+        (tmp_path / f"a{extension}").write_bytes(damaged)
+        with contextlib.suppress(ProtocolError):
+            read_image(tmp_path / f"a{extension}")
+    assert capfd.readouterr() == ("", "")
+    os.write(2, b"stderr works again")
+    assert capfd.readouterr().err == "stderr works again"
+
+
+def test_stderr_works_after_images_are_read_in_several_threads(tmp_path, capfd):
+    (tmp_path / "a.png").write_bytes(encoded(".png"))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(read_image, [tmp_path / "a.png"] * 500))
+    os.write(2, b"stderr works again")
+    assert capfd.readouterr().err == "stderr works again"
+
+
+def test_no_file_and_no_image(tmp_path):
+    (tmp_path / "a.jpg").write_text("<html>Not found</html>")
+    for name in ("a.jpg", "none.jpg"):
+        with pytest.raises(ProtocolError, match=f"{name}: expected a"):
+            read_image(tmp_path / name)
+
+
+def slow_square(image, size):
+    """Return the means of the pixels around each position, weighted by triangles as wide as the coarser pixel."""
+    height, width, channels = image.shape
+    side = min(height, width)
+    top, left = (height - side) // 2, (width - side) // 2
+    ratio = side / size
+
+    def weights(place):
+        centre = (place + 0.5) * ratio - 0.5
+        each = [max(0.0, 1 - abs(centre - pixel) / max(ratio, 1)) for pixel in range(side)]
+        return [weight / sum(each) for weight in each]
+
+    made = np.zeros((size, size, channels))
+    for row in range(size):
+        for column in range(size):
+            for i, down in enumerate(weights(row)):
+                for j, across in enumerate(weights(column)):
+                    made[row, column] += down * across * image[top + i, left + j]
+    return made
+
+
+@pytest.mark.parametrize("size", [3, 7, 12])
+@pytest.mark.parametrize("shape", [(7, 10, 3), (10, 7, 3), (7, 7, 3), (9, 16, 3)])
+def test_the_square_is_the_central_one_resized(shape, size):
+    image = RNG.integers(0, 256, shape, dtype=np.uint8)
+    result = square(image, size)
+    assert result.dtype == np.uint8
+    assert np.abs(result - slow_square(image, size)).max() <= 0.5 + 1e-3
+
+
+def test_a_square_of_the_right_size_is_unchanged():
+    image = RNG.integers(0, 256, (7, 10, 3), dtype=np.uint8)
+    np.testing.assert_array_equal(square(image, 7), image[:, 1:8])
+    np.testing.assert_array_equal(square(np.full((9, 9, 3), 255, np.uint8), 4), np.full((4, 4, 3), 255))

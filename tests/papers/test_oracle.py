@@ -1,0 +1,95 @@
+"""The ledger compared with the list of claims that accompanies the papers: equal ids and equal numbers."""
+
+import re
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+import yaml
+
+from protocol import papers as claims
+from protocol.papers._claim import leaves
+
+# Numbers in the list that it derives itself, or that are in its statement or note; no paper prints them.
+DERIVED = {
+    "S0-01": {2, 6, 10},  # sizes of the balls and of the fullest bucket, from which the example is computed
+    "S0-04": {0.354365, 0.607165},
+    "S0-06": {4 / 8, 8 / 16, 16 / 32},
+    "S0-09": {12, 4096},  # the code length, and how many codes there are
+    "S0-12": {0.5003326679973387},  # the quotient of two numbers of S0-11 and S0-10
+    "S4-03": {0.6667, 0.75, 0.6},
+    "S4-05": {0.0},
+    "S4-06": {1.0, 0.8333, 0.7917},
+    "S0-13": {6.0, 3.0, 12.0},
+    "S4-08": {100},  # the size of the sample
+}
+AS_PRINTED = {"S0-06"}  # true under the proof's assumptions, which the list adds; judged here as printed, without them
+WORDED = {"S0-13", "S3-22", "S4-11"}  # their numbers are written in words and units there
+
+
+@pytest.fixture(scope="module")
+def oracle(shared):
+    return yaml.safe_load((shared / "papers" / "claims.yaml").read_text())
+
+
+def numbers(value):
+    """Return the numbers in a value, including those in text such as 4/6 or 100."""
+    if isinstance(value, dict):
+        return [number for part in value.values() for number in numbers(part)]
+    if isinstance(value, list):
+        return [number for part in value for number in numbers(part)]
+    if isinstance(value, str):
+        return [float(Fraction(value))] if re.fullmatch(r"\d+/\d+", value) else []
+    return [] if value is None else [float(value)]
+
+
+def parts_of(number):
+    """Return the claims that an entry of the list became: one, or several whose ids have an ending such as -runs."""
+    return [claim for claim in claims.all_claims() if claim.id == number or claim.id.startswith(f"{number}-")]
+
+
+def test_the_ids_are_those_of_the_list_and_more(oracle):
+    listed = [entry["id"] for entry in oracle["claims"]]
+    assert len(listed) == len(set(listed)) == oracle["meta"]["n_claims"]
+    registered = Counter(claim.id for claim in claims.all_claims())
+    assert set(registered.values()) == {1}
+    assert set(listed) <= set(registered)
+    split = {claim.id for number in listed for claim in parts_of(number)}
+    assert all(number.startswith("X-") for number in set(registered) - split)
+
+
+def test_every_printed_number_is_expected(oracle):
+    for entry in oracle["claims"]:
+        expected = [number for claim in parts_of(entry["id"]) for number in leaves(claim.expected)]
+        for number in set(numbers(entry.get("values"))) - DERIVED.get(entry["id"], set()):
+            if entry["id"] not in WORDED:
+                assert any(abs(number - mine) < 1e-9 for mine in expected), (entry["id"], number)
+
+
+def test_nothing_derived_is_listed_in_vain(oracle):
+    listed = {entry["id"]: numbers(entry.get("values")) for entry in oracle["claims"]}
+    for number, values in DERIVED.items():
+        assert number in WORDED or values <= set(listed[number]), number
+
+
+def test_claims_that_the_list_calls_contradicted_are_refuted(oracle):
+    found = {entry["id"]: entry["status"] for entry in claims.judge(claims.Results())}
+    for entry in oracle["claims"]:
+        if entry["status"] in ("contradicted", "checked_problem"):
+            assert found[entry["id"]] == "refuted", entry["id"]
+        if entry["status"] == "checked_pass" and entry["repro"] == "a":
+            assert found[entry["id"]] == ("refuted" if entry["id"] in AS_PRINTED else "proved"), entry["id"]
+
+
+def test_errata_are_those_of_the_list(oracle):
+    listed = {entry["id"] for entry in oracle["errata"]}
+    named = {number for claim in claims.all_claims() for number in claim.errata}
+    assert named <= listed
+    assert listed - named == set()
+
+
+def test_no_sentence_is_that_of_the_list(oracle):
+    theirs = {" ".join(str(entry.get(key, "")).split()) for entry in oracle["claims"] for key in ("claim", "note")}
+    for claim in claims.all_claims():
+        assert claim.statement not in theirs
+        assert claim.note not in theirs - {""}

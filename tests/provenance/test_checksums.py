@@ -1,0 +1,248 @@
+"""Any alteration of a file that a stage wrote is refused before a parser reads it, in one line, without hanging."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+
+from protocol import papers as claims
+from protocol.checks import ProtocolError
+from protocol.metrics import COLUMNS, ITEMS, write_rows
+from protocol.papers import Results
+from protocol.provenance import checksums, storage
+from protocol.report import collect
+from protocol.scores import tables
+
+pd = pytest.importorskip("pandas")
+
+REMEDY = r"To write it again: snakemake --force [^\n]+, with the --configfile of its experiment\."
+LINE = re.compile(rf"[^\n]*: altered since it was written \(expected [^\n]+, got [^\n]+\)\. {REMEDY}")
+ROW = ("digits", "gist", "class_label", "standard", 0, "itq", 8, "none", 0, "mAP", "class labels", 9, 90, "0" * 64)
+N_MUTATIONS = 150
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    return {"8/query": rng.integers(0, 256, (50, 1), dtype=np.uint8), "image": np.arange(300), "names": ["a", "é"]}
+
+
+def write_hdf5(path):
+    storage.write(path, arrays(), storage.provenance("test", parameters={"a": 1}, inputs={}, seed=7))
+
+
+def write_packed(path):
+    storage.write(path, arrays(), storage.provenance("test", parameters={}, inputs={}), compress=True)
+
+
+def write_scores(path):
+    write_rows(path, [(*ROW[:4], run, *ROW[5:], 0.1 * run) for run in range(5)])
+
+
+def write_audit(path):
+    header = ("file", "finding", "severity")
+    tables.write_csv(path, header, [("splits.h5", "train-in-database", "warning")] * 5, checksum=True)
+
+
+def write_summary(path):
+    tables.write_table(path, pd.DataFrame({"hasher": ["itq", "lsh"] * 5, "mean": np.linspace(0, 1, 10)}))
+
+
+def write_claims(path):
+    claims.write_json(path, [{"id": "S2-01", "status": "reproduced"}] * 5, checksum=True)
+
+
+def read_json(path):
+    return json.loads(checksums.verified(path))
+
+
+FILES = {
+    "codes.h5": (write_hdf5, storage.read),
+    "counts.h5": (write_packed, storage.read),
+    "draw.h5": (write_hdf5, storage.read_provenance),
+    "scores.csv": (write_scores, lambda path: collect([path])),
+    "audit.csv": (write_audit, tables.read_table),
+    "summary.csv": (write_summary, tables.read_table),
+    "claims.json": (write_claims, read_json),
+}
+
+
+def mutations(content, seed):
+    """Yield alterations of a file: bits, blocks and tails of zeros, cuts, additions, and bytes of its text."""
+    rng, n = random.Random(seed), len(content)  # noqa: S311
+    yield b""
+    yield content + b"\n"
+    yield b"\0" * n
+    for _ in range(N_MUTATIONS):
+        at = rng.randrange(n)
+        flipped = bytearray(content)
+        flipped[at] ^= 1 << rng.randrange(8)
+        yield bytes(flipped)
+        length = rng.randrange(1, n)
+        yield content[:at] + b"\0" * len(content[at : at + length]) + content[at + length :]
+        yield content[:at] + b"\0" * (n - at)
+        yield content[:at]
+        yield content[:at] + rng.randbytes(rng.randrange(1, 9)) + content[at:]
+
+
+@pytest.fixture
+def interrupted():
+    """Interrupt a read that hangs; a file is read in milliseconds, on a busy machine in a second."""
+
+    def hung(*_):
+        raise TimeoutError("reading hangs")
+
+    before = signal.signal(signal.SIGALRM, hung)
+    yield lambda: signal.setitimer(signal.ITIMER_REAL, 30)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_mutation_of_a_stage_file_is_refused_in_one_line_without_hanging(tmp_path, name, interrupted):
+    write, read = FILES[name]
+    path, refused, n_altered = tmp_path / name, 0, 0
+    write(path)
+    read(path)
+    content = path.read_bytes()
+    for altered in mutations(content, name):
+        if altered == content:
+            continue
+        path.write_bytes(altered)
+        n_altered += 1
+        interrupted()
+        with pytest.raises(ProtocolError) as error:
+            read(path)
+        refused += LINE.fullmatch(str(error.value)) is not None
+    assert refused == n_altered > 4 * N_MUTATIONS
+    path.write_bytes(content)
+    read(path)
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "claims.json"])
+def test_every_mutation_of_a_checksum_is_refused(tmp_path, name, interrupted):
+    write, read = FILES[name]
+    path, checksum = tmp_path / name, tmp_path / f"{name}.sha256"
+    write(path)
+    line = checksum.read_bytes()
+    for altered in (altered for altered in mutations(line, name) if altered != line):
+        checksum.write_bytes(altered)
+        interrupted()
+        with pytest.raises(ProtocolError) as error:
+            read(path)
+        assert LINE.fullmatch(str(error.value))
+
+
+def edit(content):
+    return content.replace(b"0.2", b"0.9")
+
+
+def zero_end(content):
+    return content[: len(content) // 2] + b"\0" * (len(content) - len(content) // 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "alter"),
+    [
+        pytest.param("scores.csv", edit, id="one value of a score table"),
+        pytest.param("scores.csv", lambda content: content[: len(content) // 2], id="half of a score table"),
+        pytest.param("summary.csv", lambda content: content.replace(b"0.333", b"0.433"), id="one mean of the summary"),
+        pytest.param("audit.csv", lambda content: content.splitlines(keepends=True)[0], id="the header of the audit"),
+        pytest.param("claims.json", lambda _: b"[]", id="no claims"),
+        pytest.param("claims.json", lambda _: b"{", id="half of a bracket"),
+        pytest.param("codes.h5", zero_end, id="the end of the codes zeroed"),
+    ],
+)
+def test_plausible_alterations_are_refused(tmp_path, name, alter):
+    write, read = FILES[name]
+    path = tmp_path / name
+    write(path)
+    content = path.read_bytes()
+    assert alter(content) != content
+    path.write_bytes(alter(content))
+    with pytest.raises(ProtocolError) as error:
+        read(path)
+    digests = r"expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}"
+    assert re.fullmatch(
+        rf"{re.escape(str(path))}: altered since it was written \({digests}\)\. {REMEDY}",
+        str(error.value),
+    )
+
+
+def test_a_file_without_its_checksum_is_refused(tmp_path):
+    path = tmp_path / "summary.csv"
+    write_summary(path)
+    checksums.checksum_path(path).unlink()
+    with pytest.raises(ProtocolError) as error:
+        tables.read_table(path)
+    assert str(error.value) == (
+        f"{path}: altered since it was written (expected its sha256 in summary.csv.sha256, got no such file). "
+        f"To write it again: snakemake --force {os.path.relpath(path)}, with the --configfile of its experiment."
+    )
+
+
+def test_a_missing_file_and_a_pipe_are_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name, got in (("none", "no such file"), ("pipe", "a folder or a device"), (".", "a folder or a device")):
+        for read in (storage.read, tables.read_table):
+            with pytest.raises(ProtocolError, match=f"expected a file that a stage wrote, got {got}. To write it"):
+                read(tmp_path / name)
+
+
+def test_the_checksums_can_be_verified_by_hand(tmp_path):
+    write_summary(tmp_path / "summary.csv")
+    write_hdf5(tmp_path / "codes.h5")
+    subprocess.run(["sha256sum", "-c", "summary.csv.sha256"], cwd=tmp_path, check=True, capture_output=True)
+    command = "tail -c +513 codes.h5 | sha256sum"
+    digest = subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, capture_output=True).stdout.split()[0]
+    assert digest in (tmp_path / "codes.h5").read_bytes()[:512]
+
+
+def test_any_program_reads_the_files_as_before(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    write_hdf5(tmp_path / "codes.h5")
+    with h5py.File(tmp_path / "codes.h5") as file:
+        np.testing.assert_array_equal(file["image"][:], np.arange(300))
+    write_scores(tmp_path / "scores.csv")
+    assert list(pd.read_csv(tmp_path / "scores.csv")) == [*COLUMNS[:-1], *ITEMS, COLUMNS[-1]]
+
+
+def test_a_process_hashes_a_file_once_until_it_changes(tmp_path, monkeypatch):
+    path, hashed = tmp_path / "codes.h5", []
+    original = checksums._sha256_after_user_block
+    write_hdf5(path)
+    monkeypatch.setattr(checksums, "_sha256_after_user_block", lambda path: hashed.append(path) or original(path))
+    for _ in range(3):
+        storage.read(path)
+    assert len(hashed) == 1
+    status, content = path.stat(), bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # of the same size and time
+    with pytest.raises(ProtocolError, match="altered since it was written"):
+        storage.read(path)
+
+
+def test_a_file_of_a_user_needs_no_checksum_but_must_agree_with_one(tmp_path):
+    path = tmp_path / "summary.csv"
+    path.write_text("a\n1\n")
+    checksums.verify(path, required=False)
+    with pytest.raises(ProtocolError, match=r"expected its sha256 in summary\.csv\.sha256, got no such file"):
+        checksums.verify(path)
+    write_summary(path)
+    path.write_text("a\n1\n")
+    for read in (lambda: checksums.verify(path, required=False), lambda: Results([path]).rows()):
+        with pytest.raises(ProtocolError, match="altered since it was written"):
+            read()
+
+
+def test_the_checksum_of_a_linked_file_is_next_to_the_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "summary.csv").symlink_to(tmp_path / "elsewhere" / "target.csv")
+    write_summary(tmp_path / "summary.csv")
+    assert len(tables.read_table(tmp_path / "summary.csv")) == 10
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["target.csv"]

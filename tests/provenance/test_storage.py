@@ -1,0 +1,241 @@
+import os
+import subprocess
+import sys
+import textwrap
+
+import h5py
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.provenance import storage
+
+ALTERED = r"altered since it was written \(expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}\). To write it again: "
+PROVENANCE = storage.provenance("test", parameters={"a": 1}, inputs={}, seed=7, notes=["rebuilt"])
+
+
+def test_round_trip_keeps_arrays_and_provenance(tmp_path):
+    arrays = {
+        "a": np.arange(6).reshape(2, 3),
+        "g/b": np.array([True, False]),
+        "names": np.array(["x", "yé"]),
+        "e": np.zeros((0, 2)),
+    }
+    path = tmp_path / "deep" / "file.h5"
+    storage.write(path, arrays, PROVENANCE)
+    read = storage.read(path)
+    assert set(read) == set(arrays)
+    assert (read["a"] == arrays["a"]).all()
+    assert read["g/b"].dtype == bool
+    assert [name.decode() for name in read["names"]] == ["x", "yé"]
+    assert read["e"].shape == (0, 2)
+    provenance = storage.read_provenance(path)
+    assert provenance["seed"] == 7
+    assert provenance["versions"]["numpy"] == np.__version__
+    assert os.listdir(path.parent) == ["file.h5"]
+
+
+def test_same_content_same_bytes_and_digest(tmp_path):
+    for name in ("a.h5", "b.h5"):
+        storage.write(tmp_path / name, {"x": np.arange(3)}, PROVENANCE)
+    assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
+    storage.write(tmp_path / "c.h5", {"x": np.arange(4)}, PROVENANCE)
+    digests = [storage.read_provenance(tmp_path / name)["digest"] for name in ("a.h5", "b.h5", "c.h5")]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_compressed_reads_the_same(tmp_path):
+    storage.write(tmp_path / "a.h5", {"x": np.zeros(10_000), "scalar": np.float64(3)}, PROVENANCE, compress=True)
+    assert (tmp_path / "a.h5").stat().st_size < 20_000
+    assert storage.read(tmp_path / "a.h5")["scalar"] == 3
+
+
+def test_only_the_named_arrays_are_read_in_their_order(tmp_path):
+    storage.write(tmp_path / "a.h5", {"x": np.arange(3), "y": np.arange(4)}, PROVENANCE)
+    assert list(storage.read(tmp_path / "a.h5", ["y", "x"])) == ["y", "x"]
+    with pytest.raises(ProtocolError, match="expected an array 'z', got: x, y"):
+        storage.read(tmp_path / "a.h5", ["z"])
+
+
+def test_altered_array_is_refused(tmp_path):
+    path = tmp_path / "a.h5"
+    storage.write(path, {"x": np.arange(3)}, PROVENANCE)
+    with h5py.File(path, "r+") as file:
+        file["x"][1] = 9
+    with pytest.raises(ProtocolError, match=ALTERED):
+        storage.read(path)
+
+
+@pytest.mark.parametrize("harm", ["provenance", "array"])
+def test_an_altered_provenance_record_or_a_lost_array_is_refused(tmp_path, harm):
+    path = tmp_path / "a.h5"
+    storage.write(path, {"x": np.arange(3), "y": np.arange(3)}, PROVENANCE)
+    with h5py.File(path, "r+") as file:
+        if harm == "provenance":
+            file.attrs["provenance"] = file.attrs["provenance"].replace("7", "8")
+        else:
+            del file["y"]
+    for read in (storage.read, storage.read_provenance):
+        with pytest.raises(ProtocolError, match=ALTERED):
+            read(path)
+
+
+def test_cut_file_foreign_file_and_missing_file_are_refused(tmp_path):
+    path = tmp_path / "a.h5"
+    storage.write(path, {"x": np.arange(30_000)}, PROVENANCE)
+    complete = path.read_bytes()
+    path.write_bytes(complete[: len(complete) // 2])
+    with pytest.raises(ProtocolError, match=rf"a\.h5: {ALTERED}"):
+        storage.read(path)
+    with h5py.File(tmp_path / "foreign.h5", "w") as file:
+        file["x"] = 1
+    with pytest.raises(ProtocolError, match=r"expected its sha256 in the first 512 bytes, got other content there"):
+        storage.read(tmp_path / "foreign.h5")
+    with pytest.raises(ProtocolError, match="expected a file that a stage wrote, got no such file"):
+        storage.read(tmp_path / "missing.h5")
+
+
+def test_after_an_error_while_writing_only_the_old_file_exists(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail():
+        with storage.replacing(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_file_where_a_folder_is_needed_is_one_clear_error(tmp_path):
+    (tmp_path / "results").write_text("")
+    with pytest.raises(ProtocolError, match="a file exists where a folder is needed"):
+        storage.check_writable(tmp_path / "results" / "digits")
+    storage.check_writable(tmp_path / "new" / "folder")
+    assert os.listdir(tmp_path) == ["results"]
+
+
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path):
+    # /dev/full can't be renamed onto; a file-size limit makes the same write fail half-way, for real.
+    script = f"""
+        import resource, signal
+        import numpy as np
+        from protocol.provenance import storage
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        storage.write({str(tmp_path / "big.h5")!r}, {{"x": np.ones(1_000_000)}}, {{}})
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "ProtocolError" in done.stderr.splitlines()[-1]
+    assert "big.h5: can't be written" in done.stderr.splitlines()[-1]
+    assert os.listdir(tmp_path) == []
+
+
+def test_kill_in_mid_write_leaves_no_finished_file(tmp_path):
+    script = f"""
+        import os, signal
+        from protocol.provenance import storage
+        with storage.replacing({str(tmp_path / "a.h5")!r}) as path:
+            path.write_bytes(b"half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert not (tmp_path / "a.h5").exists()
+    assert all(name.endswith(".part") for name in os.listdir(tmp_path))
+
+
+def test_a_provenance_record_has_the_digests_and_notes_of_its_inputs(tmp_path):
+    storage.write(tmp_path / "a.h5", {"x": np.arange(3)}, PROVENANCE)
+    storage.write(tmp_path / "b.h5", {"x": np.arange(4)}, PROVENANCE)
+    made = storage.provenance("next", parameters={}, inputs={n: tmp_path / f"{n}.h5" for n in "ab"}, notes=["own"])
+    assert made["notes"] == ["rebuilt", "own"]
+    assert made["inputs"] == {n: storage.read_provenance(tmp_path / f"{n}.h5")["digest"] for n in "ab"}
+
+
+def test_appending_blocks_gives_the_same_file_as_writing_at_once(tmp_path):
+    X = np.arange(60, dtype=np.float32).reshape(20, 3)
+    record = PROVENANCE
+    storage.write(tmp_path / "complete.h5", {"X": X}, record)
+    for name, size in (("ones", 1), ("sevens", 7), ("all", 20)):
+        with storage.writing(tmp_path / f"{name}.h5", record) as file:
+            for start in range(0, len(X), size):
+                file.append("X", X[start : start + size])
+        assert storage.read_provenance(tmp_path / f"{name}.h5") == storage.read_provenance(tmp_path / "complete.h5")
+        np.testing.assert_array_equal(storage.read(tmp_path / f"{name}.h5")["X"], X)
+
+
+def test_an_array_of_no_rows_may_grow_to_none(tmp_path):
+    with storage.writing(tmp_path / "x.h5", PROVENANCE) as file:
+        file.append("X", np.empty((0, 128), dtype=np.uint8))
+    assert storage.read(tmp_path / "x.h5")["X"].shape == (0, 128)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((2, 4)), np.zeros((2, 3), dtype=np.float32)])
+def test_rows_that_do_not_fit_are_refused_and_leave_no_file(tmp_path, rows):
+    def grow():
+        with storage.writing(tmp_path / "x.h5", PROVENANCE) as file:
+            file.append("X", np.zeros((2, 3)))
+            file.append("X", rows)
+
+    with pytest.raises(ProtocolError, match="as before"):
+        grow()
+    assert not list(tmp_path.iterdir())
+
+
+def test_streaming_verifies_the_file(tmp_path):
+    path = tmp_path / "x.h5"
+    storage.write(path, {"X": np.arange(10)}, PROVENANCE)
+    with storage.streamed(path, "X") as X:
+        assert X[3:5].tolist() == [3, 4]
+    with pytest.raises(ProtocolError, match="expected an array 'Y', got: X"), storage.streamed(path, "Y"):
+        pass
+    with h5py.File(path, "r+") as file:
+        file["X"][7] = 0
+    with pytest.raises(ProtocolError, match=ALTERED), storage.streamed(path, "X"):
+        pass
+
+
+def test_the_name_of_a_group_of_one_array_is_accepted(tmp_path):
+    path = tmp_path / "x.h5"
+    storage.write(path, {"images": np.zeros(2), "vectors/gist": np.arange(4), "vectorsets": np.zeros(1)}, PROVENANCE)
+    with storage.streamed(path, "vectors") as X:
+        assert X[:].tolist() == [0, 1, 2, 3]
+    storage.write(path, {"vectors/text": np.zeros(2), "vectors/image": np.zeros(2)}, PROVENANCE)
+    with pytest.raises(ProtocolError) as error, storage.streamed(path, "vectors"):
+        pass
+    assert str(error.value) == f"{path}: expected one array 'vectors', got: vectors/image, vectors/text."
+
+
+def test_links_are_followed_and_non_regular_files_never_replaced(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with storage.replacing(tmp_path / "link") as path:
+        path.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "."):
+        with pytest.raises(ProtocolError, match="can't be written: expected the name of a file"):
+            storage.replacing(tmp_path / name).__enter__()
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "target"]
+
+
+def test_a_group_is_read_without_its_name_and_checked(tmp_path):
+    path = tmp_path / "x.h5"
+    groups = {"a": {"x": np.arange(3), "y/z": np.ones(2)}, "b": {"x": np.zeros(1)}, "c": np.arange(2)}
+    storage.write(path, storage.flattened(groups), storage.provenance("test", parameters={}, inputs={}))
+    found = storage.read_group(path, "a")
+    assert sorted(found) == ["x", "y/z"]
+    np.testing.assert_array_equal(found["x"], np.arange(3))
+    with pytest.raises(ProtocolError, match=r"x.h5: expected arrays of 'd', got those of a, b, c"):
+        storage.read_group(path, "d")
+    content = bytearray(path.read_bytes())
+    place = content.find(np.arange(3).tobytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ProtocolError, match=ALTERED):
+        storage.read_group(path, "a")

@@ -1,0 +1,131 @@
+"""Intervals, tests and power, against scipy, by hand and by simulation."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from protocol.scores.statistics import detectable_effect, effect, holm, lead, mean_of, runs_needed
+
+X = np.random.default_rng(3).normal(0.4, 1.0, 12)
+
+
+def test_the_effect_is_that_of_scipy():
+    found, t = effect(X), stats.ttest_1samp(X, 0)
+    low, high = t.confidence_interval(0.95)
+    assert found == pytest.approx((X.mean(), np.std(X, ddof=1), low, high, t.pvalue, stats.wilcoxon(X).pvalue))
+
+
+def test_it_is_the_paired_test():
+    inside, outside = X + 5, np.linspace(0, 1, 12)
+    assert effect(inside - outside).p == pytest.approx(stats.ttest_rel(inside, outside).pvalue)
+
+
+def test_equal_values_are_tested_by_a_sign_test():
+    assert effect([0.0, 0.0, 0.0]) == (0, 0, 0, 0, 1, 1)
+    assert effect([2.0, 2.0]) == (2, 0, -np.inf, np.inf, 0.5, 0.5)
+    assert effect([2.0] * 6) == (2, 0, 2, 2, 2**-5, 2**-5)
+
+
+def test_the_interval_holds_the_truth_nineteen_times_in_twenty():
+    rng = np.random.default_rng(0)
+    found = [effect(rng.normal(1.0, 2.0, 8)) for _ in range(2000)]
+    assert np.mean([one.low <= 1.0 <= one.high for one in found]) == pytest.approx(0.95, abs=0.015)
+
+
+@given(
+    values=st.lists(st.integers(0, 10**6), min_size=2, max_size=50),
+    constant=st.integers(-(10**6), 10**6).filter(bool),
+    written=st.booleans(),
+)
+def test_differences_that_are_equal_but_for_rounding_are_equal(values, constant, written):
+    """In one of two tables, a constant is added to every value; tables are written with nine digits."""
+    one = np.array(values) / 10**6
+    other = one + constant / 10**6
+    if written:
+        one, other = ([float(f"{value:.9g}") for value in table * np.pi] for table in (one, other))
+    differences, size = np.subtract(other, one), np.abs(one) + np.abs(other)
+    found = mean_of(differences, size)
+    assert found.mean == pytest.approx(constant / 10**6 * (np.pi if written else 1), rel=0.02)
+    assert found.p() == effect(differences, size).p == 2.0 ** (1 - len(values))
+
+
+def test_the_ninth_digit_is_a_difference_and_a_larger_pair_hides_none():
+    assert mean_of([0.1, 0.10000001], [0.3, 0.30000001]).error > 0
+    assert mean_of([0.1, 0.2, 0.0], [0.3, 0.4, 1e9]).error > 0
+
+
+def test_rounding_alone_is_no_difference():
+    assert mean_of([0.1 + 0.2 - 0.3] * 2, [0.6] * 2) == (0, 0, 2)
+
+
+def test_the_variance_that_runs_share_widens_intervals_and_p():
+    found = mean_of(X, shared=0.25)
+    assert found.error == pytest.approx(X.std(ddof=1) * (1 / 12 + 0.25) ** 0.5)
+    assert found.p() == pytest.approx(2 * stats.t.sf(abs(X.mean()) / found.error, 11))
+    assert np.diff(found.interval())[0] == pytest.approx(2 * stats.t.ppf(0.975, 11) * found.error)
+
+
+def rejected_by_steps(p, level):
+    """Holm's procedure as he wrote it: the smallest p against level / m, the next against level / (m - 1), ..."""
+    rejected = set()
+    for step, which in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        if p[which] > level / (len(p) - step):
+            break
+        rejected.add(which)
+    return rejected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_holm_rejects_what_his_steps_reject(seed):
+    p = np.random.default_rng(seed).random(9) ** 4
+    for level in (0.01, 0.05, 0.2):
+        assert set(np.flatnonzero(holm(p) <= level)) == rejected_by_steps(p, level)
+
+
+def test_holm_keeps_the_order_stays_below_one_and_leaves_a_single_test_alone():
+    p = [0.5, 0.02, 0.9, 0.02]
+    assert holm(p).tolist() == pytest.approx([1.0, 0.08, 1.0, 0.08])
+    assert holm([0.03]).tolist() == [0.03]
+    assert holm([]).size == 0
+
+
+@pytest.mark.parametrize(("n", "level"), [(5, 0.05), (12, 0.05), (12, 0.001), (40, 0.0005)])
+def test_the_detectable_effect_is_seen_four_times_in_five(n, level):
+    rng = np.random.default_rng(n)
+    mean = detectable_effect(2.0, n, level=level)
+    draws = rng.normal(mean, 2.0, (20000, n))
+    seen = stats.ttest_1samp(draws, 0, axis=1).pvalue < level
+    assert seen.mean() == pytest.approx(0.8, abs=0.015)
+
+
+@pytest.mark.parametrize("std", [0.0, 0.0002, 0.001, 0.004])
+def test_runs_needed_is_the_first_number_that_is_enough(std):
+    first = next(n for n in itertools.count(3) if detectable_effect(std, n, level=0.001) <= 0.001)
+    assert runs_needed(0.001, std, level=0.001) == first
+
+
+def test_a_lead_is_the_paired_difference_of_the_two_best_with_the_interval_of_all_pairs():
+    scores = pd.DataFrame({"a": [0.1, 0.2, 0.3], "b": [0.5, 0.7, 0.6], "c": [0.4, 0.5, 0.6]})
+    found = lead(scores, shared=0.25)
+    assert (found.best, found.second, found.n_runs) == ("b", "c", 3)
+    assert found.mean == pytest.approx(0.6)
+    assert found.difference == pytest.approx(0.1)
+    half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * 0.1 * (1 / 3 + 0.25) ** 0.5
+    assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half))
+    lowest = lead(scores, shared=0.25, better="lower")
+    assert (lowest.best, lowest.second, lowest.difference) == ("a", "c", pytest.approx(-0.3))
+
+
+def test_a_lead_leaves_out_what_is_undefined():
+    nan = float("nan")
+    scores = pd.DataFrame({"a": [0.1, 0.2], "b": [nan, nan], "c": [0.4, nan]})
+    found = lead(scores, shared=0.25)
+    assert (found.best, found.second, found.n_runs) == ("c", "a", 1)
+    assert np.isnan(found.low)
+    assert lead(scores[["c"]], shared=0.25).second is None
+    assert lead(scores[["b"]], shared=0.25) is None

@@ -1,0 +1,69 @@
+"""Tables as CSV, text, Markdown and LaTeX."""
+
+import re
+
+import pandas as pd
+import pytest
+from tabulate import tabulate
+
+from protocol.checks import ProtocolError
+from protocol.scores import tables
+
+SPECIAL = r"100 % & $5 #1 a_b {c} ~ ^ \ < >"
+
+
+def test_csv_is_utf8_with_quotes_only_where_needed(tmp_path):
+    tables.write_csv(tmp_path / "a.csv", ("name", "value"), [("a, b", 1), ("±", None), ('"', True)])
+    assert (tmp_path / "a.csv").read_bytes() == 'name,value\n"a, b",1\n±,\n"""",True\n'.encode()
+
+
+def test_an_error_leaves_no_csv(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        tables.write_csv(tmp_path / "a.csv", ("n",), ((1 / n,) for n in (1, 0)))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ProtocolError, match="can't be written"):
+        tables.write_csv(tmp_path / "file" / "a.csv", ("n",), [])
+
+
+def test_a_data_frame_is_written_with_nine_digits(tmp_path):
+    tables.write_table(tmp_path / "a.csv", pd.DataFrame({"x": [1 / 3, float("nan")], "n": [1, 2]}))
+    assert (tmp_path / "a.csv").read_text() == "x,n\n0.333333333,1\n,2\n"
+
+
+def test_text_is_aligned_and_keeps_numbers_as_they_are_written():
+    lines = tables.text(["metric", "mean"], [["mAP@1000[all]", "0.5000"], ["RAMAP", "1e-05"], ["x", ""]]).splitlines()
+    assert lines == ["metric         mean", "mAP@1000[all]  0.5000", "RAMAP          1e-05", "x"]
+
+
+@pytest.mark.parametrize("rows", [[], [["a b", "±"], ["longer than any", ""]], [["x", "1"], ["", "-"]]])
+def test_text_is_that_of_tabulate(rows):
+    expected = tabulate([["name", "n"], *rows], tablefmt="plain", disable_numparse=True)
+    assert tables.text(["name", "n"], rows) == "\n".join(map(str.rstrip, expected.splitlines()))
+
+
+def test_markdown_has_one_line_for_each_row():
+    lines = tables.markdown(["a", "n"], [["x | y", "1.0"], ["two\nlines", "02"]], numbers=["n"]).splitlines()
+    assert lines == ["| a | n |", "|---|---:|", r"| x \| y | 1.0 |", "| two<br>lines | 02 |"]
+    assert tables.markdown(["a", "b"], []) == "| a | b |\n|---|---|"
+
+
+SPECIAL = r"100 % & $5 #1 a_b {c} ~ ^ \ < >"
+
+
+def test_every_special_character_is_escaped():
+    bare = re.sub(r"\\(?:text\w+\{\}|ensuremath\{[<>]\}|\^\{\}|[&%$#_{}])", "", tables.escaped(SPECIAL))
+    assert not re.search(r"[&%$#_{}~^\\<>]", bare)
+
+
+def test_a_table_has_as_many_cells_in_every_line_as_columns():
+    rows = [["x", "1", "2"], ["&", "3 ± 1", "4"]]
+    text = tables.latex(["a_1", "b & c", "d"], rows, caption=SPECIAL, label="t", strong={(1, 1)})
+    assert r"\begin{tabular}{lrr}" in text
+    body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
+    lines = [line for line in body.splitlines() if line.endswith(r"\\")]
+    assert [len(re.findall(r"(?<!\\)&", line)) for line in lines] == [2, 2, 2]
+    assert r"\textbf{3 $\pm$ 1}" in text
+    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
+        assert text.count(rule) == 1

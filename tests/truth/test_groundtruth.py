@@ -1,0 +1,185 @@
+import numpy as np
+import pytest
+
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.truth import Items, epsilon_ball
+
+LINE = np.arange(11, dtype=np.float32)[:, None]  # points 0, 1, ..., 10 on a line
+
+
+def items(X, labels=None):
+    return Items(np.asarray(X, dtype=np.float32), labels)
+
+
+def ball(train, *, database=None, query=None, **options):
+    build = registry.get("ground_truth", "epsilon_ball")
+    train = items(train)
+    return build(
+        items(query) if query is not None else train,
+        items(database) if database is not None else train,
+        train,
+        **options,
+    )
+
+
+def rows(truth):
+    return [truth["indices"][a:b].tolist() for a, b in zip(truth["indptr"], truth["indptr"][1:], strict=False)]
+
+
+def test_average_count_is_the_radius_at_which_points_have_r_neighbours_on_average():
+    # 11 points have 20 ordered pairs at distance 1 and 18 at distance 2: 2 x 11 pairs need distance 2
+    options = {"n_sample": 11, "count_in": "train", "reading": "average_count"}
+    assert ball(LINE, n_neighbours=2, **options)["radius"] == 2
+    assert ball(LINE, n_neighbours=1, **options)["radius"] == 1
+
+
+def test_mean_distance_is_the_mean_distance_to_the_rth_other_point():
+    # the second nearest other point is 1 away, but 2 away from the two ends
+    options = {"n_sample": 11, "count_in": "train"}
+    assert ball(LINE, n_neighbours=1, **options)["radius"] == 1
+    assert ball(LINE, n_neighbours=2, **options)["radius"] == pytest.approx((9 * 1 + 2 * 2) / 11)
+
+
+def test_a_rank_between_two_neighbours_is_interpolated():
+    # 3 neighbours in a database of 20 are 1.5 of 10 training points: 1 (ends: 1.5) on average
+    truth = ball(LINE, database=np.zeros((20, 1)), query=LINE, n_neighbours=3, n_sample=11)
+    assert truth["radius"] == pytest.approx((9 * 1 + 2 * 1.5) / 11)
+
+
+def test_average_count_reaches_r_in_a_database_of_any_size():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 4))
+    for n_database in (1000, 5000):
+        truth = ball(X[:800], database=X[1000 : 1000 + n_database], query=X[800:1000], seed=1, reading="average_count")
+        assert np.diff(truth["indptr"]).mean() == pytest.approx(50, rel=0.25)
+
+
+def test_comparison_decides_about_the_boundary():
+    options = {"n_neighbours": 2, "n_sample": 11, "count_in": "train", "reading": "average_count"}
+    assert rows(ball(LINE, **options))[5] == [3, 4, 5, 6, 7]
+    assert rows(ball(LINE, **options, comparison="<"))[5] == [4, 5, 6]
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 15])
+@pytest.mark.parametrize("count_in", ["train", "database"])
+@pytest.mark.parametrize("reading", ["mean_distance", "average_count"])
+def test_the_radius_matches_the_full_matrix_of_distances(reading, count_in, chunk, monkeypatch):
+    monkeypatch.setattr(epsilon_ball, "CHUNK", chunk)
+    X = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    X[10:20] = X[0]
+    radius = ball(
+        X, database=np.zeros((90, 5)), n_neighbours=4, n_sample=60, reading=reading, count_in=count_in, seed=3
+    )["radius"][0]
+    points = X.astype(np.float64)
+    rows = np.array(
+        [[np.sqrt(((a - b) ** 2).sum()) for j, b in enumerate(points) if j != i] for i, a in enumerate(points)]
+    )
+    exact_rank = 4 * 59 / (90 if count_in == "database" else 59)
+    if reading == "average_count":
+        assert radius == np.sort(rows.ravel())[round(exact_rank * 60) - 1]
+    else:
+        rows.sort(axis=1)
+        assert radius == pytest.approx(
+            np.mean([np.interp(exact_rank, np.arange(1, 60), row) for row in rows]), rel=1e-14
+        )
+
+
+def test_radius_depends_on_training_points_only_and_on_the_seed():
+    X = np.random.default_rng(0).standard_normal((500, 8))
+    one = ball(X[:200], database=X[200:], query=X[:3], seed=1)["radius"]
+    assert one == ball(X[:200], database=X[200:] * 100, query=X[5:9], seed=1)["radius"]
+    assert one != ball(X[:200], database=X[200:], query=X[:3], seed=2)["radius"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reading": "median"}, "reading: expected .*, got 'median'"),
+        ({"comparison": ">"}, "comparison: expected .*, got '>'"),
+        ({"count_in": "all"}, "count_in: expected .*, got 'all'"),
+        ({"n_neighbours": 11}, "n_neighbours: expected fewer than the 11 items to count in"),
+    ],
+)
+def test_epsilon_ball_refuses(options, message):
+    with pytest.raises(ProtocolError, match=message):
+        ball(LINE, **options)
+
+
+def test_class_label_passes_on_the_labels():
+    y = np.array([1, 2, 1])
+    truth = registry.get("ground_truth", "class_label")(items(LINE[:2], y[:2]), items(LINE[:3], y), items(LINE))
+    assert truth["query_labels"].tolist() == [1, 2]
+    assert truth["database_labels"].tolist() == [1, 2, 1]
+
+
+def test_class_label_needs_labels():
+    with pytest.raises(ProtocolError, match=r"expected a dataset with labels, got none\. Use 'epsilon_ball'"):
+        registry.get("ground_truth", "class_label")(items(LINE), items(LINE), items(LINE))
+
+
+def test_too_few_training_points_for_the_database_are_refused():
+    with pytest.raises(
+        ProtocolError,
+        match=r"expected at least 21 training points .*, got 11. Use more, a larger n_neighbours, or count_in='train'",
+    ):
+        ball(LINE, database=np.zeros((40, 1)), n_neighbours=2)
+
+
+def test_nearest_neighbours_with_ties_at_the_last():
+    build = registry.get("ground_truth", "nearest_neighbours")
+    truth = build(items([[0], [5]]), items(LINE), items(LINE), n_neighbours=2)
+    assert rows(truth) == [[0, 1], [4, 5, 6]]
+
+
+@pytest.mark.parametrize(("distance", "exact_rank"), [("euclidean", [0, 1]), ("cosine", [1, 2]), ("dot", [2, 3])])
+def test_nearest_neighbours_by_three_distances(distance, exact_rank):
+    build = registry.get("ground_truth", "nearest_neighbours")
+    database = items([[1, 0], [2, 1], [4, 2.1], [9, 0]])
+    truth = build(items([[1, 0.5]]), database, database, n_neighbours=2, distance=distance)
+    assert rows(truth) == [exact_rank]
+
+
+def test_nearest_neighbours_refuses_an_unknown_distance():
+    build = registry.get("ground_truth", "nearest_neighbours")
+    with pytest.raises(ProtocolError, match=r"distance: expected cosine, dot or euclidean, got 'hamming'\."):
+        build(items(LINE), items(LINE), items(LINE), n_neighbours=2, distance="hamming")
+
+
+def test_graded_distance_gives_the_level_of_the_smallest_radius():
+    build = registry.get("ground_truth", "graded_distance")
+    # 55 pairs of 11 points: 10 at distance 1, 9 at 2, ...; the percentiles 70, 30, 10 of them are 5, 2 and 1
+    options = {"percentiles": (70, 30, 10), "levels": (1, 2, 5), "n_sample": 11}
+    truth = build(items([[0]]), items(LINE), items(LINE), **options)
+    assert truth["radii"].tolist() == [5, 2, 1]
+    assert rows(truth) == [[0, 1, 2, 3, 4, 5]]
+    assert truth["levels"].tolist() == [5, 5, 2, 1, 1, 1]
+
+
+def test_graded_distance_against_all_distances():
+    rng = np.random.default_rng(0)
+    X, query = rng.standard_normal((200, 6)).astype(np.float32), rng.standard_normal((7, 6)).astype(np.float32)
+    truth = registry.get("ground_truth", "graded_distance")(items(query), items(X), items(X), seed=3)
+    apart = np.linalg.norm(query[:, None].astype(float) - X, axis=2)
+    level_of = np.zeros(apart.shape, dtype=int)
+    for radius, level in zip(truth["radii"], (1, 2, 5, 10), strict=True):
+        level_of[apart <= radius] = level
+    pairs = np.linalg.norm(X[:, None].astype(float) - X, axis=2)[np.triu_indices(200, 1)]
+    np.testing.assert_allclose(truth["radii"], np.percentile(pairs, [5, 1, 0.2, 0.1]))
+    assert rows(truth) == [np.flatnonzero(row).tolist() for row in level_of]
+    assert truth["levels"].tolist() == level_of[level_of > 0].tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"percentiles": (1, 5), "levels": (1, 2)},
+        {"percentiles": (5,), "levels": (1, 2)},
+        {"percentiles": (5, 0), "levels": (1, 2)},
+        {"percentiles": (5, 1), "levels": (0, 2)},
+        {"percentiles": (), "levels": ()},
+    ],
+)
+def test_graded_distance_refuses(options):
+    with pytest.raises(ProtocolError, match=r"(percentiles|levels): expected .*(de|a)scending"):
+        registry.get("ground_truth", "graded_distance")(items(LINE), items(LINE), items(LINE), **options)

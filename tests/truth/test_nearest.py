@@ -1,0 +1,253 @@
+"""The nearest neighbours equal those of a full matrix of distances in float64, sorted, with ties."""
+
+import itertools
+import sys
+import threading
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol import checks
+from protocol.checks import ProtocolError
+from protocol.truth import _neighbour_search, nearest, pair_distances
+
+DISTANCES = ["euclidean", "cosine", "dot"]
+TYPES = ["float32", "float64", "float16", "int8", "uint8", "int64"]
+
+
+def all_distances(query, database, distance):
+    """Return the stated formula for all pairs, by broadcasting."""
+    A, B = (X.astype(np.float64) for X in (query, database))
+    if distance == "cosine" and query.dtype == np.float64:
+        A, B = (np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]) for X in (A, B))
+    A, B = A[:, None], B[None]
+    if distance == "euclidean":
+        return np.sqrt(((A - B) ** 2).sum(axis=2))
+    if distance == "dot":
+        return -(A * B).sum(axis=2)
+    return 1 - (A * B).sum(axis=2) / np.sqrt((A * A).sum(axis=2) * (B * B).sum(axis=2))
+
+
+def obvious(query, database, k, distance):
+    """Return the neighbours of each query, and their distances, from all distances."""
+    values = all_distances(query, database, distance)
+    near = values <= np.sort(values, axis=1)[:, [k - 1]]
+    return [np.flatnonzero(row).tolist() for row in near], values[near].tolist()
+
+
+def as_lists(indptr, indices):
+    assert indptr.dtype == indices.dtype == np.int64
+    return [indices[a:b].tolist() for a, b in itertools.pairwise(indptr)]
+
+
+@st.composite
+def searches(draw):
+    """Return vectors that are hard to distinguish in float32: ties, offsets, and all magnitudes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    dtype, d = draw(st.sampled_from(TYPES)), draw(st.sampled_from([1, 2, 3, 8, 33]))
+    n = draw(st.integers(2, 40))
+    if "int" in dtype:
+        largest = 2**40 if dtype == "int64" and draw(st.booleans()) else 3
+        X = rng.integers(0 if dtype == "uint8" else -largest, largest + 1, (n, d)).astype(dtype)
+    else:
+        X = rng.standard_normal((n, d))
+        X = np.round(3 * X) if draw(st.booleans()) else X[rng.integers(0, n, n)]
+        X += draw(st.sampled_from([0.0, 0.1, 100.0, 2.0**20, -1e7]))
+        X *= 10.0 ** rng.uniform(-6, 6, (n, 1)) if draw(st.booleans()) else 1
+        scales = {"float32": [1.0, 1e-3, 1e-20, 1e-44, 1e25], "float64": [1.0, 1e-300, 1e-100, 1e100, 1e130]}
+        X *= draw(st.sampled_from(scales.get(dtype, [1.0])))
+        if draw(st.booleans()):
+            X[:, 0] = 1e30
+        X = (np.clip(X, -6e4, 6e4) if dtype == "float16" else X).astype(dtype)
+    n_queries = draw(st.integers(1, n - 1))
+    return X[:n_queries], X[n_queries:]
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    searches(),
+    st.integers(1, 40),
+    st.sampled_from(DISTANCES),
+    st.sampled_from([(1, 1, 0), (5, 3, 2), (16, 4096, 0), (512, 4096, 1024)]),
+    st.sampled_from([1, 2]),
+)
+def test_the_nearest_equal_the_sorted_matrix_of_distances(search, k, distance, sizes, threads):
+    query, database = search
+    if distance == "cosine":
+        query[~query.any(axis=1)] = 1
+        database[~database.any(axis=1)] = 1
+    k = min(k, len(database))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in zip(("TILE", "_QUERIES", "_EXTRA_CANDIDATES"), sizes, strict=True):
+            patch.setattr(_neighbour_search, name, size)
+        found = nearest(query, database, k, distance=distance, threads=threads)
+    rows, apart = obvious(query, database, k, distance)
+    assert as_lists(found.indptr, found.indices) == rows
+    assert found.distances.tolist() == apart
+    fewer = (k + 1) // 2
+    assert as_lists(*found.first(fewer)) == obvious(query, database, fewer, distance)[0]
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_ties_are_those_of_exact_arithmetic_for_integers(distance):
+    X = np.random.default_rng(0).integers(1, 3, (100, 6))
+    query, database = X[:5], X[5:]
+
+    def key(a, b):  # grows with the distance, in integers and fractions
+        inner = int(a @ b)
+        squares = Fraction(inner**2, int(a @ a) * int(b @ b))
+        return {"euclidean": int((a - b) @ (a - b)), "dot": -inner, "cosine": -squares}[distance]
+
+    keys = [[key(a, b) for b in database] for a in query]
+    expected = [[j for j, it in enumerate(row) if it <= sorted(row)[9]] for row in keys]
+    found = nearest(query.astype(np.float32), database.astype(np.uint8), 10, distance=distance)
+    assert as_lists(found.indptr, found.indices) == expected
+    assert max(map(len, expected)) > 10
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_float64_vectors_are_not_rounded_before_they_are_compared(distance):
+    step = 1e-13
+    database = np.array([[1.0, 1.0 + step * i] for i in (3, 1, 2, 0)])
+    found = nearest(np.array([[0.0, 1.0], [1.0, 0.0]]), database, 1, distance=distance)
+    # the Euclidean distances from the first query differ by less than the precision of float64
+    first, second = {"euclidean": ([0, 1, 2, 3], [3]), "dot": ([0], [0, 1, 2, 3]), "cosine": ([0], [3])}[distance]
+    assert as_lists(found.indptr, found.indices) == [first, second]
+
+
+def test_equal_vectors_have_distance_zero_exactly():
+    X = np.random.default_rng(0).standard_normal((50, 20))
+    for distance in ("euclidean", "cosine"):
+        assert pair_distances(X, X, np.arange(50), np.arange(50), distance=distance).tolist() == [0] * 50
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_progress_adds_up_and_is_shown_by_the_calling_thread(threads, monkeypatch):
+    monkeypatch.setattr(_neighbour_search, "_QUERIES", 7)
+    X = np.random.default_rng(0).standard_normal((1500, 4)).astype(np.float32)
+    done = []
+    nearest(X[:20], X, 3, threads=threads, progress=lambda n: done.append((n, threading.current_thread())))
+    assert sum(n for n, _ in done) == 20 * 1500
+    assert len(done) == 9
+    assert {thread for _, thread in done} == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_memory_does_not_grow_with_a_mapped_database(distance, dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    path, (n, d) = tmp_path / "x.npy", (40_000, 96)
+    file = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(n, d))
+    for start in range(0, n, 4000):
+        file[start : start + 4000] = rng.integers(1, 256, (4000, d)) + (
+            rng.random((4000, d)) if dtype != "uint8" else 0
+        )
+    database = np.load(path, mmap_mode="r")
+    query = np.array(file[:50])
+    del file
+    tracemalloc.start()
+    found = nearest(query, database, 10, distance=distance, threads=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.indices.size >= 500
+    assert peak < 16e6  # 4 MB of it for checks and sample; the database in float32 takes 15 MB, all products 8 MB
+
+
+def test_memory_is_bounded_if_float32_distinguishes_no_pair():
+    rng = np.random.default_rng(0)
+    database = np.repeat([[-1.0], [1.0]], 10_000, axis=0) + 1e-9 * rng.standard_normal((20_000, 1))
+    query = database[::1000].copy()
+    tracemalloc.start()
+    found = nearest(query, database, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert as_lists(found.indptr, found.indices) == [
+        sorted(np.argsort(np.abs(database[:, 0] - a), kind="stable")[:5].tolist()) for a in query[:, 0]
+    ]
+    assert peak < 10e6  # 20 x 20,000 pairs take 13 MB
+
+
+def test_items_much_larger_than_the_sample_are_found():
+    database = np.ones((3000, 4), dtype=np.float32)
+    database[1] = 1e30
+    database[2] = -1e35
+    found = nearest(database[:1] * 1e10, database, 2, distance="dot")
+    assert 1 in found.indices
+    assert found.indices.size == 2999
+    found = nearest(database[:1], database, 2999)
+    assert found.indices.tolist() == [0, 1, *range(3, 3000)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"k": 0}, "k: expected an integer from 1 to 600, got 0."),
+        ({"k": 601}, "k: expected an integer from 1 to 600, got 601."),
+        ({"distance": "hamming"}, "distance: expected cosine, dot or euclidean, got 'hamming'."),
+        ({"threads": 0}, "threads: expected an integer >= 1, got 0."),
+        ({"query": np.ones((2, 4))}, "query: expected 3 features as in the database, got 4."),
+        ({"query": np.ones((0, 3))}, "query: expected a non-empty 2-D array (n, d), got shape (0, 3)."),
+        ({"database": np.ones((0, 3))}, "database: expected a non-empty 2-D array (n, d), got shape (0, 3)."),
+        ({"database": np.array([["a"]])}, "database: expected numbers of up to 64 bits, got dtype <U1."),
+        ({"query": np.ones((2, (1 << 20) + 1), bool)}, "query: expected 3 features as in the database, got 1048577."),
+    ],
+)
+def test_search_refuses(change, message):
+    given = {"query": np.ones((2, 3)), "database": np.ones((600, 3)), "k": 1} | change
+    with pytest.raises(ProtocolError) as error:
+        nearest(**given)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("value", "expected"), [(np.nan, "finite numbers, got nan"), (-np.inf, "finite numbers, got -inf")]
+)
+def test_rows_that_are_not_finite_are_named(distance, dtype, value, expected):
+    X = np.ones((600, 3), dtype=dtype)
+    bad = X.copy()
+    bad[[517, 550], 1] = value
+    for side, change in (("database", (X, bad)), ("query", (bad, X))):
+        for threads in (1, 3):
+            with pytest.raises(ProtocolError) as error:
+                nearest(*change, 1, distance=distance, threads=threads)
+            assert str(error.value) == f"{side} row 517: expected {expected}."
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_zero_vectors_have_no_cosine(dtype):
+    X = np.ones((600, 3), dtype=dtype)
+    zero = X.copy()
+    zero[517] = 0
+    for side, change in (("database", (X, zero)), ("query", (zero, X))):
+        with pytest.raises(ProtocolError) as error:
+            nearest(*change, 1, distance="cosine")
+        expected = "a vector that is not zero, because its cosine distance is undefined"
+        assert str(error.value) == f"{side} row 517: expected {expected}, got zeros only."
+        assert nearest(*change, 1, distance="dot").indices.size > 0
+
+
+def test_fewer_neighbours_are_taken_from_more():
+    found = nearest(np.zeros((1, 1)), np.array([[0], [1], [1], [2]]), 2)
+    assert found.indices.tolist() == [0, 1, 2]
+    assert as_lists(*found.first(1)) == [[0]]
+    assert as_lists(*found.first(2)) == [[0, 1, 2]]
+    with pytest.raises(ProtocolError, match=r"k: expected an integer from 1 to 2, got 3\."):
+        found.first(3)
+
+
+def test_without_threadpoolctl_the_result_is_the_same_and_it_warns_once_that_one_thread_is_used(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((600, 5))
+    expected = nearest(X[:9], X, 4, threads=2)
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    checks.warn_once.cache_clear()
+    nearest(X[:9], X, 4)  # a warning would be an error
+    with pytest.warns(UserWarning, match=r"^threadpoolctl is not installed, so one thread is used instead of 2\. "):
+        found = nearest(X[:9], X, 4, threads=2)
+    nearest(X[:9], X, 4, threads=2)
+    np.testing.assert_array_equal(found.indices, expected.indices)

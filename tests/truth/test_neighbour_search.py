@@ -1,0 +1,173 @@
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.neighbors import NearestNeighbors
+
+from protocol.checks import ProtocolError
+from protocol.truth import _distances, _neighbour_search, neighbours_within
+
+
+def distance(a, b):
+    return np.sqrt(((a.astype(np.float64) - b.astype(np.float64)) ** 2).sum())
+
+
+def obvious(query, database, radius, strict):
+    """Return the neighbours of each query as lists, pair by pair."""
+    reached = [[distance(a, b) for b in database] for a in query]
+    return [[j for j, it in enumerate(row) if (it < radius if strict else it <= radius)] for row in reached]
+
+
+def as_lists(indptr, indices):
+    assert indptr.dtype == indices.dtype == np.int64
+    assert indptr[0] == 0
+    assert indptr[-1] == indices.size
+    return [indices[a:b].tolist() for a, b in itertools.pairwise(indptr)]
+
+
+@st.composite
+def searches(draw):
+    """Return queries, database and radius: many duplicates, and often pairs whose distance is the radius itself."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    d = draw(st.sampled_from([1, 2, 3, 8, 33]))
+    X = rng.standard_normal((draw(st.integers(2, 40)), d))
+    X = np.round(3 * X) if draw(st.booleans()) else X[rng.integers(0, len(X), len(X))]
+    X = (X + draw(st.sampled_from([0.0, 0.1, 100.0, 2.0**20, -1e7]))) * draw(
+        st.sampled_from([1.0, 1e-3, 1e-20, 1e-38, 1e6, 1e20, 1e30])
+    )
+    X = X.astype(np.float32)
+    n_queries = draw(st.integers(1, len(X) - 1))
+    query, database = X[:n_queries], X[n_queries:]
+    between = distance(query[0], database[-1])
+    factor = draw(st.sampled_from([1.0, 1.0, 1 + 1e-15, 1 - 1e-15, 1 - 1e-9, 1 + 1e-7, 1 - 1e-5, 0.5, 2.0, 0.0, 1e-12]))
+    return query, database, float(between * factor)
+
+
+@settings(deadline=None, max_examples=300)
+@given(searches(), st.booleans(), st.sampled_from([1, 5, 16, 512]), st.sampled_from([1, 20, 1 << 15]))
+def test_neighbours_match_a_naive_loop(search, strict, tile, chunk):
+    query, database, radius = search
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_neighbour_search, "TILE", tile)
+        patch.setattr(_distances, "CHUNK", chunk)
+        found = neighbours_within(query, database, radius, strict=strict)
+    assert as_lists(*found) == obvious(query, database, radius, strict)
+
+
+@pytest.mark.parametrize("d", [1, 3, 16, 130])
+@pytest.mark.parametrize("offset", [0, 100])
+def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d, offset):
+    # integers: scikit-learn's squared distances are exact in float64
+    X = np.random.default_rng(d).integers(-3, 4, (900, d)).astype(np.float32) + offset
+    X[100:140] = X[0]
+    query, database = X[:300], X[200:]
+    radius = distance(query[0], database[0])
+    peer = NearestNeighbors(algorithm="brute").fit(database.astype(np.float64))
+    expected = peer.radius_neighbors(query.astype(np.float64), radius, return_distance=False)
+    found = as_lists(*neighbours_within(query, database, radius))
+    assert found == [sorted(row.tolist()) for row in expected]
+    assert 0 in found[0]
+    assert 0 not in as_lists(*neighbours_within(query, database, radius, strict=True))[0]
+
+
+def test_a_radius_of_zero_finds_duplicates_only():
+    X = np.random.default_rng(0).standard_normal((50, 20)).astype(np.float32) + 1000
+    X[30] = X[7]
+    X[31] = np.nextafter(X[7], np.float32(np.inf))
+    assert as_lists(*neighbours_within(X[:10], X, 0.0)) == [[i] if i != 7 else [7, 30] for i in range(10)]
+    assert neighbours_within(X, X, 0.0, strict=True)[1].size == 0
+
+
+@pytest.mark.parametrize("radius", [1e39, 1e300, np.inf])
+def test_a_radius_beyond_all_items_finds_them_all(radius):
+    X = np.array([[-3e38, 3e38], [3e38, -3e38], [0, 1e-45]], dtype=np.float32)
+    assert as_lists(*neighbours_within(X, X, radius, strict=True)) == [[0, 1, 2]] * 3
+
+
+def test_items_too_large_to_square_in_float32_are_distinguished():
+    X = np.array([[-3e38], [0], [2e38], [3e38]], dtype=np.float32)
+    assert as_lists(*neighbours_within(X, X, distance(X[0], X[1]))) == [[0, 1], [0, 1, 2, 3], [1, 2, 3], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-21, 1e-22, 1e-23, 1e-30, 1e-44])
+def test_items_whose_squares_underflow_in_float32_are_distinguished(scale):
+    X = (scale * np.random.default_rng(0).standard_normal((60, 3))).astype(np.float32)
+    query, database = X[:20], X[20:]
+    for i in range(20):
+        radius = distance(query[i], database[i])
+        assert as_lists(*neighbours_within(query, database, radius)) == obvious(query, database, radius, False)
+
+
+def test_the_result_depends_on_neither_tiles_nor_threads(monkeypatch):
+    X = np.round(np.random.default_rng(0).standard_normal((700, 6)), 1).astype(np.float32)
+    radius = distance(X[0], X[1])
+    expected = neighbours_within(X[:300], X, radius)
+    for tile, chunk in ((3, 1), (64, 100), (299, 1 << 15), (1000, 1 << 20)):
+        monkeypatch.setattr(_neighbour_search, "TILE", tile)
+        monkeypatch.setattr(_distances, "CHUNK", chunk)
+        for threads in (1, 2, 3):
+            found = neighbours_within(X[:300], X, radius, threads=threads)
+            assert [array.tobytes() for array in found] == [array.tobytes() for array in expected]
+
+
+def peak_memory(call):
+    tracemalloc.start()
+    result = call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return result, peak
+
+
+def test_memory_is_bounded_if_every_pair_is_on_the_boundary():
+    database = np.zeros((1200, 64), dtype=np.float32)
+    database[:, ::16] = 1  # every item at distance 2 of every query; their differences take 430 MB in float64
+    query = np.zeros((700, 64), dtype=np.float32)
+    (_, indices), peak = peak_memory(lambda: neighbours_within(query, database, 2.0, strict=True))
+    assert indices.size == 0
+    assert peak < 40e6
+
+
+def test_memory_is_bounded_if_every_pair_is_inside():
+    X = np.random.default_rng(0).standard_normal((3000, 4)).astype(np.float32)
+    (_, indices), peak = peak_memory(lambda: neighbours_within(X, X, 100.0))
+    assert indices.size == 9_000_000
+    assert peak < 3 * indices.nbytes
+
+
+def test_the_input_is_not_modified():
+    X = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
+    query, database = X[:5].copy(), X.copy()
+    neighbours_within(query, database, 1.0)
+    np.testing.assert_array_equal(query, X[:5])
+    np.testing.assert_array_equal(database, X)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"radius": -1.0}, "radius: expected a number >= 0, got -1.0"),
+        ({"radius": np.nan}, "radius: expected a number >= 0, got nan"),
+        ({"threads": 0}, "threads: expected an integer >= 1, got 0"),
+        ({"query": np.zeros((2, 4))}, "query: expected 3 features as in the database, got 4."),
+        ({"query": np.zeros((0, 3))}, r"query: expected a non-empty 2-D array \(n, d\), got shape \(0, 3\)."),
+        ({"database": np.zeros((2, 3), complex)}, "database: expected numbers of up to 64 bits, got dtype complex128."),
+        ({"query": np.array([[0, np.nan, 0]])}, "query row 0: expected finite numbers, got nan."),
+        ({"database": np.array([[0, 0, 0], [0, 0, np.inf]])}, "database row 1: expected finite numbers, got inf."),
+        (
+            {"database": np.array([[0, 0, 0], [0, 1e200, 0]])},
+            r"database row 1: expected numbers up to 3.3e\+150, got 1e",
+        ),
+    ],
+)
+def test_search_refuses(options, message):
+    given = {"query": np.zeros((2, 3)), "database": np.zeros((2, 3)), "radius": 1.0} | options
+    with pytest.raises(ProtocolError, match=message):
+        neighbours_within(**given)
+
+
+def test_float64_vectors_are_not_rounded_before_they_are_compared():
+    X = np.array([[1.0], [1.0 + 1e-12], [1.0 + 3e-12]])
+    assert as_lists(*neighbours_within(X[:1], X, 2e-12)) == [[0, 1]]

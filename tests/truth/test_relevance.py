@@ -1,0 +1,190 @@
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.counting._listed import by_class
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, ground_truth_sha256, relevance_from_arrays
+
+
+def rows(relevance):
+    return [tuple(part.tolist() for part in relevance.row(i)) for i in range(relevance.n_queries)]
+
+
+def test_single_labels():
+    relevance = LabelRelevance([2, 0, -1, 7], np.array([0, 2, 2, -1, 0], dtype=np.int8))
+    assert rows(relevance) == [([1, 2], [1, 1]), ([0, 4], [1, 1]), ([3], [1]), ([], [])]
+    assert (relevance.n_queries, relevance.n_database, relevance.levels.tolist()) == (4, 5, [1])
+
+
+def test_label_matrices_count_shared_labels():
+    relevance = LabelRelevance([[1, 1, 0], [0, 0, 0], [0, 0, 1]], [[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]])
+    assert rows(relevance) == [([0, 1, 3], [2, 1, 1]), ([], []), ([0], [1])]
+    assert relevance.levels.tolist() == [1, 2]  # no query has three labels
+
+
+@pytest.mark.parametrize(
+    ("query", "database"),
+    [([2, 0, -1, 7, 2], [0, 2, 2, -1, 0]), ([[1, 1, 0], [0, 0, 0], [1, 1, 0]], [[1, 1, 1], [0, 1, 0], [0, 0, 0]])],
+)
+def test_members_of_groups_are_the_rows_of_their_queries(query, database):
+    relevance = LabelRelevance(query, database)
+    assert relevance.n_groups == len(np.unique(query, axis=0))
+    for i, group in enumerate(relevance.group.tolist()):
+        positions, levels = relevance.row(i)
+        expected = np.zeros(len(database), dtype=int)
+        expected[positions] = levels
+        np.testing.assert_array_equal(relevance.members(group), expected == relevance.levels[:, None])
+
+
+def test_label_matrices_without_a_label_still_have_a_level():
+    assert LabelRelevance(np.zeros((2, 3), bool), np.zeros((4, 3), bool)).levels.tolist() == [1]
+
+
+def test_neighbours_with_and_without_levels():
+    plain = NeighbourRelevance([0, 2, 2, 3], [1, 4, 0], 5)
+    assert rows(plain) == [([1, 4], [1, 1]), ([], []), ([0], [1])]
+    graded = NeighbourRelevance([0, 2, 2, 3], [1, 4, 0], 5, [5, 2, 5])
+    assert rows(graded) == [([1, 4], [5, 2]), ([], []), ([0], [5])]
+    assert (plain.levels.tolist(), graded.levels.tolist()) == ([1], [2, 5])
+
+
+def test_without_any_neighbours():
+    relevance = NeighbourRelevance([0, 0, 0], np.empty(0, dtype=np.int64), 5)
+    assert rows(relevance) == [([], []), ([], [])]
+    assert relevance.levels.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.5, 1.0], [1, 2]), "query labels: expected integers"),
+        (([0, 1], 3), "database labels: expected integers"),
+        (([[1, 0]], [1, 2]), r"same kind for queries and database, got shapes \(1, 2\) and \(2,\)"),
+        (([[1, 0]], [[1, 0, 1]]), r"got shapes \(1, 2\) and \(1, 3\)"),
+        (([[1, 2]], [[1, 0]]), "query labels: expected a matrix of 0 and 1"),
+    ],
+)
+def test_wrong_labels(arguments, message):
+    with pytest.raises(ProtocolError, match=message):
+        LabelRelevance(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0], [], 5), "indptr: expected integers"),
+        (([0.0, 1.0], [1], 5), "indptr: expected integers"),
+        (([1, 2], [1, 2], 5), "indptr: expected ascending integers from 0 to 2, got values from 1 to 2"),
+        (([0, 1], [1, 2], 5), "expected ascending integers from 0 to 2, got values from 0 to 1"),
+        (([0, 2, 1, 2], [1, 2], 5), "expected ascending integers"),
+        (([0, 2], [1, 5], 5), "indices: expected row numbers from 0 to 4, got 1 to 5"),
+        (([0, 2], [-1, 2], 5), "indices: expected row numbers .* got -1"),
+        (([0, 2], [2, 2], 5), "distinct database positions in ascending order"),
+        (([0, 1, 3], [4, 3, 1], 5), "distinct database positions in ascending order"),
+        (([0, 2], [1, 2], 5, [1]), "levels: expected 2 integers"),
+        (([0, 2], [1, 2], 5, [1, 0]), "levels: expected 2 integers >= 1"),
+        (([0, 2], [1, 2], 5, [1.0, 2.0]), "levels: expected 2 integers"),
+    ],
+)
+def test_wrong_neighbours(arguments, message):
+    with pytest.raises(ProtocolError, match=message):
+        NeighbourRelevance(*arguments)
+
+
+def test_from_arrays():
+    labels = {"query_labels": np.array([1]), "database_labels": np.array([1, 0, 1])}
+    ball = {"indptr": np.array([0, 2]), "indices": np.array([0, 2]), "radius": np.array([0.5])}
+    assert rows(relevance_from_arrays(labels, 3)) == rows(relevance_from_arrays(ball, 3)) == [([0, 2], [1, 1])]
+    assert rows(relevance_from_arrays(ball | {"levels": np.array([3, 1])}, 3)) == [([0, 2], [3, 1])]
+    with pytest.raises(
+        ProtocolError, match=r"expected arrays query_labels and database_labels, or .*, got indptr, radius"
+    ):
+        relevance_from_arrays({"indptr": ball["indptr"], "radius": ball["radius"]}, 3)
+    with pytest.raises(ProtocolError, match="expected 4 database items, got 3"):
+        relevance_from_arrays(labels, 4)
+
+
+LABELS = ([7, 8, 7], [7, 9, 8, 7])
+MATRIX = ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [0, 1, 0], [1, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("truth", "same"),
+    [
+        (LABELS, ([1, 0, 1], [1, 5, 0, 1])),  # other names
+        (LABELS, ([7, 8, 7], [7, -3, 8, 7])),  # another name of a class that no query has
+        (MATRIX, ([[0, 1, 1], [0, 1, 0]], [[0, 0, 1], [0, 1, 0], [0, 1, 1]])),  # other columns, one of them empty
+    ],
+)
+def test_the_digest_depends_on_relevance_and_not_on_label_names(truth, same):
+    assert ground_truth_sha256(LabelRelevance(*truth)) == ground_truth_sha256(LabelRelevance(*same))
+    assert rows(LabelRelevance(*truth)) == rows(LabelRelevance(*same))
+
+
+@pytest.mark.parametrize(
+    ("truth", "other"),
+    [
+        (LABELS, ([8, 7, 7], [7, 9, 8, 7])),  # the queries in another order
+        (LABELS, ([7, 8, 7], [9, 7, 8, 7])),
+        (LABELS, ([7, 8, 8], [7, 9, 8, 7])),
+        (MATRIX, ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [1, 1, 0], [1, 1, 1]])),
+    ],
+)
+def test_different_ground_truths_have_different_digests(truth, other):
+    assert ground_truth_sha256(LabelRelevance(*truth)) != ground_truth_sha256(LabelRelevance(*other))
+
+
+def test_the_digest_of_neighbours_counts_positions_levels_and_queries():
+    truths = [
+        NeighbourRelevance([0, 2, 3], [1, 4, 0], 5),
+        NeighbourRelevance([0, 1, 3], [1, 0, 4], 5),
+        NeighbourRelevance([0, 2, 3], [1, 4, 0], 6),
+        NeighbourRelevance([0, 2, 3], [1, 4, 0], 5, [2, 1, 1]),
+    ]
+    assert len(set(map(ground_truth_sha256, truths))) == len(truths)
+    again = NeighbourRelevance(np.array([0, 2, 3], np.int32), np.array([1, 4, 0], np.int32), 5, [1, 1, 1])
+    assert ground_truth_sha256(again) == ground_truth_sha256(truths[0])
+
+
+SMALL = np.array([3, 0, 5, 3, 1, 5, 5, 0])
+"""Labels of 3 queries and 5 database items, which each dtype represents far from 0."""
+
+
+def at(first, step, dtype):
+    """Return labels from `first`, as a list of Python integers or an array; the span is 5 * step."""
+    numbers = [first + step * label for label in SMALL.tolist()]
+    return numbers if dtype is list else np.array(numbers, dtype=dtype)
+
+
+def shifted():
+    for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i8", ">u8"):
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        yield from ((low, 1, dtype), (low, (high - low) // 5, dtype), (high - 5, 1, dtype))
+    for power in (31, 53, 63, 64):
+        for first in (2**power - 6, 2**power - 3, 2**power):
+            yield from ((first, step, list) for step in (1, 1 << 20))
+            fits = [dtype for dtype in ("i4", "i8", "u4", "u8") if first + 5 <= np.iinfo(dtype).max]
+            yield from ((first, 1, dtype) for dtype in fits)
+
+
+@pytest.mark.parametrize(("first", "step", "dtype"), list(shifted()))
+def test_labels_of_every_dtype_and_size_are_compared_exactly(first, step, dtype):
+    plain, labels = LabelRelevance(SMALL[:3], SMALL[3:]), at(first, step, dtype)
+    relevance = LabelRelevance(labels[:3], labels[3:])
+    assert rows(relevance) == rows(plain)
+    assert ground_truth_sha256(relevance) == ground_truth_sha256(plain)
+    for found, expected in zip(by_class(relevance), by_class(plain), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "database"),
+    [
+        (np.array([2**53 + 1, -1, 2**53]), np.array([2**53, 5], dtype=np.uint64)),
+        (np.array([2**63 + 1, 2**64 - 1, 2**63], dtype=np.uint64), np.array([2**63, 1], dtype=np.uint64)),
+        (np.array([2**63 + 1, 2**64 - 1, 2**63], dtype=np.uint64), [2**63, -1]),
+    ],
+)
+def test_neighbouring_labels_of_different_dtypes_are_different(query, database):
+    assert rows(LabelRelevance(query, database)) == [([], []), ([], []), ([0], [1])]
+    assert len(by_class(LabelRelevance(query, database))[1]) == 3
