@@ -28,7 +28,7 @@ def test_the_page_agrees_with_the_tables():
 
 def test_every_hasher_was_tuned_with_the_same_number_of_points():
     of = made.experiment(made.EXPERIMENTS["S1"])
-    assert {len(made.points(use.grid)) for use in of.hashers.values()} == {3}
+    assert {len(made.points(use.grid)) for use in of.hashers.values()} == {5}
     for name in ("S2", "digits"):
         assert not any(use.grid for use in made.experiment(made.EXPERIMENTS[name]).hashers.values())
 
