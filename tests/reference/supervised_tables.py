@@ -81,16 +81,16 @@ INTRODUCTION = """\
 All hashers learn from the same features, 512-d GIST. ITQ is the reference without labels. The trivial baselines are
 `classifier` (the Hadamard code of the class that logistic regression predicts) and `classifier_probabilities` (the sign
 of the sum of the class codes, weighted by its probabilities). They are compared with the classical methods `ksh`,
-`bre`, `fasthash`, `sdh` and `grh`, TALR's two objectives, and networks with one hidden layer. The papers fine-tune convolutional networks, so our
-values are not comparable with theirs; this page examines the *order* of the methods.
+`bre`, `fasthash`, `sdh` and `grh`, TALR's two objectives, and networks with one hidden layer. The papers fine-tune
+convolutional networks, so our values are not comparable with theirs; this page examines the *order* of the methods.
 
 The tuning effort is equal: every hasher has a grid of five values for its most important option, and the value with
 the best mAP on 1,000 validation queries and 10,000 validation images is selected in every run and at every code length.
 An objective that was made for RAMAP or mLGAP has a second row, such as `m_dsh by RAMAP@r2`, for the value that is best
-by its own metric.
-Networks are trained for 20 epochs, and linear TALR for the number of minibatches that contains as many images. No test query
-is used for the selection. The sizes are those of TALR's split S1: 1,000 queries and 5,000 training images, equally many
-of each class, and 59,000 images in the database. S1 itself has no validation partitions, so the split is `standard`.
+by its own metric. Networks are trained for 20 epochs, and linear TALR for the number of minibatches that contains as
+many images. No test query is used for the selection. The sizes are those of TALR's split S1: 1,000 queries and 5,000
+training images, equally many of each class, and 59,000 images in the database. S1 itself has no validation partitions,
+so the split is `standard`.
 
 On S2 (10,000 queries, 50,000 training images, which are also the database) the options are fixed to those that were
 selected most often at S1's sizes. A sixth of the validation images of these selections are queries of S2.
