@@ -43,7 +43,6 @@ class CrossModalHasher(Hasher):
         ``correlations``: the correlation of each pair of canonical directions, in descending order.
     """
 
-    database_anchors_: NDArray[np.float32]
     supervision = "pairs"
     learned = {
         f"{side}{name}_": ("float32", *shape)
@@ -56,10 +55,8 @@ class CrossModalHasher(Hasher):
         }.items()
     }
 
-    def __init__(self, n_bits: int = 32, *, seed: int = 0, n_anchors: int = 256, regularisation: float = 0.01) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.n_anchors = n_anchors
-        self.regularisation = regularisation
+    n_anchors: int = 256
+    regularisation: float = 0.01
 
     def _check(self) -> None:
         positive_number(self.regularisation, "regularisation")
