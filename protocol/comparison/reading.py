@@ -221,7 +221,7 @@ def _check_numbers(path: Path, table: "pd.DataFrame") -> None:
 def _check_mean(where: str, metric: str, mean: float) -> None:
     """Raise ProtocolError unless a mean is undefined, or finite and in the range of its metric if that is known."""
     try:
-        lowest, highest = registry.entry("metric", metric).range
+        lowest, highest = registry.METRICS.entry(metric).range
     except ProtocolError:  # scores from other versions may have metrics that this version lacks
         lowest, highest = -np.inf, np.inf
     if np.isnan(mean):
@@ -427,7 +427,7 @@ def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
     scores = []
     for metrics, per_query, n_queries, of_group in groups:
         for metric, mean in metrics.items():
-            by_metric = {"empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+            by_metric = {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
             values = functools.partial(_values_of, evaluation, per_query[metric], n_queries, file)
             scores.append(
                 Score(

@@ -41,7 +41,7 @@ def jobs(experiment: Experiment, targets: Collection[str] = ("report",)) -> dict
     """
     features = list(experiment.features.values())
     found = {
-        "download": len(registry.entry("dataset", experiment.config["dataset"]).files),
+        "download": len(registry.DATASETS.entry(experiment.config["dataset"]).files),
         "dataset": 1,
         "feature_part": sum(
             number for number in map(partial(n_parts, experiment), experiment.extractions) if number > 1

@@ -64,7 +64,7 @@ def summarise(
     summary = groups["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
     place = ["feature", "ground_truth", "split"]
     described = scores[[*place, *ITEMS[:-1]]].drop_duplicates().groupby(place)[list(ITEMS[:-1])].agg(_one_or_range)
-    ties = {metric: registry.entry("metric", metric).ties for metric in summary["metric"].unique()}
+    ties = {metric: registry.METRICS.entry(metric).ties for metric in summary["metric"].unique()}
     given = (" ".join(own) for own in summary[place].itertuples(index=False))
     learned = (" ".join(own) for own in summary[["feature", "hasher"]].itertuples(index=False))
     return summary.merge(described.reset_index(), on=place, how="left").assign(
@@ -278,7 +278,7 @@ class Results:
     def leads(self) -> dict[tuple[Any, ...], Lead]:
         """The best hasher by feature, ground truth, split and code length, if any score is defined."""
         scores = self.ordered(self.at(self.run_scores, metric=self.metric))
-        better = registry.entry("metric", self.metric).better
+        better = registry.METRICS.entry(self.metric).better
         groups = scores.groupby([*PLACE, "n_bits"], sort=False)
         found = {
             key: lead(

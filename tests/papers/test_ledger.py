@@ -206,7 +206,7 @@ def test_a_wrong_metric_is_detected(monkeypatch, metric, numbers):
     def wrong(counts, **options):
         return right.plugin(counts, **options) * 1.001 + 0.002
 
-    entry = right.describing(wrong, right.module)
+    entry = right.describing(wrong)
     monkeypatch.setitem(registry._records, ("metric", metric), entry)
     registry._find.cache_clear()
     try:
@@ -218,7 +218,7 @@ def test_a_wrong_metric_is_detected(monkeypatch, metric, numbers):
 
 def test_a_contradicted_claim_is_confirmed_by_a_metric_built_for_it(monkeypatch):
     right = registry.entry("metric", "F1_micro@rR")
-    entry = right.describing(lambda *_, **__: [0.78], right.module)
+    entry = right.describing(lambda *_, **__: [0.78])
     monkeypatch.setitem(registry._records, ("metric", right.name), entry)
     registry._find.cache_clear()
     try:

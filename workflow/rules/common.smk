@@ -42,7 +42,7 @@ try:
     CONFIG = EXPERIMENT.config
     config.update(CONFIG)  # scripts receive the checked configuration
     DATASET, DATASET_OPTIONS = CONFIG["dataset"], CONFIG["dataset_options"]
-    FILES = registry.entry("dataset", DATASET).files
+    FILES = registry.DATASETS.entry(DATASET).files
     PLACE = Place(
         DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"]
     )
