@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from protocol import registry
-from protocol.comparison.reading import Score
-from protocol.comparison.values import QUERY, RUN, Pairs, pair
+from protocol.comparison.reading import QUERY, RUN, Pairs, Score, pair
 from protocol.scores.identity import PROTOCOL
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_of, shared_variance
 

@@ -19,9 +19,9 @@ from protocol.checks import ProtocolError, printable
 from protocol.evaluation.conventions import find
 from protocol.evaluation.data import EvaluationData
 from protocol.evaluation.exclusion import WithoutQueries
-from protocol.evaluation.labels import brief
 from protocol.evaluation.loss_tables import loss_content, loss_head, loss_tables
 from protocol.evaluation.trec import Trec
+from protocol.inputs.labels import brief
 from protocol.provenance.storage import file_sha256, replacing
 from protocol.scores import tables
 from protocol.scores.identity import NONE_EXCLUDED, NOTED, SCORE

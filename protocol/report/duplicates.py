@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from protocol import registry
-from protocol.metrics import COLUMNS
+from protocol.scores.summary import COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from blocks import extract_all
 
-from protocol import checks, registry
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.features import Feature, Preprocessing
+from protocol.inputs.conversion import check_images
 from protocol.registry import FeatureRecord
 
 
@@ -263,5 +264,5 @@ def test_incomplete_facts_are_rejected(source, deviations):
 
 
 def test_images_of_both_forms_pass():
-    checks.images(colour())
-    checks.images(colour()[..., 0])
+    check_images(colour())
+    check_images(colour()[..., 0])

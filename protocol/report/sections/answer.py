@@ -24,8 +24,9 @@ from protocol.report.figure import (
     tooltips,
 )
 from protocol.report.naming import named
-from protocol.report.results import PLACE, Results
+from protocol.report.results import Results
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
+from protocol.scores.summary import PLACE
 
 if TYPE_CHECKING:
     import pandas as pd
