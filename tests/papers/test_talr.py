@@ -5,7 +5,7 @@ from evidence import judged, rows_of, write
 from evidence.talr import CASES, SHRINKING, by_length, ranges, seconds, supervised, table_1, ties
 
 from protocol import papers as claims
-from protocol.hashers.ranking.objectives import ap_s
+from protocol.hashers.talr.objectives import ap_s
 from protocol.papers import talr
 
 (
