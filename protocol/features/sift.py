@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer, one_of
-from protocol.features._feature import Describe, Feature, Sliceable
-from protocol.features._images import channels
-from protocol.features._sift_layout import LENGTH
+from protocol.features._feature import Describe, Feature, Sliceable, channels
+from protocol.features.dense_sift import LENGTH
 from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
 
@@ -45,11 +44,12 @@ class Sift(Feature):
     Jegou, Douze, Schmid, *Product Quantization for Nearest Neighbor Search*, PAMI 33(1), 2011: SIFT1M.
     """
 
-    def __init__(self, *, items: str = "image", image_size: int = 64) -> None:
-        one_of(items, ("image", "local"), "items")
-        integer(image_size, "image_size", minimum=16)
-        self.items = items
-        self.image_size = image_size
+    items: str = "image"
+    image_size: int = 64
+
+    def __post_init__(self) -> None:
+        one_of(self.items, ("image", "local"), "items")
+        integer(self.image_size, "image_size", minimum=16)
 
     @property
     def dimension(self) -> int:
