@@ -112,7 +112,7 @@ def _files(experiment: "Experiment") -> list[str]:
     from protocol.splits import list_paths
 
     config = experiment.config
-    fetched = [file.name for file in registry.entry("dataset", config["dataset"]).files]
+    fetched = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     files, folders = datasets.user_paths(config["dataset"], config["dataset_options"])
     splits = dict.fromkeys(split for feature in experiment.features.values() for split in feature.splits)
     lists = [

@@ -12,27 +12,82 @@ from numpy.typing import NDArray
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, integer, need, printable
-from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.identity import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
+from protocol.scores.summary import TOLERANCE, check_mean, read_summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_COLUMNS = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "metric", "mean", "std", "n_runs")
-_INTEGERS = ("n_bits", "n_runs")
-_COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
-_TOLERANCE = 1e-6  # for the mean of values that were written with nine digits
-_FIRST_LINE = 2  # the line number of the first row of a table, below the header
-_OF_SUMMARY = "hamming"  # the pipeline has no other ranking, and stored results may be older than the column
 _DEFAULTS = {"excluded_queries": NONE_EXCLUDED}  # the values of fields that a file does not record
+RUN, QUERY = "run", "query"
+_COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
+_VALUES = ("mean", "std", "n_runs")
 _JSON = "the JSON of `protocol evaluate --json`"
 Why = str
 """A reason in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The values behind one mean.
+
+    Parameters
+    ----------
+    unit : {"run", "query"}
+        The unit that has one value each.
+    items : ndarray of str
+        For runs, identifiers of the run and its queries, database and ground truth, (n,). For queries, the digest of
+        the ground truth, (1,).
+    numbers : ndarray of float64, shape (n,)
+        NaN where a query is left out.
+    """
+
+    unit: str
+    items: NDArray[np.str_]
+    numbers: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Defined values of two methods on the same items; `of` is the number of items for which either has a value."""
+
+    unit: str
+    one: NDArray[np.float64]
+    other: NDArray[np.float64]
+    of: int
+
+
+def pair(one: Values, other: Values) -> Pairs | str:
+    """Return the values of the same runs or queries, or the reason why there are none.
+
+    Examples
+    --------
+    >>> runs = Values(RUN, np.array(["0 a", "1 b", "2 c"]), np.array([0.4, 0.5, 0.6]))
+    >>> pair(runs, Values(RUN, np.array(["1 b", "2 c", "3 d"]), np.array([0.7, 0.8, 0.9]))).one
+    array([0.5, 0.6])
+    >>> pair(runs, Values(RUN, np.array(["0 x", "1 y"]), np.array([0.7, 0.8])))
+    'no run has the same queries, database and ground truth in both'
+    """
+    if one.unit != other.unit:
+        return f"one has a value per {one.unit}, the other a value per {other.unit}"
+    if one.unit == RUN:
+        _, left, right = np.intersect1d(one.items, other.items, return_indices=True)
+        if not left.size:
+            return "no run has the same queries, database and ground truth in both"
+    elif one.items[0] != other.items[0] or one.numbers.size != other.numbers.size:
+        return "the ground truths of their queries differ"
+    else:
+        left = right = np.arange(one.numbers.size)
+    x, y = one.numbers[left], other.numbers[right]
+    defined = ~(np.isnan(x) | np.isnan(y))
+    if defined.sum() < 2:
+        return f"fewer than two {'runs' if one.unit == RUN else 'queries'} have a value in both"
+    return Pairs(one.unit, x[defined], y[defined], max(one.numbers.size, other.numbers.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,50 +186,39 @@ def _known(value: Any) -> str | None:
 
 
 def _of_summary(path: Path, file: str) -> list[Score]:
-    pd = need("pandas", "report")
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"{path}: expected a table of scores, got {' '.join(str(error).split())}.") from error
-    missing = [column for column in _COLUMNS if column not in table]
-    if missing:
-        raise ProtocolError(f"{path}: expected the columns of a summary.csv, got a table without {', '.join(missing)}.")
-    plain = _numeric(path, table[table["extension"] == "none"] if "extension" in table else table)
-    _check_numbers(path, plain)
-    _check_once(path, plain)
-    runs = _Runs(path, file)
-    columns = {
-        column: plain[column] if column in plain else [_DEFAULTS.get(column)] * len(plain) for column in PROTOCOL
-    }
-    columns["ground_truth"] = list(map(_ground_truth, plain["ground_truth"], columns["relevance"], plain["feature"]))
-    for field in ("dataset", "ground_truth", "split") if "options" in plain else ():
-        columns[field] = [
-            with_options(*row) for row in zip(columns[field], [field] * len(plain), plain["options"], strict=True)
-        ]
-    protocols = zip(*columns.values(), strict=True)
-    rankings = (
-        [_ranking(path, value) for value in plain["ranking"]] if "ranking" in plain else [_OF_SUMMARY] * len(plain)
-    )
-    return [
-        Score(
-            file=file,
-            method=method_name(
-                printable(f"{row['hasher']}, {row['feature']}"), ranking, printable(row.get("supervision") or "unknown")
-            ),
-            ranking=ranking,
-            protocol=tuple(map(_known, protocol)),
-            n_bits=int(row["n_bits"]),
-            metric=printable(row["metric"]),
-            mean=row["mean"],
-            std=row["std"],
-            n_runs=int(row["n_runs"]),
-            ground_truth_sha256=None,
-            convention=_known(row.get("convention")),
-            version=_known(row.get("version")),
-            values=functools.partial(runs.values, tuple(row[column] for column in _COMBINATION), row["mean"]),
+    rows = [row for row in read_summary(path) if row["extension"] == "none"]
+    _check_once(path, rows)
+    runs, scores = _Runs(path, file), []
+    for row in rows:
+        # The pipeline has no other ranking, and stored results may be older than the column.
+        ranking = _ranking(path, row.get("ranking", "hamming"))
+        name, supervision = f"{row['hasher']}, {row['feature']}", row.get("supervision") or "unknown"
+        if row.get("relevance") not in OF_LABELS and row["ground_truth"] != "class_label":
+            row["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature
+        with_digests = {
+            field: with_options(row[field], field, row.get("options", ""))
+            for field in ("dataset", "ground_truth", "split")
+        }
+        values = functools.partial(runs.values, tuple(row[column] for column in _COMBINATION), row["mean"])
+        recorded = _DEFAULTS | row | with_digests
+        scores.append(
+            Score(
+                file=file,
+                method=method_name(printable(name), ranking, printable(supervision)),
+                ranking=ranking,
+                protocol=tuple(_known(recorded.get(field)) for field in PROTOCOL),
+                n_bits=row["n_bits"],
+                metric=printable(row["metric"]),
+                mean=row["mean"],
+                std=row["std"],
+                n_runs=row["n_runs"],
+                ground_truth_sha256=None,
+                convention=_known(row.get("convention")),
+                version=_known(row.get("version")),
+                values=values,
+            )
         )
-        for row, protocol, ranking in zip(plain.to_dict("records"), protocols, rankings, strict=True)
-    ]
+    return scores
 
 
 def _ranking(path: Path, value: Any) -> str:
@@ -186,69 +230,17 @@ def _ranking(path: Path, value: Any) -> str:
     return str(value)
 
 
-def _ground_truth(name: str, relevance: str | None, feature: str) -> str:
-    """Return the name of a ground truth, with the feature from whose distances it was computed, if any."""
-    return name if relevance in OF_LABELS or name == "class_label" else f"{name} of {feature}"
-
-
-def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
-    """Convert the numeric columns of the table to numbers; a mean or its standard deviation may be empty."""
-    pd = need("pandas", "report")
-    for column in (*_INTEGERS, "mean", "std"):
-        numbers = pd.to_numeric(table[column].replace("", None), errors="coerce").astype(np.float64)
-        is_valid = numbers % 1 == 0 if column in _INTEGERS else numbers.notna() | (table[column] == "")
-        if not is_valid.all():
-            expected = "integers" if column in _INTEGERS else "numbers"
-            raise ProtocolError(
-                f"{path}: column {column}: expected {expected}, got {table[column][~is_valid].iloc[0]!r}."
-            )
-        table = table.assign(**{column: numbers})
-    return table
-
-
-def _check_numbers(path: Path, table: "pd.DataFrame") -> None:
-    """Raise ProtocolError if a number in a summary is out of range; the message gives the line of the file, from 1."""
-    for row in table[[*_INTEGERS, "metric", "mean", "std"]].itertuples():
-        where = f"{path}: line {row.Index + _FIRST_LINE} ({row.metric})"
-        for column in _INTEGERS:
-            if getattr(row, column) < 1:
-                raise ProtocolError(f"{where}: {column}: expected an integer >= 1, got {getattr(row, column):g}.")
-        if not (np.isnan(row.std) or 0 <= row.std < np.inf):
-            raise ProtocolError(f"{where}: std: expected a finite number >= 0, got {row.std:g}.")
-        _check_mean(where, row.metric, row.mean)
-
-
-def _check_mean(where: str, metric: str, mean: float) -> None:
-    """Raise ProtocolError unless a mean is undefined, or finite and in the range of its metric if that is known."""
-    try:
-        lowest, highest = registry.entry("metric", metric).range
-    except ProtocolError:  # scores from other versions may have metrics that this version lacks
-        lowest, highest = -np.inf, np.inf
-    if np.isnan(mean):
-        return
-    if not np.isfinite(mean) or not lowest - _TOLERANCE <= mean <= highest + _TOLERANCE:
-        bounded = f"from {lowest:g} to {highest:g}" if np.isfinite(highest) else f">= {lowest:g}"
-        expected = "a finite number" if np.isinf(lowest) else f"a finite number {bounded}"
-        raise ProtocolError(f"{where}: mean: expected {expected}, got {mean:g}.")
-
-
-def _check_once(path: Path, table: "pd.DataFrame") -> None:
+def _check_once(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Raise ProtocolError if two rows of a summary are about the same score and have different values."""
-    numbers = ["mean", "std", "n_runs"]
-    keys = [
-        column for column in ("extension_bits", "hasher", *PROTOCOL, "feature", "n_bits", "metric") if column in table
-    ]
-    distinct = table.drop_duplicates([*keys, *numbers])
-    twice = distinct[distinct.duplicated(keys, keep=False)]
-    if len(twice):
-        one = twice.iloc[0]
-        same = twice[(twice[keys] == one[keys]).all(axis=1)]
-        lines = " and ".join(str(line + _FIRST_LINE) for line in same.index[:2])
-        means = " and ".join(f"{mean:g}" for mean in same["mean"][:2])
-        raise ProtocolError(
-            f"{path}: lines {lines} ({one['hasher']}, {one['n_bits']:g} bits, {one['metric']}): expected one value for "
-            f"each score, got two rows with the means {means}."
-        )
+    first: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    for row in rows:
+        one = first.setdefault(tuple(row.get(column) for column in (*PROTOCOL, *_COMBINATION)), row)
+        if repr([row[name] for name in _VALUES]) != repr([one[name] for name in _VALUES]):  # NaN equals NaN
+            raise ProtocolError(
+                f"{path}: lines {one['line']} and {row['line']} ({row['hasher']}, {row['n_bits']} bits, "
+                f"{row['metric']}): expected one value for each score, got two rows with the means {one['mean']:g} and "
+                f"{row['mean']:g}."
+            )
 
 
 class _Runs:
@@ -265,7 +257,7 @@ class _Runs:
             return f"{self._file} has no {' and no '.join(missing)} next to it"
         table, rows = self._table
         runs = table.iloc[rows.get(combination, [])]
-        if not len(runs) or abs(runs["value"].mean() - mean) > _TOLERANCE:
+        if not len(runs) or abs(runs["value"].mean() - mean) > TOLERANCE:
             return f"the metrics.csv next to {self._file} does not have the runs of this mean"
         return Values(RUN, runs["key"].to_numpy(dtype=np.str_), runs["value"].to_numpy(dtype=np.float64))
 
@@ -296,7 +288,8 @@ def _of_json(path: Path, file: str) -> list[Score]:
             if content.get(size) is not None:
                 integer(content[size], f"{path}: {size}")
         for metric, mean in scores.items():
-            _check_mean(f"{path}: {metric}", metric, mean)
+            if not np.isnan(mean):
+                check_mean(f"{path}: {metric}: mean", metric, mean)
     except ProtocolError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -354,7 +347,8 @@ def _without(
             raise
         raise ProtocolError(f"{where}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
     for metric, mean in scores.items():
-        _check_mean(f"{where}: {metric}", metric, mean)
+        if not np.isnan(mean):
+            check_mean(f"{where}: {metric}: mean", metric, mean)
     if content.get("n_queries") not in (None, n_queries + len(excluded)):
         raise ProtocolError(
             f"{where}: expected {content['n_queries']} queries in all, got {n_queries} remaining and {len(excluded)} "
@@ -398,7 +392,7 @@ class _PerQuery:
         every = table[metric].to_numpy(dtype=np.float64)
         numbers = every if excluded is None or every.size != self._n else np.delete(every, excluded)
         of_mean = np.nanmean(numbers) if np.isfinite(numbers).any() else np.nan
-        if every.size != self._n or not np.isclose(of_mean, mean, atol=_TOLERANCE, rtol=0, equal_nan=True):
+        if every.size != self._n or not np.isclose(of_mean, mean, atol=TOLERANCE, rtol=0, equal_nan=True):
             return f"{self._recorded['file']} does not have the values of the mean in {self._file}"
         return Values(QUERY, np.array([self._truth]), numbers)
 
@@ -427,7 +421,7 @@ def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
     scores = []
     for metrics, per_query, n_queries, of_group in groups:
         for metric, mean in metrics.items():
-            by_metric = {"empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+            by_metric = {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
             values = functools.partial(_values_of, evaluation, per_query[metric], n_queries, file)
             scores.append(
                 Score(

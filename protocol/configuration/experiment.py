@@ -151,7 +151,7 @@ class Experiment:
         """
         use, plan = self.ground_truths[ground_truth], self.features[feature]
         described: dict[str, Any] = {}
-        if not registry.entry("ground_truth", use.plugin).needs_labels:
+        if not registry.GROUND_TRUTHS.entry(use.plugin).needs_labels:
             described = {"feature": plan.extraction} if plan.extraction != plan.name else {}
             described |= {"steps": plan.steps} if set(map(tuple, plan.steps.values())) != {("centre",)} else {}
         folders = {

@@ -102,7 +102,7 @@ class Plan:
         experiment, n_shards = self.experiment, self.config["count_shards"]
         parts = [n_parts(experiment, name) for name in experiment.extractions]
         found = {
-            "download": len(registry.entry("dataset", self.config["dataset"]).files),
+            "download": len(registry.DATASETS.entry(self.config["dataset"]).files),
             "dataset": 1,
             "feature_part": sum(n for n in parts if n > 1),
             "feature": len(parts),

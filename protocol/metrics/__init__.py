@@ -1,8 +1,6 @@
 """Metrics as pure functions of the counts, one file per family."""
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +13,10 @@ from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
 from protocol.metrics._top_n import TopNCurve, top_n_curve
 from protocol.metrics._undefined import mean
 from protocol.metrics.neighbours import neighbours_found
-from protocol.scores.tables import DIGITS, write_csv
 
 __all__ = [
     "ALL",
     "AVERAGES",
-    "COLUMNS",
-    "DIGITS",
-    "ITEMS",
     "ORDERS",
     "PRCurve",
     "TopNCurve",
@@ -35,25 +29,7 @@ __all__ = [
     "neighbours_found",
     "pr_curve",
     "top_n_curve",
-    "write_rows",
 ]
-
-COLUMNS = (
-    "dataset",
-    "feature",
-    "ground_truth",
-    "split",
-    "run",
-    "hasher",
-    "n_bits",
-    "extension",
-    "extension_bits",
-    "metric",
-    "value",
-)
-"""The columns of metrics.csv."""
-ITEMS = ("relevance", "n_queries", "n_database", "items")
-"""The columns of a score table, before the value, that identify the items on which a score was computed."""
 
 
 def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:
@@ -84,9 +60,3 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
     {'precision@r0': array([1. , 0.5]), 'precision_micro@r0': array([0.66666667])}
     """
     return {name: registry.get("metric", name)(counts, empty=empty) for name in names}
-
-
-def write_rows(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Write a score table: rows of `COLUMNS` with `ITEMS` inserted before the value, which has nine digits."""
-    written = ((*row[:-1], DIGITS % row[-1]) for row in rows)
-    write_csv(path, (*COLUMNS[:-1], *ITEMS, COLUMNS[-1]), written, checksum=True)

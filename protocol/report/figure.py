@@ -10,6 +10,7 @@ import numpy as np
 
 from protocol.report.drawing import pictures
 from protocol.report.styles import hasher_scales
+from protocol.scores.tables import Table as Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,45 +151,6 @@ class Figure:
     def csv_link(self) -> str:
         """The data as a link address (a data URL)."""
         return "data:text/csv;charset=utf-8," + quote(self.csv, safe="[]@,()/+:;=")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of text, with a caption.
-
-    Parameters
-    ----------
-    name : str
-        The table's name in file names.
-    caption : str
-        Describes the numbers and their convention.
-    header : sequence of str
-    rows : sequence of sequences of str
-    n_labels : int, default=1
-        Number of columns, from the left, that contain words.
-    strong, second : set of (row, column), default=empty
-        Cells with the best and the second best value of their column.
-    groups : sequence of sequences of (str, int), default=()
-        Lines above the header, from the top: headings, each with the number of columns that it spans.
-    folded : bool, default=False
-        Whether the page hides the table until the reader opens it.
-    """
-
-    name: str
-    caption: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    n_labels: int = 1
-    strong: frozenset[tuple[int, int]] = frozenset()
-    groups: Sequence[Sequence[tuple[str, int]]] = ()
-    folded: bool = False
-    second: frozenset[tuple[int, int]] = frozenset()
-
-    @property
-    def flat_header(self) -> list[str]:
-        """The header as one line: each name follows the headings above it."""
-        lines = [[heading for heading, width in line for _ in range(width)] for line in self.groups]
-        return [" ".join(filter(None, names)) for names in zip(*lines, self.header, strict=True)]
 
 
 @dataclass(frozen=True)

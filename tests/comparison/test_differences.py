@@ -9,8 +9,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.differences import differences, outcome
-from protocol.comparison.reading import Score
-from protocol.comparison.values import Values
+from protocol.comparison.reading import Score, Values
 from protocol.scores.statistics import CORRECTED, ONE_DATASET, mean_of, shared_variance
 
 RNG = np.random.default_rng(5)

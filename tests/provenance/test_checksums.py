@@ -12,11 +12,10 @@ import pytest
 
 from protocol import papers as claims
 from protocol.checks import ProtocolError
-from protocol.metrics import COLUMNS, ITEMS, write_rows
 from protocol.papers import Results
 from protocol.provenance import checksums, storage
-from protocol.report import collect
-from protocol.scores import tables
+from protocol.scores import summary, tables
+from protocol.scores.summary import COLUMNS, ITEMS, collect
 
 pd = pytest.importorskip("pandas")
 
@@ -40,7 +39,7 @@ def write_packed(path):
 
 
 def write_scores(path):
-    write_rows(path, [(*ROW[:4], run, *ROW[5:], 0.1 * run) for run in range(5)])
+    summary.write_scores(path, [(*ROW[:4], run, *ROW[5:], 0.1 * run) for run in range(5)])
 
 
 def write_audit(path):

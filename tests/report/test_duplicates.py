@@ -11,10 +11,10 @@ import pytest
 from protocol import metrics
 from protocol.auditing.known_pairs import KnownPairs
 from protocol.counting import HammingCounts, pack_counts
-from protocol.metrics import COLUMNS, ITEMS
 from protocol.provenance import storage
-from protocol.report import collect, with_and_without
+from protocol.report import with_and_without
 from protocol.report.sections import duplicates
+from protocol.scores.summary import COLUMNS, ITEMS, collect
 
 PLACE = ("cifar10", "gist", "class_label", "standard")
 

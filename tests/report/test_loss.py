@@ -13,6 +13,7 @@ from protocol.counting import HammingCounts
 from protocol.report.reading import run_scores
 from protocol.report.results import nearest_truths
 from protocol.report.sections import loss
+from protocol.scores.summary import COLUMNS
 from protocol.scores.tables import write_csv
 
 PLACE = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
@@ -149,7 +150,7 @@ def test_the_scores_of_each_run_are_those_of_the_main_metric_and_of_nearest_neig
         for extension, s in (("none", 0), ("same", 1))
         for metric in ("mAP", "P@1")
     ]
-    write_csv(path, metrics.COLUMNS, rows, checksum=True)
+    write_csv(path, COLUMNS, rows, checksum=True)
     found = run_scores(path, config)[["ground_truth", "extension", "metric"]]
     assert found.to_numpy().tolist() == [["near", "none", "mAP"], ["near", "none", "P@1"], ["other", "none", "mAP"]]
 

@@ -39,7 +39,7 @@ try:
     PLAN, CONFIG = configuration.Plan(EXPERIMENT), EXPERIMENT.config
     config.update(CONFIG)  # scripts receive the checked configuration
     DATASET = CONFIG["dataset"]
-    FILES = registry.entry("dataset", DATASET).files
+    FILES = registry.DATASETS.entry(DATASET).files
     PLACE = Place(
         DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"]
     )

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from protocol import codes
 from protocol.provenance import storage
-from protocol.report import display, write_table
+from protocol.report import display
+from protocol.scores.tables import write_table
 from protocol.truth.relevance import relevance_from_arrays
 
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from protocol.counting import unpack_counts
-from protocol.metrics import evaluate, mean, write_rows
+from protocol.metrics import evaluate, mean
 from protocol.provenance import storage
+from protocol.scores.summary import write_scores
 
 
 def main(job):
@@ -20,7 +21,7 @@ def main(job):
                     sizes = (own["relevance"], counts.n_queries, counts.n_database, own["items"])
                     scores = evaluate(counts, p.metrics, empty=p.empty)
                     rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
-    write_rows(job.output.scores, rows)
+    write_scores(job.output.scores, rows)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ import numpy as np
 
 from protocol import auditing
 from protocol.counting import unpack_counts
-from protocol.metrics import evaluate, mean, write_rows
+from protocol.metrics import evaluate, mean
 from protocol.provenance import storage
+from protocol.scores.summary import write_scores
 
 
 def main(job):
@@ -32,7 +33,7 @@ def main(job):
                     sizes = (own["relevance"], queries.size, counts.n_database, own["items"])
                     scores = evaluate(counts.of_queries(queries), p.metrics, empty=p.empty)
                     rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
-    write_rows(job.output.scores, rows)
+    write_scores(job.output.scores, rows)
 
 
 if __name__ == "__main__":

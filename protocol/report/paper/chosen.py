@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.metrics import COLUMNS
 from protocol.report.reading import displayed
 from protocol.report.results import trained_on
 from protocol.report.styles import display_name
 from protocol.scores.statistics import shared_variance
+from protocol.scores.summary import COLUMNS, PLACE
 from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-PLACE = ("feature", "ground_truth", "split")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +28,7 @@ class Chosen:
     config : mapping
         The checked configuration.
     scores : DataFrame
-        Of each run, with the columns `protocol.metrics.COLUMNS`: plain codes, and only what the paper shows.
+        Of each run, with the columns `protocol.scores.summary.COLUMNS`: plain codes, and only what the paper shows.
     runs : DataFrame
         ``runs.csv``, with the numbers of queries and database items of each run.
     radii, curves, conventions : DataFrame
@@ -99,7 +97,7 @@ class Chosen:
 
     def definition(self, metric: str) -> str:
         """Return a sentence on the ties, the denominator and the undefined values of a metric."""
-        record = registry.entry("metric", metric)
+        record = registry.METRICS.entry(metric)
         empty = "counts as 0" if self.config["empty"] == "zero" else "leaves its query out"
         return f"Ties: {_lower(record.ties)}; denominator: {_lower(record.denominator)}; an undefined value {empty}."
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from protocol.provenance.storage import explained
 from protocol.report.figure import COLUMN_WIDTH, Figure, Table
 from protocol.report.paper.printing import printed_pictures
-from protocol.scores.tables import escaped, latex, markdown
-
-_MOST_IN_COLUMN = 5  # numbers in a row of a table that fits into a column
+from protocol.scores.tables import escaped
 
 
 def write_figures(folder: str | Path, figures: Sequence[Figure]) -> None:
@@ -42,8 +40,8 @@ def table_files(tables: Sequence[Table]) -> dict[str, bytes]:
     r"""Return each table as ``<name>.tex``, for ``\input``, and as ``<name>.md``."""
     files = {}
     for table in tables:
-        files[f"{table.name}.tex"] = _latex(table).encode()
-        files[f"{table.name}.md"] = _markdown(table).encode()
+        files[f"{table.name}.tex"] = table.latex().encode()
+        files[f"{table.name}.md"] = table.markdown().encode()
     return files
 
 
@@ -65,31 +63,6 @@ def _latex_figure(figure: Figure) -> str:
         f"\\begin{{{kind}}}\n\\centering\n\\includegraphics[width={width}]{{{figure.name}}}\n"
         f"\\caption{{{escaped(figure.shows)}}}\n\\label{{fig:{figure.name}}}\n\\end{{{kind}}}\n"
     )
-
-
-def _latex(table: Table) -> str:
-    return latex(
-        table.header,
-        table.rows,
-        caption=table.caption,
-        label=table.name,
-        n_labels=table.n_labels,
-        strong=table.strong,
-        second=table.second,
-        groups=table.groups,
-        wide=len(table.header) - table.n_labels > _MOST_IN_COLUMN,
-    )
-
-
-def _markdown(table: Table) -> str:
-    """Return a table with its caption; a column's name includes the headings above it."""
-    marks = {**dict.fromkeys(table.strong, ("**", "**")), **dict.fromkeys(table.second, ("<u>", "</u>"))}
-    rows = [
-        [text.join(marks.get((down, across), ("", ""))) for across, text in enumerate(row)]
-        for down, row in enumerate(table.rows)
-    ]
-    header = table.flat_header
-    return f"{table.caption}\n\n{markdown(header, rows, numbers=header[table.n_labels :])}\n"
 
 
 def _write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:

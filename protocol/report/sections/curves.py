@@ -18,7 +18,8 @@ from protocol.report.figure import (
     rows_chart,
     tooltips,
 )
-from protocol.report.results import PLACE, Results
+from protocol.report.results import Results
+from protocol.scores.summary import PLACE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,8 @@ from typing import Any
 
 from protocol.checks import counted
 from protocol.report.figure import ABSENT, Section, Table, number
-from protocol.report.results import PLACE, Results
+from protocol.report.results import Results
+from protocol.scores.summary import PLACE
 
 _TITLE = "Without the queries that have a near-duplicate"
 

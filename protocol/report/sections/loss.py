@@ -21,8 +21,9 @@ from protocol.report.figure import (
     rows_chart,
     tooltips,
 )
-from protocol.report.results import PLACE, Results, nearest_truths
+from protocol.report.results import Results, nearest_truths
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
+from protocol.scores.summary import PLACE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.report import table_files, write_tables
-from protocol.report.figure import Table
+from protocol.scores.tables import Table
 
 HEAD = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
 TABLE = Table("t", "Made.", ["method", "mAP"], [["ITQ", "0.1"]])
@@ -16,7 +16,7 @@ TABLE = Table("t", "Made.", ["method", "mAP"], [["ITQ", "0.1"]])
 def test_a_folder_that_is_not_whole_does_not_appear(tmp_path, monkeypatch):
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "old.tex").write_text("old")
-    monkeypatch.setattr("protocol.report.paper.files.latex", lambda *table, **options: 1 / 0)
+    monkeypatch.setattr(Table, "latex", lambda table: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_tables(tmp_path / "tables", [TABLE])
     assert [path.name for path in tmp_path.rglob("*")] == ["tables", "old.tex"]
