@@ -421,7 +421,7 @@ def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
     scores = []
     for metrics, per_query, n_queries, of_group in groups:
         for metric, mean in metrics.items():
-            by_metric = {"empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+            by_metric = {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
             values = functools.partial(_values_of, evaluation, per_query[metric], n_queries, file)
             scores.append(
                 Score(

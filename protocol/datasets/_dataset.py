@@ -203,7 +203,7 @@ def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     ``per_class`` (items in each class), ``labels_per_item`` (the mean, to two decimals), ``labelled`` (whether items
     have labels, as they do if ``classes`` is known), ``arrays`` (names of the images and vectors in ``content.h5``).
     """
-    known = registry.entry("dataset", name).statistics
+    known = registry.DATASETS.entry(name).statistics
     return dict(known(**options) if callable(known) else known)
 
 

@@ -170,7 +170,7 @@ def nearest_relevance(
 
 def of_nearest(metric: str) -> bool:
     """Return whether a metric is about the nearest items; those that "all" stands for are not."""
-    return metric != "all" and bool(registry.entry("metric", metric).relevant)
+    return metric != "all" and bool(registry.METRICS.entry(metric).relevant)
 
 
 def check_lists(metric: str, relevance: Relevance) -> None:
@@ -178,7 +178,7 @@ def check_lists(metric: str, relevance: Relevance) -> None:
 
     The counts do not show this: if several items are equally near, each query may have more than K nearest items.
     """
-    number = keywords(metric)["cutoff"] if registry.entry("metric", metric).relevant == "the K nearest" else 1
+    number = keywords(metric)["cutoff"] if registry.METRICS.entry(metric).relevant == "the K nearest" else 1
     sizes = [len(relevance.row(query)[0]) for query in range(relevance.n_queries)]
     if relevance.kind != "neighbours" or min(sizes) != number:
         got = f"from {min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind

@@ -260,7 +260,7 @@ def test_a_wrong_constructor_is_rejected(wrong):
 @pytest.mark.parametrize(("source", "deviations"), [("", ""), ("a paper", None)])
 def test_incomplete_facts_are_rejected(source, deviations):
     with pytest.raises(AssertionError):
-        check_facts(FeatureRecord("plain", source=source, deviations=deviations).describing(Plain, "tests"))
+        check_facts(FeatureRecord("plain", source=source, deviations=deviations).describing(Plain))
 
 
 def test_images_of_both_forms_pass():

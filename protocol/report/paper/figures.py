@@ -53,7 +53,7 @@ def _scores(chosen: Chosen, place: Mapping[str, str], metric: str) -> Figure | N
 
 def _with_bars(rows: "pd.DataFrame", metric: str) -> "pd.DataFrame":
     """Return rows with the ends of their bars, one standard deviation around the mean, within the metric's range."""
-    least, greatest = registry.entry("metric", metric).range
+    least, greatest = registry.METRICS.entry(metric).range
     low, high = ((rows["mean"] + sign * rows["std"]).clip(least, greatest) for sign in (-1, 1))
     return rows.assign(low=low, high=high)
 

@@ -66,7 +66,7 @@ def _columns(chosen: Chosen, metric: str, place: Mapping[str, str]) -> list[_Col
 def _table(chosen: Chosen, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]]) -> Table:
     columns = [column for own in blocks.values() for column in own]
     hashers = [name for name in chosen.hashers if any(name in column.means for column in columns)]
-    better = registry.entry("metric", metric).better
+    better = registry.METRICS.entry(metric).better
     digits = _digits(max(column.means.abs().max() for column in columns))
     texts = [_texts(column, hashers, digits) for column in columns]
     leaders = [_leaders(own, lower=better == "lower") for own in texts]

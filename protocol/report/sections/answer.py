@@ -182,7 +182,7 @@ def _chart(results: Results) -> Any:
         shape=hasher_shape(results.hashers),
         tooltip=tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q"),
     )
-    lower = [name for name in results.config["metrics"] if registry.entry("metric", name).better == "lower"]
+    lower = [name for name in results.config["metrics"] if registry.METRICS.entry(name).better == "lower"]
     layers = lines_and_points(bars, base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)), points)
     return layers.properties(width="container", height=210, usermeta={"lower": lower})
 
@@ -220,7 +220,7 @@ def _name(results: Results, truth: str, split: str) -> str:
 def _cells(name: str, caption: str, results: Results, rows: "pd.DataFrame", *, n_labels: int) -> Table:
     """Return a table with a row per hasher, or feature and hasher, and a column per code length."""
     lengths = sorted(rows["n_bits"].unique())
-    lower = registry.entry("metric", results.metric).better == "lower"
+    lower = registry.METRICS.entry(results.metric).better == "lower"
     best = rows.groupby(["feature", "n_bits"])["mean"].transform("min" if lower else "max")
     cells, strong = [], set()
     for down, (names, own) in enumerate(rows.assign(best=best).groupby(["feature", "hasher"], sort=False)):
