@@ -198,6 +198,6 @@ def test_the_interval_of_a_pair_is_narrow_and_contains_the_key_in_exact_arithmet
             key, size = 1 - float(inner / Fraction(float(squares[0] * squares[1]) ** 0.5)), 1
         else:
             key = sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) if distance == "euclidean" else -inner
-            size = sum(map(float, squares))
+            size = 4 * float((X.astype(np.float64) ** 2).sum(axis=1).max())
         assert low <= key <= high
         assert high - low <= 1e-12 * size
