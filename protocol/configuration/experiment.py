@@ -82,6 +82,19 @@ class FeaturePlan:
 
 
 @dataclass(frozen=True)
+class Combination:
+    """What one set of counts is for. If `finished`, the hasher is a method whose codes were computed elsewhere."""
+
+    feature: str
+    extraction: str
+    split: str
+    draw: str
+    run: int
+    hasher: str
+    finished: bool
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A checked experiment.
 
@@ -156,21 +169,10 @@ class Experiment:
             if method.feature == feature and (split is None or split in method.splits)
         ]
 
-    def combinations(self) -> list[dict[str, Any]]:
-        """Return the feature, extraction, split, draw, run and hasher of each combination that is scored.
-
-        A method with finished codes counts as a hasher; ``finished`` distinguishes the two.
-        """
+    def combinations(self) -> list[Combination]:
+        """Return each combination that is scored. A method with finished codes counts as a hasher."""
         return [
-            {
-                "feature": feature.name,
-                "extraction": feature.extraction,
-                "split": split,
-                "draw": draw_of(split),
-                "run": run,
-                "hasher": hasher,
-                "finished": hasher in self.codes,
-            }
+            Combination(feature.name, feature.extraction, split, draw_of(split), run, hasher, hasher in self.codes)
             for feature in self.features.values()
             for split in feature.splits
             for run in range(feature.runs)

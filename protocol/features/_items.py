@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.features._feature import Feature, Sliceable
 from protocol.features._preprocessing import Preprocessing
-from protocol.inputs.conversion import rows
+from protocol.inputs.validation import rows
 from protocol.provenance import storage
 
 

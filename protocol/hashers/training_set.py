@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.conversion import matrix
-from protocol.inputs.labels import class_labels
+from protocol.inputs.validation import class_labels, matrix
 from protocol.provenance import storage
 
 _TILE = 2048  # rows: a tile of 512 features has 4 MB, so it is still in the cache after centring

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError, need
-from protocol.inputs.labels import class_labels, n_classes
+from protocol.inputs.validation import class_labels, n_classes
 
 VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
