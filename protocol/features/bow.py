@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
-from protocol.features.dense_sift import LENGTH, check_grid, describer
+from protocol.features.dense_sift import check_grid, describer
+from protocol.features.sift import LENGTH
 from protocol.registry import FeatureRecord
 
 

@@ -1,4 +1,4 @@
-"""Dense SIFT: SIFT descriptors on a regular grid, concatenated into one vector per image, and their layout."""
+"""Dense SIFT: SIFT descriptors on a regular grid, concatenated into one vector per image."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,9 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.features._feature import Describe, Feature, Sliceable, channels, one_each
+from protocol.features.sift import CELLS, LENGTH, ORIENTATIONS
 from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
-
-CELLS = 4
-"""Cells along each side of a patch."""
-ORIENTATIONS = 8
-LENGTH = CELLS**2 * ORIENTATIONS
-CLIP = 0.2
-"""Upper bound on the components of the unit vector, which is rescaled after clipping."""
-STEPS = 512
-"""Scale from components to integers, as in Lowe's code and OpenCV."""
 
 
 def check_grid(*, grid: int, patch: int, image_size: int) -> None:

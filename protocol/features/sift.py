@@ -5,10 +5,17 @@ from numpy.typing import NDArray
 
 from protocol.checks import integer, one_of
 from protocol.features._feature import Describe, Feature, Sliceable, channels
-from protocol.features.dense_sift import LENGTH
 from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
 
+CELLS = 4
+"""Cells along each side of a patch."""
+ORIENTATIONS = 8
+LENGTH = CELLS**2 * ORIENTATIONS
+CLIP = 0.2
+"""Upper bound on the components of the unit vector, which is rescaled after clipping."""
+STEPS = 512
+"""Scale from components to integers, as in Lowe's code and OpenCV."""
 _SIDE_PER_SIZE = 6  # a side of OpenCV's descriptor has 4 cells of 1.5 keypoint sizes
 
 
