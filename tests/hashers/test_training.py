@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.hashers import checkpoints, progress
+from protocol.hashers import checkpoints, training
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_non_finite_objective_stops_the_training_with_its_step(value):
-    with progress.progress("T, 8 bits", 5) as steps:
+    with training.progress("T, 8 bits", 5) as steps:
         steps.step(0.5)
         steps.step(0.25)
         message = rf"T, 8 bits: step 3 of 5: expected a finite objective, got {value}, 0.25 before. Try a lower"
@@ -22,8 +22,8 @@ def test_a_non_finite_objective_stops_the_training_with_its_step(value):
 
 def test_the_log_has_step_objective_and_time_left(caplog, monkeypatch):
     clock = iter(np.arange(0, 1000, 4.0))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    with caplog.at_level(logging.INFO), progress.progress("T, 8 bits", 7) as steps:
+    monkeypatch.setattr(training.time, "monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO), training.progress("T, 8 bits", 7) as steps:
         for value in range(7):
             steps.step(value / 7)
     assert caplog.messages == [
@@ -35,8 +35,8 @@ def test_the_log_has_step_objective_and_time_left(caplog, monkeypatch):
 
 def test_a_resumed_training_estimates_time_from_its_own_steps(caplog, monkeypatch):
     clock = iter(np.arange(0, 1000, 10.0))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    with caplog.at_level(logging.INFO), progress.progress("T, 8 bits", 6, [3.0, 2.0]) as steps:
+    monkeypatch.setattr(training.time, "monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO), training.progress("T, 8 bits", 6, [3.0, 2.0]) as steps:
         steps.step(1.0)
     assert steps.values == [3.0, 2.0, 1.0]
     assert caplog.messages == ["T, 8 bits: step 3 of 6, objective 1.0000, 30 s left"]
