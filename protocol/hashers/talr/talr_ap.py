@@ -1,7 +1,7 @@
 """TALR-AP: linear hash functions that maximise tie-aware average precision, from class labels."""
 
-from protocol.hashers.ranking.base import TALR
-from protocol.hashers.ranking.objectives import ap_r, ap_s, binary_gains
+from protocol.hashers.talr.base import TALR
+from protocol.hashers.talr.objectives import ap_r, ap_s, binary_gains
 from protocol.registry import HasherRecord, Iterations
 
 
@@ -33,7 +33,7 @@ class TALRAP(TALR):
     seed : int, default 0
         Seed of the initial functions and of the minibatches.
     relaxation : {"simplified", "integral"}, default "simplified"
-        AP_s (eq. 62) or AP_r (eq. 11); see `protocol.hashers.ranking.objectives`.
+        AP_s (eq. 62) or AP_r (eq. 11); see `protocol.hashers.talr.objectives`.
     alpha : float, default 1
         Scale of tanh at the first step, above 0. Initially, a function has unit variance over the training rows, or
         less if n_components is below n_bits.

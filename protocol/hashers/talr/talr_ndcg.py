@@ -1,7 +1,7 @@
 """TALR-NDCG: linear hash functions that maximise tie-aware NDCG, from graded affinities."""
 
-from protocol.hashers.ranking.base import TALR
-from protocol.hashers.ranking.objectives import dcg_r, dcg_s, graded_gains
+from protocol.hashers.talr.base import TALR
+from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
 from protocol.registry import HasherRecord, Iterations
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from protocol import codes
 from protocol.counting import count
-from protocol.hashers.ranking.objectives import (
+from protocol.hashers.talr.objectives import (
     ap_r,
     ap_s,
     binary_gains,

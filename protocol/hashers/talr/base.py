@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, integer, one_of, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project, quantizing_rotation
-from protocol.hashers.progress import progress
-from protocol.hashers.ranking.objectives import Floats, Objective, relaxed_objective
+from protocol.hashers.talr.objectives import Floats, Objective, relaxed_objective
+from protocol.hashers.training import progress
 from protocol.hashers.training_set import TrainingSet
 
 _MOMENTUM = 0.9

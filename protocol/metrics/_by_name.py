@@ -1,13 +1,47 @@
-"""The keyword arguments in the name of a metric, and the list of "all" metrics."""
+"""Metrics by name: their values, the keyword arguments in a name, and the list of "all" metrics."""
 
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from protocol import registry
+from protocol.counting import HammingCounts
 
 ALL = "all"
 _CUTOFF = 1000
 _RADII = (0, 1, 2)
+
+
+def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:
+    """Compute metrics by name.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    names : iterable of str
+        Names of registered metrics with their numbers, for example ``"mAP@1000[all]"`` or ``"RAMAP@r2"``.
+    empty : {"zero", "drop"}, default="zero"
+        The value of undefined results: 0, or NaN, which `mean` leaves out.
+
+    Returns
+    -------
+    dict of str to ndarray of float64
+        The values in the order of `names`: (n_queries,), or (1,) for metrics of the pooled queries or of the database.
+
+    Raises
+    ------
+    ProtocolError
+        If a name is unknown, or its number is not possible for the counts.
+
+    Examples
+    --------
+    >>> counts = HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]])
+    >>> evaluate(counts, ["precision@r0", "precision_micro@r0"])
+    {'precision@r0': array([1. , 0.5]), 'precision_micro@r0': array([0.66666667])}
+    """
+    return {name: registry.get("metric", name)(counts, empty=empty) for name in names}
 
 
 def keywords(metric: str) -> dict[str, Any]:

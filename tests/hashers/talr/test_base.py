@@ -5,8 +5,8 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.hashers import TrainingSet
-from protocol.hashers.ranking.talr_ap import TALRAP
-from protocol.hashers.ranking.talr_ndcg import TALRNDCG
+from protocol.hashers.talr.talr_ap import TALRAP
+from protocol.hashers.talr.talr_ndcg import TALRNDCG
 
 
 def test_a_threshold_is_learned_where_the_mean_divides_a_class():
