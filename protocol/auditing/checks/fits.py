@@ -1,18 +1,20 @@
-"""Check on which data models were fitted and options chosen, using the provenance records of files."""
+"""Check, by the provenance records of files, on which data models were fitted, and with which libraries."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding, found
-from protocol.provenance.storage import array_digest
+from protocol.auditing.findings import Finding, Findings, findings_of
+from protocol.provenance.storage import array_digest, read_provenance
 from protocol.splits import VALIDATION
 
 LEARNING = (*VALIDATION, "train")
 """The partitions that may be used for learning."""
 TEST = ("query", "database")
 """The partitions that must only be used for the test."""
+_BY_CODE_DIGEST = "hashing-protocol"  # files are recreated when their code changes, so this version may differ
 
 
 def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:
@@ -30,7 +32,7 @@ def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray 
     """
     leaked = provenance["fitted_on"] != array_digest(training)
     leaked |= labels is not None and provenance["fitted_on_labels"] != array_digest(labels)
-    return found("preprocessing-leak", "error", int(leaked), maker=provenance["maker"])
+    return findings_of("preprocessing-leak", "error", int(leaked), maker=provenance["maker"])
 
 
 def audit_learned(provenance: Mapping[str, Any], parts: Mapping[str, NDArray], labels: NDArray | None) -> list[Finding]:
@@ -66,6 +68,43 @@ def audit_selection(provenance: Mapping[str, Any], parts: Mapping[str, NDArray])
     of_test = [name for name in wrong if name in TEST or read.get(name) in tested]
     other = [name for name in wrong if name not in of_test]
     return [
-        *found("truth-leak", "error", len(of_test), of_test, wrong=", ".join(of_test)),
-        *found("selection-leak", "error", len(other), other, allowed=", ".join(allowed), wrong=", ".join(other)),
+        *findings_of("truth-leak", "error", len(of_test), of_test, wrong=", ".join(of_test)),
+        *findings_of("selection-leak", "error", len(other), other, allowed=", ".join(allowed), wrong=", ".join(other)),
     ]
+
+
+def audit_libraries(files: Iterable[str | Path]) -> Findings:
+    """Return a warning for each library, including Python, of which several versions were used to create the files.
+
+    Parameters
+    ----------
+    files : iterable of path
+        HDF5 files of an experiment. A library that a file does not record, for example because it was not installed, is
+        not compared.
+
+    Returns
+    -------
+    Findings
+        By the first file whose version differs from that of most files; ``count`` is the number of such files, and
+        ``examples`` lists each version with its first file.
+
+    Raises
+    ------
+    ProtocolError
+        If a file is missing or was altered.
+    """
+    by_library: dict[str, dict[str, list[str]]] = {}
+    for file in map(str, files):
+        for library, version in read_provenance(file)["versions"].items():
+            if library != _BY_CODE_DIGEST:
+                by_library.setdefault(library, {}).setdefault(version, []).append(file)
+    findings: Findings = {}
+    for library, by_version in sorted(by_library.items()):
+        most_common = max(by_version, key=lambda version: len(by_version[version]))
+        others = [file for version, created in by_version.items() if version != most_common for file in created]
+        examples = [f"{version}: {created[0]}" for version, created in by_version.items()]
+        versions = " and ".join(by_version)
+        made = findings_of("mixed-libraries", "warning", len(others), examples, library=library, versions=versions)
+        for finding in made:
+            findings.setdefault(others[0], []).append(finding)
+    return findings

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.classes import class_counts
-from protocol.auditing.published import PUBLISHED, PublishedLists, digest_of_names
-from protocol.auditing.split import Split
+from protocol.auditing.checks.classes import class_counts
+from protocol.auditing.checks.published import PUBLISHED, PublishedLists, digest_of_names
+from protocol.auditing.inputs.split import Split
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
@@ -146,7 +146,7 @@ def identify(split: Split, declared: str | None = None) -> str:
     added to it.
 
     >>> parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
-    >>> from protocol.auditing.split import Dataset
+    >>> from protocol.auditing.inputs.split import Dataset
     >>> identify(Split(parts, Dataset()))
     'This split matches cifar10_54k in sizes and overlaps.'
     >>> parts["database"] = np.append(parts["database"], np.arange(8))

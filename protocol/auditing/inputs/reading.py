@@ -1,7 +1,7 @@
-"""Read splits from files or arrays as runs to audit."""
+"""Read splits from files or arrays as runs to audit, and what is known about their items."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.forms import check_numbers
-from protocol.auditing.inputs import items_from
-from protocol.auditing.split import Dataset, Split
+from protocol.auditing.inputs.copies import Copies, stored_copies
+from protocol.auditing.inputs.forms import check_numbers
+from protocol.auditing.inputs.groups import Groups
+from protocol.auditing.inputs.items import items_from, name_of
+from protocol.auditing.inputs.known_pairs import KnownPairs, known_pairs_for
+from protocol.auditing.inputs.label_issues import LabelIssues
+from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.inputs.conversion import is_file
 from protocol.inputs.validation import class_labels, rows
@@ -24,9 +28,38 @@ UNDECLARED = "from_lists"
 """The protocol that declares nothing: partitions may overlap in any way."""
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known about the items of a split, and what the split should be; empty or None if it was not given.
+
+    Parameters
+    ----------
+    copies : mapping of str to Copies
+        Searches for copies of items, by the kind of similarity, for the reader.
+    modalities : ndarray of int64, shape (n_pairs, 2)
+        The two modalities of each item, such as an image and its text.
+    judged : KnownPairs
+        Manually judged pairs of (near-)duplicates.
+    groups : Groups
+    label_issues : LabelIssues
+    sizes : mapping of str to int
+        The expected sizes of partitions, which replace those of the protocol.
+    against : str, or tuple of str and Split
+        What the split is compared with: a declared protocol, or another split and its name.
+    """
+
+    copies: Mapping[str, Copies] = field(default_factory=dict)
+    modalities: NDArray[np.int64] | None = None
+    judged: KnownPairs | None = None
+    groups: Groups | None = None
+    label_issues: LabelIssues | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    against: str | tuple[str, Split] | None = None
+
+
 @dataclass(frozen=True)
 class Run:
-    """One split to audit, with its declared protocol, seed and sizes.
+    """One split to audit, with its declared protocol, seed and sizes, and what is known about its items.
 
     Parameters
     ----------
@@ -39,8 +72,9 @@ class Run:
         None if it is not known, or nothing is drawn.
     sizes : mapping of str to int
         Known sizes of the partitions that the protocol leaves open.
-    given : path, or mapping of str to path or array_like
-        Its source: one file, or a list for each partition.
+    source : path, or mapping of str to path or array_like
+        One file, or a list for each partition.
+    known : Known
     """
 
     file: str
@@ -48,12 +82,23 @@ class Run:
     name: str = UNDECLARED
     seed: int | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
-    given: Any = field(default=None, compare=False, repr=False)
+    source: Any = field(default=None, compare=False, repr=False)
+    known: Known = field(default=Known(), compare=False, repr=False)
 
     @property
     def protocol(self) -> SplitProtocol:
         """The declared protocol."""
         return registry.get("split", self.name)
+
+    @property
+    def n_listed(self) -> int:
+        """The largest item number plus one."""
+        return int(self.split.listed.max()) + 1
+
+
+def stored_knowledge(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Known:
+    """Return what is known about a dataset of the pipeline: copies, by its content or features, and judged pairs."""
+    return Known(stored_copies(content, features, dataset), judged=known_pairs_for(None, dataset))
 
 
 def read_dataset(path: str | Path) -> Dataset:
@@ -86,7 +131,9 @@ def _described(array: NDArray | None) -> str:
     return "none" if array is None else f"shape {array.shape} of {array.dtype}"
 
 
-def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None) -> list[Run]:
+def read_runs(
+    splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None, known: Known = Known()
+) -> list[Run]:
     """Read complete splits, each as a run.
 
     Parameters
@@ -99,6 +146,8 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
         The known properties of the dataset.
     protocol : str or None
         The intended protocol; None for the one that a file records, if any.
+    known : Known
+        What is known about the items of all splits.
 
     Raises
     ------
@@ -109,7 +158,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
     runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
-        name = str(file or ("split" if len(splits) == 1 else f"split {number}"))
+        name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
         parts, record = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
         for part, listed in parts.items():
             if listed.ndim != 1:
@@ -121,7 +170,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
         if items is not None and items not in read:
             read[items] = read_dataset(items)
         run = _run(name, parts, dataset if items is None else read[items], record, protocol)
-        runs[name] = dataclasses.replace(run, given=parts if file is None else file)
+        runs[name] = dataclasses.replace(run, source=parts if file is None else file, known=known)
     return list(runs.values())
 
 
@@ -138,8 +187,7 @@ def _provenance(file: str | Path) -> dict[str, Any]:
     if Path(file).suffix.lower() != ".h5":
         return {}
     record = storage.read_provenance(file)
-    kinds = {"maker": str, "parameters": dict, "inputs": dict}
-    for key, kind in kinds.items():
+    for key, kind in {"maker": str, "parameters": dict, "inputs": dict}.items():
         if not isinstance(record.get(key), kind):
             got = type(record.get(key)).__name__
             raise ProtocolError(f"{file}: provenance record: {key}: expected {kind.__name__}, got {got}.")
@@ -151,7 +199,7 @@ def _provenance(file: str | Path) -> dict[str, Any]:
         integer(size, f"{file}: provenance record: size of {part}", minimum=0, maximum=_LARGEST)
     if record.get("seed") is not None:
         integer(record["seed"], f"{file}: provenance record: seed", minimum=0, maximum=_LARGEST)
-    return {"seed": None} | record
+    return record
 
 
 def _parts(split: Any, name: str) -> dict[str, NDArray]:
@@ -174,12 +222,12 @@ def _run(
     registry.get("split", protocol)
     split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
     all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
-    split = _usable(Split(all_parts, split.dataset), name)
+    run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
     if protocol != declared or not provenance:
-        return Run(name, split, protocol)
-    drawn_from_it = dataset.digest is not None and dataset.digest == provenance["inputs"].get("labels")
-    sizes = provenance["parameters"].get("sizes", {})
-    return Run(name, split, protocol, provenance["seed"] if drawn_from_it else None, sizes)
+        return run
+    is_drawn_from_it = dataset.digest is not None and dataset.digest == provenance["inputs"].get("labels")
+    seed = provenance.get("seed") if is_drawn_from_it else None
+    return dataclasses.replace(run, seed=seed, sizes=provenance["parameters"].get("sizes", {}))
 
 
 def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
@@ -202,17 +250,16 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     """
     name = protocol or UNDECLARED
     registry.get("split", name)
-    names = {part: str(items) if is_file(items) else part for part, items in lists.items()}
+    names = {part: name_of(items, part) for part, items in lists.items()}
     split = _split({part: items_from(items, part) for part, items in lists.items()}, dataset, names)
-    file = " ".join(names.values())
-    return Run(file, _usable(split, file), name, given=lists)
+    return _usable(Run(" ".join(names.values()), split, name, source=lists))
 
 
-def _usable(split: Split, file: str) -> Split:
+def _usable(run: Run) -> Run:
     for part in ("query", "database"):
-        if not len(split[part]):
-            raise ProtocolError(f"{file}: expected a query and a database partition, got an empty {part}.")
-    return split
+        if not len(run.split[part]):
+            raise ProtocolError(f"{run.file}: expected a query and a database partition, got an empty {part}.")
+    return run
 
 
 def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
@@ -234,35 +281,34 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
     if len(set(widths.values())) > 1:
         got = ", ".join(f"{width} in {name}" for name, width in widths.items())
         raise ProtocolError(f"lists: expected labels for the same classes in every list, got {got}.")
-    if dataset.ids is not None:
-        parts = {part: places_of(items, dataset.ids, names[part]) for part, items in arrays.items()}
-        return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
-    by_id = [part for part, items in arrays.items() if items.dtype.kind not in "iu"]
-    if not by_id:
-        largest = dataset.n_items
-        if largest is None:
-            largest = max((int(items.max()) for items in arrays.values()), default=0) + 1
-        return Split({part: rows(items, largest, names[part]) for part, items in arrays.items()}, dataset)
+    if dataset.ids is None and all(items.dtype.kind in "iu" for items in arrays.values()):
+        n_items = dataset.n_items
+        if n_items is None:
+            n_items = max((int(items.max()) for items in arrays.values()), default=0) + 1
+        return Split({part: rows(items, n_items, names[part]) for part, items in arrays.items()}, dataset)
+    if dataset.ids is None:
+        dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
+    ids = np.asarray(dataset.ids)
+    parts = {part: places_of(items, ids, names[part]) for part, items in arrays.items()}
+    return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
+
+
+def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Dataset:
+    """Return the dataset of named lists with ids, in the order of their first occurrence."""
+    with_ids = [name for name, items in lists if items.dtype.kind not in "iu"]
     if dataset.n_items is not None:
         raise ProtocolError(
-            f"{names[by_id[0]]}: expected row numbers, which determine the order of the labels, got ids. Give the ids "
+            f"{with_ids[0]}: expected row numbers, which determine the order of the labels, got ids. Give the ids "
             "of the dataset in that order (ids)."
         )
-    if len(by_id) < len(arrays):
-        other = next(part for part in arrays if part not in by_id)
+    if len(with_ids) < len(lists):
+        other = next(name for name, items in lists if items.dtype.kind in "iu")
         raise ProtocolError(
-            f"lists: expected ids in every list, or row numbers in every list, got ids in {names[by_id[0]]} and row "
-            f"numbers in {names[other]}. Give the ids of the dataset in the order of its rows (ids)."
+            f"lists: expected ids in every list, or row numbers in every list, got ids in {with_ids[0]} and row "
+            f"numbers in {other}. Give the ids of the dataset in the order of its rows (ids)."
         )
-    check_numbers((names[part], items) for part, items in arrays.items())
-    items = np.concatenate(list(arrays.values()))
-    numbers: dict[str, int] = {}
-    number_of = numbers.setdefault
-    found = np.fromiter((number_of(name, len(numbers)) for name in items.tolist()), dtype=np.int64, count=len(items))
-    bounds = np.cumsum([len(array) for array in arrays.values()])[:-1]
-    parts = dict(zip(arrays, np.split(found, bounds), strict=True))
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(found), prepend=-1))  # first occurrence of each id
-    return Split(parts, _labelled(Dataset(ids=items[first]), parts, flags), flags)
+    check_numbers(lists)
+    return Dataset(ids=np.array(list(dict.fromkeys(np.concatenate([items for _, items in lists]).tolist()))))
 
 
 def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], flags: Mapping[str, NDArray[np.bool_]]) -> Dataset:

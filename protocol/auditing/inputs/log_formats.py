@@ -1,12 +1,15 @@
-"""Read series of scores from training logs: tables, JSON, TensorBoard's export and printed text."""
+"""Read series of scores from training logs: tables, JSON, TensorBoard's export and printed text.
+
+The csv module reads the tables: pandas was considered, but it is not installed with the package alone, and rows must be
+read one by one to find the line of an error.
+"""
 
 import csv
 import json
 import math
 import re
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +105,13 @@ def role_of(name: str) -> str | None:
     >>> [role_of(name) for name in ("mAP", "test_map@5000", "val/mAP", "Best MAP", "train_map", "loss")]
     ['test', 'test', 'validation', 'best', None, None]
     """
-    found = _words(name)
-    if found & _NO_SCORE or _EXTREME.search(name) or not any(map(_SCORE.fullmatch, found)):
+    words = _words(name)
+    if words & _NO_SCORE or _EXTREME.search(name) or not any(map(_SCORE.fullmatch, words)):
         return None
-    if found & _VALIDATION:
-        return None if "best" in found or "max" in found else "validation"
-    return "best" if "best" in found or "max" in found else "test"
+    is_best = bool(words & {"best", "max"})
+    if words & _VALIDATION:
+        return None if is_best else "validation"
+    return "best" if is_best else "test"
 
 
 def _words(name: str) -> set[str]:
@@ -147,7 +151,16 @@ def read_log(file: str | Path, column: str | None = None) -> Log:
         If the file can't be read, has no column of scores or lacks the given one, a score is not a number, or none is
         finite.
     """
-    log = _read(file, column)
+    path = Path(file)
+    suffix = next((suffix for suffix in map(str.lower, path.suffixes[::-1]) if suffix != ".gz"), "")
+    if suffix in (".csv", ".tsv"):
+        log = _collected(_table_rows(path, "\t" if suffix == ".tsv" else ","), path, column)
+    elif suffix in (".json", ".jsonl", ".ndjson"):
+        log = _collected(_json_rows(path), path, column)
+    elif column is None:
+        log = _printed(path)
+    else:
+        raise ProtocolError(f"{path}: expected a table or JSON with the column {column!r}, got printed text.")
     if not any(len(series.values) for series in log.series):
         names = ", ".join(dict.fromkeys(series.name for series in log.series[:_NAMED]))
         got = f"none in {names}" if names else "no evaluation"
@@ -155,98 +168,82 @@ def read_log(file: str | Path, column: str | None = None) -> Log:
     return log
 
 
-def _read(file: str | Path, column: str | None) -> Log:
-    """Return a log, possibly without scores. Parameters and errors are those of `read_log`."""
-    path = Path(file)
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    kind = suffixes[-1] if suffixes else ""
-    if kind in (".csv", ".tsv"):
-        return _collected(_table_rows(path, "\t" if kind == ".tsv" else ","), path, column)
-    if kind in (".json", ".jsonl", ".ndjson"):
-        return _collected(_json_rows(path), path, column)
-    if column is not None:
-        raise ProtocolError(f"{path}: expected a table or JSON with the column {column!r}, got printed text.")
-    return _printed(path)
+_Row = tuple[str, Mapping[str, Any]]
+"""The location of a row, and its fields by column."""
 
 
-def _table_rows(path: Path, delimiter: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the location of each row, and its fields by column."""
+def _table_rows(path: Path, delimiter: str) -> Iterator[_Row]:
+    """Yield the rows of a table, and at last one without values."""
     reader = csv.reader(lines(path, _EXPECTED), delimiter=delimiter)
-    header: list[str] | None = None
+    header: list[str] = []
     try:
         for fields in reader:
             if not any(map(str.strip, fields)):
                 continue
-            if header is None:
-                header = _renamed([name.strip() for name in fields], path)
-                continue
-            if len(fields) > len(header):
-                raise ProtocolError(
-                    f"{path}: line {reader.line_num}: expected {len(header)} fields, got {len(fields)}."
-                )
-            yield f"line {reader.line_num}", dict(zip(header, fields, strict=False))
+            if not header:
+                header = _header([name.strip() for name in fields], path)
+            elif len(fields) > len(header):
+                got = f"expected {len(header)} fields, got {len(fields)}"
+                raise ProtocolError(f"{path}: line {reader.line_num}: {got}.")
+            else:
+                yield f"line {reader.line_num}", dict(zip(header, fields, strict=False))
     except csv.Error as error:
         raise ProtocolError(f"{path}: expected {_EXPECTED}, got a file that can't be read ({error}).") from error
-    if header is None:
+    if not header:
         raise ProtocolError(f"{path}: expected a header and rows of scores, got an empty file.")
     yield "header", dict.fromkeys(header)
 
 
-def _renamed(header: list[str], path: Path) -> list[str]:
+def _header(names: list[str], path: Path) -> list[str]:
     """Return a header; in TensorBoard's export, the value is named by the tag at the end of the file name."""
-    if len(set(header)) < len(header):
-        repeated = next(name for name in header if header.count(name) > 1)
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
         raise ProtocolError(f"{path}: expected distinct columns, got {repeated!r} more than once.")
-    if [name.lower() for name in header] != ["wall time", "step", "value"]:
-        return header
+    if [name.lower() for name in names] != ["wall time", "step", "value"]:
+        return names
     tag = re.search(r"tag-(.+?)\.csv", path.name, re.IGNORECASE)
     return ["wall time", "step", tag[1] if tag else "value"]
 
 
-def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the location of each record, and the record: from a list, lists by name, or one record per line."""
-    all_lines = iter(lines(path, _EXPECTED))
+def _json_rows(path: Path) -> Iterator[_Row]:
+    """Yield the records of a list, of lists by name, or of one record per line."""
+    all_lines = lines(path, _EXPECTED)
     first = next((line for line in all_lines if line.strip()), None)
     if first is None:
         raise ProtocolError(f"{path}: expected {_EXPECTED}, got an empty file.")
     record = _parsed(first)
     if isinstance(record, dict) and not any(isinstance(value, list) for value in record.values()):
         yield "record 1", record
-        for number, line in enumerate((line for line in all_lines if line.strip()), start=2):
-            yield f"record {number}", _record(_parsed(line), f"{path}: record {number}")
+        yield from _records((_parsed(line) for line in all_lines if line.strip()), path, first=2)
         return
     parts, n_bytes = [first], len(first)
     for line in all_lines:
         parts.append(line)
         n_bytes += len(line)
         if n_bytes > _DOCUMENT:
-            raise ProtocolError(
-                f"{path}: expected JSON of at most {_DOCUMENT >> 20} MiB, or one record per line, got more."
-            )
+            limit = f"at most {_DOCUMENT >> 20} MiB, or one record per line"
+            raise ProtocolError(f"{path}: expected JSON of {limit}, got more.")
     document = _parsed("".join(parts))
     if isinstance(document, list):
-        for number, entry in enumerate(document, start=1):
-            yield f"record {number}", _record(entry, f"{path}: record {number}")
+        yield from _records(document, path)
     elif isinstance(document, dict):
-        yield from _from_lists(document, path)
+        columns = {name: values for name, values in document.items() if isinstance(values, list)}
+        if len({len(values) for values in columns.values()}) > 1:
+            got = ", ".join(f"{len(values)} in {name}" for name, values in list(columns.items())[:_NAMED])
+            raise ProtocolError(f"{path}: expected lists of the same length, got {got}.")
+        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        yield from _records([*rows, dict.fromkeys(columns)] if columns else [document], path)
     else:
         got = "text that is not JSON" if document is None else type(document).__name__
         raise ProtocolError(f"{path}: expected a list of records, lists by name, or one record per line, got {got}.")
 
 
-def _from_lists(document: Mapping[str, Any], path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield records from lists by name; values that are not lists do not belong to an evaluation."""
-    columns = {name: values for name, values in document.items() if isinstance(values, list)}
-    if not columns:
-        yield "record 1", document
-        return
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        got = ", ".join(f"{length} in {name}" for name, length in list(lengths.items())[:_NAMED])
-        raise ProtocolError(f"{path}: expected lists of the same length, got {got}.")
-    for number, values in enumerate(zip(*columns.values(), strict=True), start=1):
-        yield f"record {number}", dict(zip(columns, values, strict=True))
-    yield "record 0", dict.fromkeys(columns)
+def _records(values: Iterable[Any], path: Path, first: int = 1) -> Iterator[_Row]:
+    for number, value in enumerate(values, start=first):
+        if not isinstance(value, dict):
+            got = "text that is not JSON" if value is None else type(value).__name__
+            raise ProtocolError(f"{path}: record {number}: expected names and values, got {got}.")
+        yield f"record {number}", value
 
 
 def _parsed(text: str) -> Any:
@@ -257,56 +254,43 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _record(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        got = "text that is not JSON" if value is None else type(value).__name__
-        raise ProtocolError(f"{where}: expected names and values, got {got}.")
-    return value
-
-
-def _collected(rows: Iterable[tuple[str, Mapping[str, Any]]], path: Path, column: str | None) -> Log:
-    """Return the series of the columns with scores."""
+def _collected(rows: Iterable[_Row], path: Path, column: str | None) -> Log:
+    """Return the series of the columns with scores; `column` has the test scores, if the user named it."""
     collector = _Collector()
     roles: dict[str, str | None] = {}
-    scored: list[tuple[str, str]] = []
-    owners: list[tuple[str, str]] = []
     step: str | None = None
     number, at = 0, 0.0
     for where, row in rows:
         if not row.keys() <= roles.keys():
             roles |= {name: _role(name, column) for name in row if name not in roles}
-            scored = [(name, role) for name, role in roles.items() if role]
+            steps = [name for name in roles if name.lower() in _STEPS]
+            step = min(steps, key=lambda name: _STEPS.index(name.lower()), default=None)
             owners = [(key, name) for key in _OWNERS for name in roles if name.lower() == key and name != column]
-            step = min((name for name in roles if name.lower() in _STEPS), key=_rank, default=None)
+        values = {name: value for name, value in row.items() if not _is_empty(value)}
         scores = [
-            (name, role, _number(row[name], path, where, name)) for name, role in scored if not _empty(row.get(name))
+            (name, role, _number(values[name], f"{path}: {where}: {name}"))
+            for name, role in roles.items()
+            if role and name in values
         ]
         if not scores:
             continue
         number += 1
         if step is None:
             at = float(number)
-        elif not _empty(row.get(step)):  # otherwise, the step of the previous row remains
-            stated = _number(row[step], path, where, step)
+        elif step in values:  # otherwise, the step of the previous row remains
+            stated = _number(values[step], f"{path}: {where}: {step}")
             at = stated if math.isfinite(stated) else at
-        collector.add(_owner((key, row[name]) for key, name in owners if not _empty(row.get(name))), at, scores)
+        collector.add(_owner((key, values[name]) for key, name in owners if name in values), at, scores)
     _check_columns(roles, path, column)
     return Log(collector.series(), "row" if step is None else "epoch" if step.lower().startswith("epoch") else "step")
 
 
-def _rank(step: str) -> int:
-    """Return the priority of a column as the column of steps."""
-    return _STEPS.index(step.lower())
-
-
 def _role(name: str, column: str | None) -> str | None:
     """Return the role of a column, given the column of test scores if the user named one."""
-    if column is None:
-        return role_of(name)
     if name == column:
         return "test"
     role = role_of(name)
-    return role if role == "validation" else None
+    return role if column is None or role == "validation" else None
 
 
 def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | None) -> None:
@@ -323,80 +307,63 @@ def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | No
         )
 
 
-def _empty(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _number(value: Any, path: Path, where: str, name: str) -> float:
+def _number(value: Any, where: str) -> float:
     """Return a number from a table or from JSON; it may be NaN."""
     try:
         if isinstance(value, (bool, dict, list)):
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ProtocolError(f"{path}: {where}: {name}: expected a number, got {str(value)[:40]!r}.") from None
+        raise ProtocolError(f"{where}: expected a number, got {str(value)[:40]!r}.") from None
+
+
+@dataclass
+class _Evaluations:
+    """The steps and values of a series in the order of the log, including values that are not finite."""
+
+    steps: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    distinct_steps: set[float] = field(default_factory=set)
+
+    def series(self, name: str, role: str, owner: str, run: int) -> Series:
+        """Return the evaluations ordered by step."""
+        order = np.argsort(self.steps, kind="stable")
+        steps, values = np.array(self.steps)[order], np.array(self.values)[order]
+        finite = np.isfinite(values)
+        title = name + (f" ({owner})" if owner else "") + (f", run {run} of the log" if run > 1 else "")
+        n_missing = len(values) - int(finite.sum())
+        return Series(title, role, steps[finite], values[finite], n_missing, not finite[-1], owner, run)
 
 
 class _Collector:
-    """Collects scores in series, one for each name, owner and run of a log that was appended to."""
+    """Collects scores in series, one for each name, role, owner and run of a log that was appended to."""
 
     def __init__(self) -> None:
-        self._series: dict[tuple[str, str, str, int], _Evaluations] = {}
+        self._evaluations: dict[tuple[str, str, str, int], _Evaluations] = {}
         self._runs: dict[str, int] = {}
 
-    def add(self, owner: str, step: float, scores: Sequence[tuple[str, str, float]]) -> None:
+    def add(self, owner: str, step: float, scores: Iterable[tuple[str, str, float]]) -> None:
         """Append the evaluations of one step: the name, role and value of each score.
 
         The order of evaluations is arbitrary, so a new run starts only when a score returns to an earlier step.
         """
         run = self._runs.setdefault(owner, 1)
-        present = (self._series.get((name, role, owner, run)) for name, role, _ in scores)
-        if any(one is not None and one.returns_to(step) for one in present):
+        earlier = [self._evaluations.get((name, role, owner, run)) for name, role, _ in scores]
+        if any(one is not None and step in one.distinct_steps and step != one.steps[-1] for one in earlier):
             run = self._runs[owner] = run + 1
         for name, role, value in scores:
-            key = (name, role, owner, run)
-            if key not in self._series:
-                self._series[key] = _Evaluations()
-            self._series[key].append(step, value)
+            evaluations = self._evaluations.setdefault((name, role, owner, run), _Evaluations())
+            evaluations.steps.append(step)
+            evaluations.values.append(value)
+            evaluations.distinct_steps.add(step)
 
     def series(self) -> list[Series]:
         """Return the series in the order of their first evaluations."""
-        return [one.series(*key) for key, one in self._series.items()]
-
-
-class _Evaluations:
-    """The steps and values of a series in the order of the log, including values that are not finite."""
-
-    def __init__(self) -> None:
-        self.steps, self.values = array("d"), array("d")
-        self._largest = -math.inf
-        self._seen: set[float] | None = None  # all steps; None while they are ascending
-
-    def returns_to(self, step: float) -> bool:
-        """Return whether a step occurred before, other than in the previous evaluation."""
-        if step > self._largest or step == self.steps[-1]:
-            return False
-        if self._seen is None:
-            self._seen = set(self.steps)
-        return step in self._seen
-
-    def append(self, step: float, value: float) -> None:
-        """Append one evaluation."""
-        self.steps.append(step)
-        self.values.append(value)
-        self._largest = max(self._largest, step)
-        if self._seen is not None:
-            self._seen.add(step)
-
-    def series(self, name: str, role: str, owner: str, run: int) -> Series:
-        """Return the evaluations ordered by step."""
-        steps, values = np.array(self.steps), np.array(self.values)
-        order = np.argsort(steps, kind="stable")
-        finite = np.isfinite(values[order])
-        selected = order[finite]
-        title = name + (f" ({owner})" if owner else "") + (f", run {run} of the log" if run > 1 else "")
-        missing = len(values) - len(selected)
-        return Series(title, role, steps[selected], values[selected], missing, not finite[-1], owner, run)
+        return [evaluations.series(*key) for key, evaluations in self._evaluations.items()]
 
 
 # Printed text
@@ -438,17 +405,17 @@ def _printed(path: Path) -> Log:
             step, stated = float(match[2]), _stated(line[: match.start()], rest)
             if (step, stated) != before:
                 printed_at_step = set()
-        scores = [(name.strip(), role_of(name), value) for name, value in _PRINTED.findall(rest)]
-        known = [(name, role, float(value)) for name, role, value in scores if role]
+        printed = [(name.strip(), value) for name, value in _PRINTED.findall(rest)]
         if match is None:  # integers are options, such as the interval between evaluations
-            is_score = {name for name, _, value in scores if not value.isdecimal()} - printed_at_step
-            known = [score for score in known if score[0] in is_score]
-        if not known or step is None:
+            are_scores = {name for name, value in printed if not value.isdecimal()} - printed_at_step
+            printed = [(name, value) for name, value in printed if name in are_scores]
+        scores = [(name, role, float(value)) for name, value in printed if (role := role_of(name))]
+        if not scores or step is None:
             continue
         if on_one_line is None:
             on_one_line = match is not None
-        printed_at_step |= {name for name, _, _ in known}
-        collector.add(_owner((stated if match else stated | _stated("", rest)).items()), step, known)
+        printed_at_step |= {name for name, _, _ in scores}
+        collector.add(_owner((stated if match else stated | _stated("", rest)).items()), step, scores)
     series = collector.series()
     if not series:
         got = f"{counted(n_lines, 'line')} without them" if n_lines else "an empty file"

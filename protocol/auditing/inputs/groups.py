@@ -1,20 +1,18 @@
-"""Check whether groups of items, such as the frames of a video, are divided between partitions."""
+"""Read groups of items, such as the frames of a video, or derive them from file names."""
 
 import csv
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding, Removal, found
-from protocol.auditing.inputs import numbers_of
-from protocol.auditing.split import Dataset, Split
+from protocol.auditing.inputs.items import name_of, numbers_of
+from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import read_labels
 from protocol.inputs.conversion import as_numpy, is_file
@@ -24,24 +22,6 @@ AUTO = "auto"
 """The value of ``--groups`` that derives groups from file names."""
 PATTERN = "re:"
 """The beginning of a value of ``--groups`` that is a regular expression."""
-
-CHECKED_PAIRS = (
-    ("query", "train", "error"),
-    ("query", "database", "warning"),
-    ("query", "validation_query", "warning"),
-    ("query", "validation_database", "warning"),
-    ("validation_query", "train", "warning"),
-    ("validation_query", "validation_database", "warning"),
-)
-"""Pairs of partitions between which a group should not be divided, and the severity.
-
-If a hasher was trained on items of a query's group, it has seen what the query shows, which is an error. In the
-database, items of its group may be what the query should retrieve (another photograph of the same product) or an
-accident of the draw (the next frame of the same video). Only the reader can decide, so this is a warning. Groups
-divided between partitions that are used to choose options are also warnings, because the test is not affected. The
-training set and the database are not compared, because the standard protocol draws one from the other.
-"""
-
 _ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _HEADER = ("id", "item", "image", "file", "filename", "path", "row")
 
@@ -67,54 +47,20 @@ class Groups:
     source: str
     guessed: bool = False
 
+    def sizes(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the given items in each group."""
+        codes = self.codes[items]
+        return np.bincount(codes[codes >= 0], minlength=len(self.names))
 
-def audit_groups(split: Split, groups: Groups) -> list[Finding]:
-    """Return a finding for each pair of partitions between which groups are divided; see `CHECKED_PAIRS`.
-
-    Items that are in both partitions do not count, because they are a separate finding; nor do training items in the
-    database. Guessed groups cause warnings at most. ``count`` is the number of divided groups; ``items`` lists
-    them with their numbers of items in both partitions.
-    """
-    made = []
-    for a, b, severity in CHECKED_PAIRS:
-        in_a, in_b = (_sizes(groups, split[part]) for part in (a, b))
-        alone = (in_a == 1) & (in_b == 1) & (_sizes(groups, split.shared(a, b)) == 1)
-        apart = (in_a == 0) | (in_b == 0) | alone
-        if b == "database":  # training items in the database are a separate finding
-            apart |= _sizes(groups, np.setdiff1d(split[b], split["train"], assume_unique=True)) == 0
-        divided = np.flatnonzero(~apart).tolist()
-        removal = Removal(b, split[b][np.isin(groups.codes[split[b]], divided)], a)
-        made += found(
-            "group-split",
-            "warning" if groups.guessed else severity,
-            len(divided),
-            [f"{groups.names[code]} ({a} {in_a[code]:,}, {b} {in_b[code]:,})" for code in divided],
-            removals=partial(list, [removal]),
-            a=a,
-            b=b,
-            n_a=counted(int(in_a[divided].sum()), "item"),
-            n_b=counted(int(in_b[divided].sum()), "item"),
-            source="guessed from file names" if groups.guessed else groups.source,
-        )
-    return made
-
-
-def _sizes(groups: Groups, items: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the given items in each group."""
-    codes = groups.codes[items]
-    return np.bincount(codes[codes >= 0], minlength=len(groups.names))
-
-
-def about_groups(split: Split, groups: Groups) -> str:
-    """Return a sentence about the origin of the groups and the number of items without a group."""
-    listed = np.unique(np.concatenate(list(split.parts.values())))
-    codes = groups.codes[listed]
-    n_groups = len(np.unique(codes[codes >= 0]))
-    none = int((codes < 0).sum())
-    sentence = f"Groups ({groups.source}): {counted(n_groups, 'group')} of {counted(len(listed) - none, 'item')}"
-    if none:
-        sentence += f"; {none:,} of {counted(len(listed), 'item')} without a group, so not checked"
-    return f"{sentence}. They are guessed from file names." if groups.guessed else f"{sentence}."
+    def about(self, split: Split) -> str:
+        """Return a sentence about the origin of the groups and the number of items without a group."""
+        listed = np.unique(split.listed)
+        sizes = self.sizes(listed)
+        n_grouped, n_without = int(sizes.sum()), len(listed) - int(sizes.sum())
+        sentence = f"Groups ({self.source}): {counted(int((sizes > 0).sum()), 'group')} of {counted(n_grouped, 'item')}"
+        if n_without:
+            sentence += f"; {n_without:,} of {counted(len(listed), 'item')} without a group, so not checked"
+        return f"{sentence}. They are guessed from file names." if self.guessed else f"{sentence}."
 
 
 def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
@@ -136,19 +82,19 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     ProtocolError
         If the groups can't be read, do not match the items, or can't be derived from the file names.
     """
-    n_items = n_listed if dataset.n_items is None else dataset.n_items
     if isinstance(values, str) and values == AUTO:
         return guessed_groups(dataset)
     if isinstance(values, str) and values.startswith(PATTERN):
         return _by_pattern(values, dataset)
-    name = str(values) if is_file(values) else "groups"
+    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    name = name_of(values, "groups")
     if isinstance(values, Mapping):
-        return _by_id([(key, value) for key, value in values.items()], dataset, n_items, name)
+        return _by_id(list(values.items()), dataset, n_items, name)
     if is_file(values) and Path(values).suffix.lower() == ".csv":
         rows = _read_csv(Path(values))
         if len(rows[0]) == 2:
             return _by_id(rows, dataset, n_items, name)
-        return _by_row([row[0] for row in rows], dataset, n_items, name)
+        return _by_row([group for (group,) in rows], dataset, n_items, name)
     if is_file(values) and not any(kind in str(values).lower() for kind in _ARRAYS):
         return _by_row([line.strip() for line in lines(Path(values), "one group per line")], dataset, n_items, name)
     array = read_labels(values) if is_file(values) else as_numpy(values, "groups")
@@ -163,11 +109,10 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
 def _read_csv(path: Path) -> list[list[str]]:
     """Return the one or two fields of each line, without a header of two fields."""
     try:
-        rows = [
-            [field.strip() for field in row] for row in csv.reader(lines(path, "lines `id,group`"), strict=True) if row
-        ]
+        fields = list(csv.reader(lines(path, "lines `id,group`"), strict=True))
     except csv.Error as error:
         raise ProtocolError(f"{path}: expected lines `id,group`, got a file that can't be read ({error}).") from error
+    rows = [[field.strip() for field in row] for row in fields if row]
     if rows and len(rows[0]) == 2 and rows[0][0].lower() in _HEADER:
         del rows[0]
     if not rows:
@@ -181,16 +126,15 @@ def _read_csv(path: Path) -> list[list[str]]:
 
 def _by_id(rows: Sequence[Sequence[Any]], dataset: Dataset, n_items: int, name: str) -> Groups:
     """Return the groups of items by id, or by row number if there are no ids."""
-    items = numbers_of([row[0] for row in rows], dataset, n_items, name)
+    items = numbers_of([item for item, _ in rows], dataset, n_items, name)
     in_split = np.flatnonzero(items >= 0)
     codes, names = _encoded([rows[row][1] for row in in_split.tolist()], name)
     codes_of_items = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
     codes_of_items[items[in_split]] = codes
     different = np.flatnonzero(codes_of_items[items[in_split]] != codes)
     if different.size:
-        raise ProtocolError(
-            f"{name}: expected one group for each item, got two for {str(rows[int(in_split[different[0]])][0])!r}."
-        )
+        item = str(rows[int(in_split[different[0]])][0])
+        raise ProtocolError(f"{name}: expected one group for each item, got two for {item!r}.")
     if not (codes_of_items >= 0).any():
         raise ProtocolError(f"{name}: expected groups for items of the split, got none in {len(rows):,} lines.")
     return Groups(codes_of_items, names, name)
@@ -203,7 +147,7 @@ def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) ->
             f"{name}: expected lines `id,group` (.csv), because the lists contain ids, got one group per line. "
             "Or give the ids of the dataset in the order of these lines (ids)."
         )
-    if len(values) != n_items and (dataset.n_items is not None or len(values) < n_items):
+    if len(values) < n_items or (dataset.n_items is not None and len(values) > n_items):
         raise ProtocolError(
             f"{name}: expected a group for each of {n_items:,} items, or lines `id,group` (.csv), got "
             f"{len(values):,} groups."
@@ -215,70 +159,60 @@ def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) ->
 
 
 def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the group number of each value, -1 for empty ones, and the groups' names in order of first occurrence."""
+    """Return the group number of each value, -1 for empty ones, and the groups' names in order of first occurrence.
+
+    `pandas.factorize` was considered; it does not distinguish texts from other objects, and the audit of lists runs on
+    NumPy alone.
+    """
     numbers: dict[str, int] = {}
     codes = np.empty(len(values), dtype=np.int64)
-    for place, value in enumerate(values):
-        if isinstance(value, (str, int, np.integer)):
-            text = str(value).strip()
-        elif value is None or (isinstance(value, float) and math.isnan(value)):  # pandas' missing values
-            text = ""
-        else:
+    for position, value in enumerate(values):
+        is_missing = value is None or (isinstance(value, float) and math.isnan(value))  # as in pandas
+        if not is_missing and not isinstance(value, (str, int, np.integer)):
+            kind = type(value).__name__
             raise ProtocolError(
-                f"{name}: expected an integer or a string for each group, got {type(value).__name__} at position "
-                f"{place}."
+                f"{name}: expected an integer or a string for each group, got {kind} at position {position}."
             )
-        codes[place] = numbers.setdefault(text, len(numbers)) if text else -1
+        text = "" if is_missing else str(value).strip()
+        codes[position] = numbers.setdefault(text, len(numbers)) if text else -1
     return codes, list(numbers)
 
 
-# Groups from file names
-
-
-def _by_pattern(given: str, dataset: Dataset) -> Groups:
+def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
     """Return groups derived from the ids by a regular expression of the user."""
     try:
-        pattern = re.compile(given.removeprefix(PATTERN))
+        expression = re.compile(pattern.removeprefix(PATTERN))
     except re.error as error:
-        raise ProtocolError(f"groups: {given!r} is not a regular expression ({error}).") from error
-    if pattern.groups != 1:
+        raise ProtocolError(f"groups: {pattern!r} is not a regular expression ({error}).") from error
+    if expression.groups != 1:
         raise ProtocolError(
-            f"groups: {given!r} has {counted(pattern.groups, 'group')}. Put one pair of parentheses around the part of "
-            "the id that names the group, and write other parentheses as (?:...)."
+            f"groups: {pattern!r} has {counted(expression.groups, 'group')}. Put one pair of parentheses around the "
+            "part of the id that names the group, and write other parentheses as (?:...)."
         )
     if dataset.ids is None:
         raise ProtocolError("groups: the lists contain row numbers. A regular expression needs ids (file names).")
-    matches = map(pattern.search, map(str, dataset.ids.tolist()))
+    matches = map(expression.search, map(str, dataset.ids.tolist()))
     codes, names = _encoded([match[1] if match else None for match in matches], "groups")
     if not names:
-        raise ProtocolError(f"groups: {given!r} matches no id, such as {str(dataset.ids[0])[:80]!r}.")
-    return Groups(codes, names, given)
+        raise ProtocolError(f"groups: {pattern!r} matches no id, such as {str(dataset.ids[0])[:80]!r}.")
+    return Groups(codes, names, pattern)
 
+
+# Groups from file names
 
 _OF_PARTITIONS = re.compile(r"(?:train|trainval|test|val|valid|validation|query|queries|gallery|database|db|base)\d*")
 _NO_IDENTITY = re.compile(r"n\d{8}|(?<!\d)(?:19|20)\d\d(?!\d)")  # ImageNet's classes, and years
 _MARK = "frame|frm|slice|slc|shot|burst|crop|patch|tile|view|page|clip|part|seq|img|image"
 _UCF101 = re.compile(r"(?:v_)?(?P<group>.+_g\d+)_c\d+")
 _NUMBERED = re.compile(rf"(?P<group>.*?)[-_. ]*(?:{_MARK})[-_. ]*\d+", re.IGNORECASE)
-_LONGEST = 256  # characters; rules are not applied to longer names
 _BURST = re.compile(r"(?P<group>.*\d.*?)(?:[-_. ]\d{1,4}| ?\(\d{1,4}\))")
+_LONGEST = 256  # characters; rules are not applied to longer names
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """A rule that derives a group from an id, given its folders and its name without extension."""
-
-    name: str
-    group: Callable[[str, str], str | None]
-
-
-def _from(pattern: re.Pattern[str]) -> Callable[[str, str], str | None]:
-    def group(folder: str, stem: str) -> str | None:
-        match = pattern.fullmatch(stem)
-        name = "/".join(filter(None, (folder, match["group"]))) if match else None
-        return name if name and _identifies(name) else None
-
-    return group
+def _named_group(pattern: re.Pattern[str], folder: str, stem: str) -> str | None:
+    match = pattern.fullmatch(stem)
+    name = "/".join(filter(None, (folder, match["group"]))) if match else ""
+    return name if _identifies(name) else None
 
 
 def _ucf101(folder: str, stem: str) -> str | None:
@@ -286,21 +220,22 @@ def _ucf101(folder: str, stem: str) -> str | None:
     return match["group"] if match else None
 
 
-def _folder(folder: str, stem: str) -> str | None:
-    return folder if _identifies(folder.rpartition("/")[2]) else None
-
-
 def _identifies(text: str) -> bool:
     """Return whether a text contains a number that may identify an object: not a year or a class of ImageNet."""
     return any(map(str.isdecimal, _NO_IDENTITY.sub("", text)))
 
 
-_RULES = (
-    _Rule("the group g in UCF101's names, `v_PullUps_g21_c02`", _ucf101),
-    _Rule("names that end with the number of a frame or slice, `scene12_frame0045`", _from(_NUMBERED)),
-    _Rule("names that end with a second, short number, `IMG_1234_3`", _from(_BURST)),
-    _Rule("folders with a number, `patient007/`", _folder),
-)
+_RULES: dict[str, Callable[[str, str], str | None]] = {
+    "the group g in UCF101's names, `v_PullUps_g21_c02`": _ucf101,
+    "names that end with the number of a frame or slice, `scene12_frame0045`": lambda folder, stem: _named_group(
+        _NUMBERED, folder, stem
+    ),
+    "names that end with a second, short number, `IMG_1234_3`": lambda folder, stem: _named_group(_BURST, folder, stem),
+    "folders with a number, `patient007/`": lambda folder, stem: (
+        folder if _identifies(folder.rpartition("/")[2]) else None
+    ),
+}
+"""The rules that derive a group from the folders of an id and its name without extension, by their description."""
 
 
 def guessed_groups(dataset: Dataset) -> Groups:
@@ -318,11 +253,10 @@ def guessed_groups(dataset: Dataset) -> Groups:
     """
     if dataset.ids is None:
         raise ProtocolError("groups: expected ids (file names) from which to derive groups, got row numbers.")
-    ids = [str(name) for name in dataset.ids.tolist()]
-    names = [_divided(name) for name in ids]
+    names = [_divided(str(name)) for name in dataset.ids.tolist()]
     best, n_best = None, 0
     for rule in _RULES:
-        groups, n_grouped = _by_rule(rule, ids, names, dataset)
+        groups, n_grouped = _by_rule(rule, names, dataset)
         if n_grouped > n_best:
             best, n_best = groups, n_grouped
         if n_best == len(names):
@@ -330,31 +264,30 @@ def guessed_groups(dataset: Dataset) -> Groups:
     if best is None:
         raise ProtocolError(
             "groups: expected ids that contain groups, such as `v_PullUps_g21_c02`, `scene12_frame0045`, `IMG_1234_3` "
-            f"or `patient007/slice12`, got ids such as {ids[0][:80]!r}. Give a file with lines `id,group`."
+            f"or `patient007/slice12`, got ids such as {str(dataset.ids[0])[:80]!r}. Give a file with lines `id,group`."
         )
     return best
 
 
-def _by_rule(
-    rule: _Rule, ids: Sequence[str], names: Sequence[tuple[str, str]], dataset: Dataset
-) -> tuple[Groups | None, int]:
+def _by_rule(rule: str, names: Sequence[tuple[str, str]], dataset: Dataset) -> tuple[Groups | None, int]:
     """Return the groups by one rule, and the number of items in groups of two or more; None and 0 if there are none."""
-    derived = [rule.group(*name) if len(name[0]) + len(name[1]) <= _LONGEST else None for name in names]
+    derived = [_RULES[rule](*name) if len(name[0]) + len(name[1]) <= _LONGEST else None for name in names]
     # The first picture of a burst may have no second number: its name is then the group of the others.
-    groups = {group for group in derived if group is not None}
-    full_names = ("/".join(filter(None, name)) for name in names)
-    derived = [
-        full if group is None and full in groups else group for group, full in zip(derived, full_names, strict=True)
-    ]
+    groups = set(derived) - {None}
+    for position, name in enumerate(names):
+        full_name = "/".join(filter(None, name))
+        if derived[position] is None and full_name in groups:
+            derived[position] = full_name
     codes, group_names = _encoded(derived, "groups")
     sizes = np.bincount(codes[codes >= 0], minlength=len(group_names))
     if not group_names or 2 * sizes.max() > len(names) or _are_classes(codes, dataset):
         return None, 0
-    several = sizes[sizes > 1]
-    largest = int(sizes.argmax())
-    example = f"`{ids[np.flatnonzero(codes == largest)[0]]}` is in the group {group_names[largest]}"
-    n_groups, largest_size = counted(len(several), "group"), counted(int(sizes.max()), "item")
-    source = f"{rule.name}: {n_groups} with 2 or more items, {largest_size} at most, for example {example}"
+    several, largest = sizes[sizes > 1], int(sizes.argmax())
+    first = np.asarray(dataset.ids)[codes == largest][0]
+    source = (
+        f"{rule}: {counted(len(several), 'group')} with 2 or more items, {counted(int(sizes.max()), 'item')} at most, "
+        f"for example `{first}` is in the group {group_names[largest]}"
+    )
     return Groups(codes, group_names, source, guessed=True), int(several.sum())
 
 
@@ -370,8 +303,6 @@ def _are_classes(codes: NDArray[np.int64], dataset: Dataset) -> bool:
     """Return whether the groups coincide with the classes of the items."""
     if dataset.y is None or dataset.y.ndim == 2:
         return False
-    is_grouped = codes >= 0
-    if dataset.labelled is not None:
-        is_grouped &= dataset.labelled
+    is_grouped = (codes >= 0) & (True if dataset.labelled is None else dataset.labelled)
     pairs = np.unique(np.stack([codes[is_grouped], dataset.y[is_grouped]]), axis=1)
     return bool(pairs.shape[1] and all(len(np.unique(side)) == len(side) for side in pairs))

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from protocol.auditing.findings import SEVERITIES, Finding
-from protocol.auditing.kinds import KINDS
+from protocol.auditing.findings import NOT_CHECKED, SEVERITIES, Finding
+from protocol.auditing.kinds import KIND_OF
 from protocol.checks import printable
 from protocol.provenance.storage import replacing
 from protocol.scores import tables
@@ -23,16 +23,14 @@ _WIDTH = 100
 _COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "information": "\x1b[36m", "clean": "\x1b[32m"}
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _CLEAN = "clean"
-NOT_CHECKED = "Not checked: "
-"""The beginning of the sentence about checks that were not possible."""
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
-_ORDER = {kind.name: place for place, kind in enumerate(KINDS)}
+_ORDER = {name: position for position, name in enumerate(KIND_OF)}
 
 
 def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
     """Yield each file with each of its findings, ordered by severity and then by kind."""
-    for file, made in findings.items():
-        for finding in sorted(made, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
+    for file, of_file in findings.items():
+        for finding in sorted(of_file, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
             yield file, finding
 
 
@@ -42,9 +40,13 @@ def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
         {
             "file": file,
             "finding": one.name,
-            **{key: getattr(one, key) for key in ("severity", "count")},
-            **{key: list(getattr(one, key)) for key in ("items", "partners")},
-            **{key: getattr(one, key) for key in ("consequence", "fix", "treatment")},
+            "severity": one.severity,
+            "count": one.count,
+            "items": list(one.items),
+            "partners": list(one.partners),
+            "consequence": one.consequence,
+            "fix": one.fix,
+            "treatment": one.treatment,
         }
         for file, one in ordered(findings)
     ]
@@ -54,8 +56,8 @@ def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]])
     """Write findings as CSV with a checksum, one row each; examples are joined by commas."""
     rows = [
         (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.fix, one.treatment)
-        for some in findings
-        for file, one in ordered(some)
+        for by_file in findings
+        for file, one in ordered(by_file)
     ]
     tables.write_csv(path, COLUMNS, rows, checksum=True)
 
@@ -90,15 +92,15 @@ def text(
         return "".join(codes) + words + _PLAIN if colour else words
 
     parts = []
-    for file, made in findings.items():
-        lines = [_paragraph(line, 2) for line in _sentences(made, about.get(file, ()))]
-        if _is_clean(made):
+    for file, of_file in findings.items():
+        lines = [_paragraph(line, 2) for line in _sentences(of_file, about.get(file, ()))]
+        if _is_clean(of_file):
             lines[-1] = lines[-1].replace(_CLEAN, painted(_CLEAN, _COLOURS["clean"]), 1)
         parts += [painted(printable(file), _BOLD), *lines]
-        for _, one in ordered({file: made}):
+        for _, one in ordered({file: of_file}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
             parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
-            details = (_named(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
+            details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
             parts += [_paragraph(line, 11) for line in details if line]
     return "\n".join([*parts, "", summary(findings)])
 
@@ -106,53 +108,51 @@ def text(
 def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
     """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
     parts = []
-    for file, made in findings.items():
-        parts += [
-            f"### `{printable(file)}`\n",
-            *(f"{printable(line)}\n" for line in _sentences(made, about.get(file, ()))),
-        ]
-        if not made:
-            continue
-        rows = [_cells(one, f"`{one.name}`") for _, one in ordered({file: made})]
-        parts += [tables.markdown(_HEADER, rows, numbers=["count"]), ""]
+    for file, of_file in findings.items():
+        sentences = _sentences(of_file, about.get(file, ()))
+        parts += [f"### `{printable(file)}`\n", *(f"{printable(line)}\n" for line in sentences)]
+        if of_file:
+            parts += [tables.markdown(_HEADER, _rows(of_file, "`{}`"), numbers=["count"]), ""]
     return "\n".join([*parts, summary(findings)])
 
 
 def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
     """Return findings for a notebook: a table for each file, and the totals; parameters as for `text`."""
     parts = []
-    for file, made in findings.items():
-        parts.append(_element("p", _element("b", escape(printable(file)))))
-        parts += [_element("p", escape(printable(line))) for line in _sentences(made, about.get(file, ()))]
-        rows = [_cells(one, one.name) for _, one in ordered({file: made})]
-        head = _element("tr", "".join(_element("th", name) for name in _HEADER))
-        body = [_element("tr", "".join(_element("td", escape(printable(cell))) for cell in row)) for row in rows]
-        parts += [_element("table", "\n".join([head, *body]))] if rows else []
-    return _element("div", "\n".join([*parts, _element("p", summary(findings))]))
+    for file, of_file in findings.items():
+        parts.append(f"<p><b>{escape(printable(file))}</b></p>")
+        parts += [f"<p>{escape(printable(line))}</p>" for line in _sentences(of_file, about.get(file, ()))]
+        parts += [tables.Table("findings", "", _HEADER, _rows(of_file, "{}")).html()] if of_file else []
+    return "\n".join(["<div>", *parts, f"<p>{summary(findings)}</p>", "</div>"])
 
 
-def _sentences(made: Sequence[Finding], about: Sequence[str]) -> list[str]:
+def _sentences(findings: Sequence[Finding], about: Sequence[str]) -> list[str]:
     """Return the sentences about a split; the last one lists the checks that were not possible."""
-    if not _is_clean(made):
+    if not _is_clean(findings):
         return list(about)
     not_checked = [line.removeprefix(NOT_CHECKED) for line in about if line.startswith(NOT_CHECKED)]
     last = "; ".join([_CLEAN, *(f"not checked: {line}" for line in not_checked)])
     return [*(line for line in about if not line.startswith(NOT_CHECKED)), last]
 
 
-def _is_clean(made: Sequence[Finding]) -> bool:
-    return all(one.severity == "information" for one in made)
+def _is_clean(findings: Sequence[Finding]) -> bool:
+    return all(one.severity == "information" for one in findings)
 
 
-def _cells(finding: Finding, name: str) -> tuple[str, ...]:
-    """Return the row of a finding, with the columns `_HEADER`."""
-    words = (finding.consequence, finding.fix, finding.treatment)
-    return finding.severity, name, f"{finding.count:,}", _named(finding), *words
-
-
-def _element(tag: str, content: str) -> str:
-    style = ' style="text-align: left"' if tag in ("th", "td") else ""
-    return f"<{tag}{style}>{content}</{tag}>"
+def _rows(findings: Sequence[Finding], name: str) -> list[tuple[str, ...]]:
+    """Return the row of each finding, with the columns `_HEADER`; `name` is the format of its name."""
+    return [
+        (
+            one.severity,
+            name.format(one.name),
+            f"{one.count:,}",
+            _examples(one),
+            one.consequence,
+            one.fix,
+            one.treatment,
+        )
+        for _, one in ordered({"": findings})
+    ]
 
 
 def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
@@ -170,7 +170,7 @@ def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
     return ", ".join([*totals, f"{n_informing} for information"] if n_informing else totals)
 
 
-def _named(finding: Finding) -> str:
+def _examples(finding: Finding) -> str:
     """Return the examples in one line, followed by an ellipsis if there are more."""
     more = ", ..." if finding.count > len(finding.examples) > 0 else ""
     return ", ".join(map(printable, finding.examples)) + more

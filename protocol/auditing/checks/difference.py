@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.findings import Finding, found
-from protocol.auditing.identification import Match, compare
-from protocol.auditing.reading import read_lists, read_runs
-from protocol.auditing.split import Dataset, Split
+from protocol.auditing.checks.identification import Match, compare
+from protocol.auditing.findings import Finding, findings_of
+from protocol.auditing.inputs.reading import Run, read_lists, read_runs
+from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of, printable
 from protocol.inputs.conversion import is_file
 from protocol.scores import tables
@@ -56,15 +56,17 @@ class Difference:
 
     def findings(self) -> list[Finding]:
         """Return one finding for each move between partitions, one for the order, and one for missing partitions."""
-        made = []
-        for (a, b), items in self.moved.items():
-            what = f"These items are in {_named(a)} here, and in {_named(b)} in {self.there}"
-            made += found(_KIND, "information", len(items), items, what=what)
-        what = f"These partitions have the same items as in {self.there}, but in another order or with other duplicates"
-        made += found(_KIND, "information", len(self.reordered), self.reordered, what=what)
-        given = [f"{part} (only {side})" for part, side in self.not_given.items()]
-        what = f"These partitions are not compared, because they exist only in the split or only in {self.there}"
-        return made + found(_KIND, "information", len(given), given, what=what)
+        only = [f"{part} (only {side})" for part, side in self.not_given.items()]
+        listed: list[tuple[str, Sequence[str]]] = [
+            (f"These items are in {_named(a)} here, and in {_named(b)} in {self.there}", items)
+            for (a, b), items in self.moved.items()
+        ]
+        same = f"These partitions have the same items as in {self.there}, but in another order or with other duplicates"
+        other = f"These partitions are not compared, because they exist only in the split or only in {self.there}"
+        listed += [(same, self.reordered), (other, only)]
+        return [
+            one for what, items in listed for one in findings_of(_KIND, "information", len(items), items, what=what)
+        ]
 
     def to_text(self) -> str:
         """Return the sizes and the matrix as aligned columns."""
@@ -137,7 +139,7 @@ class ProtocolDifference:
         """Return one finding that lists the differences."""
         lines = self.match.differences
         what = f"The split differs from the protocol {self.match.name} in these respects"
-        return found(_KIND, "information", len(lines), lines, what=what)
+        return findings_of(_KIND, "information", len(lines), lines, what=what)
 
     def to_text(self) -> str:
         """Return the comparison as aligned columns."""
@@ -166,14 +168,19 @@ class ProtocolDifference:
         ]
 
 
-def difference_from(split: Split, here: str, against: Any, dataset: Dataset) -> Difference | ProtocolDifference:
-    """Return the differences between a split and another split or a protocol.
+def difference_of(run: Run, against: str | tuple[str, Split]) -> Difference | ProtocolDifference:
+    """Return the differences between a split and what `against_from` returned: a protocol, or another split."""
+    if isinstance(against, str):
+        return ProtocolDifference(run.file, compare(run.split, against))
+    there, other = against
+    return difference(run.split, other, here=run.file, there=there)
+
+
+def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split]:
+    """Return the name of a protocol, or another split and its name.
 
     Parameters
     ----------
-    split : Split
-    here : str
-        The name of the split in the output.
     against : str, path, result of `load_split` or mapping
         The name of a declared protocol, lists as ``query=F,database=F``, or a complete split as for `audit`.
     dataset : Dataset
@@ -182,24 +189,23 @@ def difference_from(split: Split, here: str, against: Any, dataset: Dataset) -> 
     Raises
     ------
     ProtocolError
-        If `against` is none of these or can't be read, or has row numbers although the split has ids.
+        If `against` is none of these or can't be read.
     """
     if isinstance(against, str) and against in registry.names("split"):
-        return ProtocolDifference(here, compare(split, against))
+        return against
     lists = _lists(against)
     if lists:
         run = read_lists(lists, dataset)
-    else:
-        if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
-            one_of(against, registry.names("split"), "against", listing="protocol list splits")
-        if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
-            raise ProtocolError(
-                f"against: expected the name of a protocol, a file or a mapping of partition names, got "
-                f"{type(against).__name__}."
-            )
-        run = read_runs([against], dataset)[0]
-    there = run.file if is_file(against) or lists else "the other split"
-    return difference(split, run.split, here=here, there=there)
+        return run.file, run.split
+    if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
+        one_of(against, registry.names("split"), "against", listing="protocol list splits")
+    if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
+        raise ProtocolError(
+            f"against: expected the name of a protocol, a file or a mapping of partition names, got "
+            f"{type(against).__name__}."
+        )
+    run = read_runs([against], dataset)[0]
+    return run.file if is_file(against) else "the other split", run.split
 
 
 def _lists(against: Any) -> dict[str, str]:
@@ -253,24 +259,22 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
         for part in PARTITIONS
         if (part in entries_a) != (part in entries_b)
     }
-    keys, (in_a, in_b) = _memberships([entries_a, entries_b], parts)
+    sides = [[side[part] for part in parts] for side in (entries_a, entries_b)]
+    items = np.unique(np.concatenate([np.empty(0, np.int64), *sides[0], *sides[1]]))
+    in_a, in_b = np.zeros((2, len(parts), len(items)), dtype=np.bool_)
+    for inside, side in ((in_a, sides[0]), (in_b, sides[1])):
+        for row, entries in enumerate(side):
+            inside[row, np.searchsorted(items, entries)] = True
     sizes = {
-        part: (int(in_a[i].sum()), int(in_b[i].sum()), int((in_a[i] & in_b[i]).sum())) for i, part in enumerate(parts)
+        part: (int(a.sum()), int(b.sum()), int((a & b).sum())) for part, a, b in zip(parts, in_a, in_b, strict=True)
     }
-    return Difference(
-        here,
-        there,
-        by,
-        sizes,
-        _matrix(in_a, in_b, parts),
-        _moved(keys, names, in_a, in_b, parts),
-        tuple(
-            part
-            for i, part in enumerate(parts)
-            if np.array_equal(in_a[i], in_b[i]) and not np.array_equal(entries_a[part], entries_b[part])
-        ),
-        not_given,
+    reordered = tuple(
+        part
+        for part, a, b in zip(parts, in_a, in_b, strict=True)
+        if np.array_equal(a, b) and not np.array_equal(entries_a[part], entries_b[part])
     )
+    moved = _moved(items, names, in_a, in_b, parts)
+    return Difference(here, there, by, sizes, _matrix(in_a, in_b, parts), moved, reordered, not_given)
 
 
 def _common_numbers(
@@ -280,45 +284,24 @@ def _common_numbers(
 
     Empty partitions are omitted. Names are None if the numbers are row numbers.
     """
-    known = [split.dataset.ids is not None for split in (a, b)]
     entries_a, entries_b = ({part: items for part, items in split.entries.items() if len(items)} for split in (a, b))
-    if not all(known):
-        for split, has_ids, name, other in ((a, known[0], here, there), (b, known[1], there, here)):
-            if has_ids and split.dataset.n_items is None:
+    if a.dataset.ids is None or b.dataset.ids is None:
+        for split, name, other in ((a, here, there), (b, there, here)):
+            if split.dataset.ids is not None and split.dataset.n_items is None:
                 raise ProtocolError(
                     f"against: expected ids in both splits, or row numbers in both, got ids in {name} and row numbers "
                     f"in {other}. Give the ids of the dataset in the order of its rows (ids)."
                 )
         return entries_a, entries_b, None, "row numbers"
-    ids, by = [np.asarray(split.dataset.ids).tolist() for split in (a, b)], "ids"
-    numbers: dict[str, int] = {name: number for number, name in enumerate(ids[0])}
-    if not any(name in numbers for name in ids[1]):
-        files = [[name.replace("\\", "/").rpartition("/")[2] for name in side] for side in ids]
-        distinct = [set(side) for side in files]
-        is_unique = all(len(names) == len(side) for names, side in zip(distinct, ids, strict=True))
-        if is_unique and not distinct[0].isdisjoint(distinct[1]):
-            ids, by = files, "file names"
-            numbers = {name: number for number, name in enumerate(ids[0])}
-    rows = np.array([numbers.setdefault(name, len(numbers)) for name in ids[1]], dtype=np.int64)
+    ids_a, ids_b, by = a.dataset.ids.tolist(), b.dataset.ids.tolist(), "ids"
+    if set(ids_a).isdisjoint(ids_b):
+        files_a, files_b = ([name.replace("\\", "/").rpartition("/")[2] for name in ids] for ids in (ids_a, ids_b))
+        is_unique = len(set(files_a)) == len(ids_a) and len(set(files_b)) == len(ids_b)
+        if is_unique and not set(files_a).isdisjoint(files_b):
+            ids_a, ids_b, by = files_a, files_b, "file names"
+    numbers: dict[str, int] = {name: number for number, name in enumerate(ids_a)}
+    rows = np.array([numbers.setdefault(name, len(numbers)) for name in ids_b], dtype=np.int64)
     return entries_a, {part: rows[items] for part, items in entries_b.items()}, list(numbers), by
-
-
-def _memberships(
-    sides: Sequence[Mapping[str, NDArray]], parts: Sequence[str]
-) -> tuple[NDArray, list[NDArray[np.bool_]]]:
-    """Return the distinct items and, for each side, their membership in partitions, shape (n_parts, n_items)."""
-    entries = [[side[part] for part in parts] for side in sides]
-    every = np.concatenate([items for side in entries for items in side]) if parts else np.empty(0, dtype=np.int64)
-    keys, places = np.unique(every, return_inverse=True)
-    bounds = np.cumsum([len(items) for side in entries for items in side])[:-1]
-    pieces = np.split(places, bounds)
-    found_in = []
-    for number in range(len(sides)):
-        inside = np.zeros((len(parts), len(keys)), dtype=np.bool_)
-        for i in range(len(parts)):
-            inside[i, pieces[number * len(parts) + i]] = True
-        found_in.append(inside)
-    return keys, found_in
 
 
 def _matrix(a: NDArray[np.bool_], b: NDArray[np.bool_], parts: Sequence[str]) -> dict[tuple[str, str], int]:
@@ -332,7 +315,7 @@ def _matrix(a: NDArray[np.bool_], b: NDArray[np.bool_], parts: Sequence[str]) ->
 
 
 def _moved(
-    keys: NDArray[np.int64],
+    items: NDArray[np.int64],
     names: Sequence[str] | None,
     a: NDArray[np.bool_],
     b: NDArray[np.bool_],
@@ -344,9 +327,9 @@ def _moved(
     differ = np.flatnonzero((a != b).any(axis=0))
     moved = {}
     for code in np.unique(codes[differ])[::-1]:
-        items = differ[codes[differ] == code]
-        pattern = tuple(tuple(part for i, part in enumerate(parts) if side[i, items[0]]) for side in (a, b))
-        moved[pattern[0], pattern[1]] = tuple(str(key) if names is None else names[key] for key in keys[items].tolist())
+        rows = differ[codes[differ] == code]
+        before, after = (tuple(part for i, part in enumerate(parts) if side[i, rows[0]]) for side in (a, b))
+        moved[before, after] = tuple(str(item) if names is None else names[item] for item in items[rows].tolist())
     return moved
 
 

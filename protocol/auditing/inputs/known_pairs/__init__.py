@@ -9,22 +9,20 @@ the test set and within the training set were not judged, so a split drawn from 
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding, Removal
-from protocol.auditing.split import Dataset, Split
+from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import lines
-from protocol.provenance.storage import file_sha256, replacing
+from protocol.provenance.storage import file_sha256
 from protocol.scores import tables
 
 EXACT, NEAR, SIMILAR = range(3)
@@ -36,6 +34,7 @@ _TEST = 50_000
 _SIZES = {"train": _TEST, "test": 10_000}
 _SIZE = sum(_SIZES.values())
 _BATCH = 10_000
+_DIGITS = 19
 _HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
 
 
@@ -93,11 +92,27 @@ class KnownPairs:
         both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         judgement = np.concatenate([self.judgement, self.judgement])
         inside = np.isin(both[:, 1], np.concatenate([split[part] for part in parts]))
-        chosen = inside & np.isin(both[:, 0], split["query"]) & (both[:, 0] != both[:, 1])
-        (queries, partners), judged = both[chosen].T, judgement[chosen]
+        inside &= np.isin(both[:, 0], split["query"]) & (both[:, 0] != both[:, 1])
+        (queries, partners), judged = both[inside].T, judgement[inside]
         order = np.lexsort((partners, judged, queries))
         _, first = np.unique(queries[order], return_index=True)
         return queries[order][first], partners[order][first], judged[order][first]
+
+    def queries(self, split: Split) -> NDArray[np.int64]:
+        """Return the positions, from 0, of the queries with a (near-)duplicate in the database or the training set.
+
+        They are positions in the original list of queries, ascending; this is also the order of their codes.
+        """
+        queries, _, judgement = self.best(split, "database", "train")
+        return np.flatnonzero(np.isin(split.entries["query"], queries[judgement < SIMILAR]))
+
+    def about(self, split: Split) -> str:
+        """Return a sentence about the origin of the pairs and how many of them are inside the split."""
+        n_inside = int(np.isin(self.pairs, split.listed).all(axis=1).sum())
+        n_pairs = len(self.pairs) + self.n_unlisted
+        assumed = f"{self.assumed}; " if self.assumed else ""
+        have = "pair has" if n_pairs == 1 else "pairs has" if n_inside == 1 else "pairs have"
+        return f"Judged pairs ({self.source}): {assumed}{n_inside:,} of {n_pairs:,} {have} both items in this split."
 
 
 def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs | None:
@@ -132,7 +147,7 @@ def known_pairs_from(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownP
     if isinstance(values, str) and values in SHIPPED:
         return shipped(values, dataset, n_listed)
     if not is_file(values):
-        return KnownPairs("known_pairs", *_of_array(values, dataset))
+        return _of_array(values, dataset)
     path = Path(values)
     if not str(values) or (not path.suffix and not path.exists()):
         expected = f"{', '.join(SHIPPED)} or the path of a file"
@@ -164,64 +179,7 @@ def shipped(name: str, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
     return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
 
 
-def about_known_pairs(split: Split, known: KnownPairs) -> str:
-    """Return a sentence about the origin of the pairs and how many of them are inside the split."""
-    listed = np.concatenate(list(split.parts.values()))
-    n_inside, n_pairs = int(np.isin(known.pairs, listed).all(axis=1).sum()), len(known.pairs) + known.n_unlisted
-    assumed = f"{known.assumed}; " if known.assumed else ""
-    have = "pair has" if n_pairs == 1 else "pairs has" if n_inside == 1 else "pairs have"
-    return f"Judged pairs ({known.source}): {assumed}{n_inside:,} of {n_pairs:,} {have} both items in this split."
-
-
-def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
-    """Return a finding for the database, and one for the training set, if a query has a judged (near-)duplicate there.
-
-    Very similar items are only mentioned. An exact copy in the training set is an error, as in `audit_copies`;
-    near-duplicates are a warning, because they are a property of the dataset, and every split of it has some.
-    """
-    made = []
-    for part in ("database", "train"):
-        queries, partners, judgement = known.best(split, part)
-        counts = np.bincount(judgement, minlength=SIMILAR + 1)
-        is_duplicate = judgement < SIMILAR
-        n, similar = int(is_duplicate.sum()), int(counts[SIMILAR])
-        made += split.found(
-            "known-near-duplicate",
-            "error" if part == "train" and counts[EXACT] else "warning",
-            queries[is_duplicate],
-            partners=partners[is_duplicate],
-            removals=partial(list, [Removal(part, partners[is_duplicate], "query", queries[is_duplicate])]),
-            source=known.source,
-            judged=f"{n:,} of {len(split['query']):,} queries {'has' if n == 1 else 'have'} a near-duplicate",
-            exact=f"{counts[EXACT]:,} of them an exact copy",
-            part="training set" if part == "train" else part,
-            similar=f"; {similar:,} more {'has' if similar == 1 else 'have'} a very similar item, which does not count"
-            if similar
-            else "",
-            limits=f"; {known.limits}" if known.limits else "",
-        )
-    return made
-
-
-def affected_queries(split: Split, known: KnownPairs) -> NDArray[np.int64]:
-    """Return the positions of the queries with a judged (near-)duplicate in the database or in the training set.
-
-    Returns
-    -------
-    ndarray of int64
-        Positions in the original list of queries, from 0, ascending; this is also the order of their codes.
-    """
-    queries, _, judgement = known.best(split, "database", "train")
-    return np.flatnonzero(np.isin(split.entries["query"], queries[judgement < SIMILAR]))
-
-
-def write_affected(path: str | Path, places: Iterable[int]) -> None:
-    """Write positions of queries, one per line, for `protocol evaluate --exclude-queries`."""
-    with replacing(path) as temporary:
-        temporary.write_text("".join(f"{place}\n" for place in places), encoding="utf-8")
-
-
-def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
     name = "known_pairs"
     array = as_numpy(values, name)
     if array.ndim != 2 or array.shape[1] != len(_COLUMNS) or array.dtype.kind not in "iuf":
@@ -232,37 +190,28 @@ def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray
     rows = as_integers(array, name)
     if not len(rows):
         raise ProtocolError(f"{name}: expected one judged pair per row, got none.")
-    judgement = rows[:, 2]
-    if not np.isin(judgement, (EXACT, NEAR, SIMILAR)).all():
-        wrong = judgement[~np.isin(judgement, (EXACT, NEAR, SIMILAR))][0]
-        raise ProtocolError(f"{name}: expected judgements 0, 1 or 2, got {wrong}.")
-    return _in_range(rows[:, :2], dataset, name), judgement
+    wrong = rows[~np.isin(rows[:, 2], (EXACT, NEAR, SIMILAR)), 2]
+    if len(wrong):
+        raise ProtocolError(f"{name}: expected judgements 0, 1 or 2, got {wrong[0]}.")
+    return KnownPairs(name, _in_range(rows[:, :2], dataset, name), rows[:, 2])
 
 
 def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed: int) -> KnownPairs:
     """Return the pairs in a file; `name` is the name of the dataset, if known."""
+    is_official, items, judgement = _read(path, has_ids=dataset.ids is not None)
     assumed = ""
-    columns, rows = _read(path)
-    judgement = np.array([int(row[2]) for _, row in rows], dtype=np.int64)
-    if not rows:
-        raise ProtocolError(f"{path}: expected one judged pair per line, got none.")
-    if columns == _CIFAIR:
-        _check_numbers(path, rows)
-        official = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
-        pairs = _official_rows(official, dataset, name, path, n_listed)
+    if is_official:
+        pairs = _official_rows(np.array(items).astype(np.int64), dataset, name, path, n_listed)
         if dataset.ids is None and not _has_parts(dataset):
             test = f"{_SIZES['test']:,} test images"
             assumed = f"row numbers are assumed to count the {_TEST:,} training images, then the {test}"
     elif dataset.ids is None:
-        _check_numbers(path, rows)
-        pairs = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
-        pairs = _in_range(pairs, dataset, str(path))
+        pairs = _in_range(np.array(items).astype(np.int64), dataset, str(path))
     else:
-        places = {str(item): number for number, item in enumerate(dataset.ids)}
-        pairs = _looked_up([row[:2] for _, row in rows], places)
+        pairs = _looked_up(items, dataset.ids)
     listed = (pairs >= 0).all(axis=1)
     if not listed.any() and dataset.ids is not None:
-        first = rows[0][1][0] if columns == _COLUMNS else f"test image {rows[0][1][0]}"
+        first = f"test image {items[0][0]}" if is_official else items[0][0]
         raise ProtocolError(
             f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first "
             f"pair is that of {first!r}."
@@ -271,8 +220,10 @@ def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed:
     return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=n_unlisted, assumed=assumed)
 
 
-def _looked_up(rows: Iterable[Iterable[str]], places: Mapping[str, int]) -> NDArray[np.int64]:
-    return np.array([[places.get(item, -1) for item in row] for row in rows], dtype=np.int64).reshape(-1, 2)
+def _looked_up(rows: Iterable[Iterable[str]], ids: NDArray) -> NDArray[np.int64]:
+    """Return the item numbers of ids, -1 for ids that are not in the dataset."""
+    numbers = {str(item): number for number, item in enumerate(ids)}
+    return np.array([[numbers.get(item, -1) for item in row] for row in rows], dtype=np.int64).reshape(-1, 2)
 
 
 def _in_range(pairs: NDArray[np.int64], dataset: Dataset, name: str) -> NDArray[np.int64]:
@@ -308,70 +259,59 @@ def _official_rows(
         return np.stack([dataset.official["test"][test], dataset.official["train"][train]], axis=1)
     rows = np.stack([_TEST + test, train], axis=1)
     if dataset.ids is None:
-        if dataset.n_items not in (None, _SIZE):
-            raise ProtocolError(
-                f"{name or path}: expected row numbers of {_SIZE:,} images, the training images first, got "
-                f"{dataset.n_items:,} items."
-            )
-        if n_listed > _SIZE:
-            raise ProtocolError(
-                f"{name or path}: expected row numbers of {_SIZE:,} images, the training images first, up to "
-                f"{_SIZE - 1}, got {n_listed - 1}."
-            )
+        got = "" if dataset.n_items in (None, _SIZE) else f"got {dataset.n_items:,} items"
+        if not got and n_listed > _SIZE:
+            got = f"up to {_SIZE - 1}, got {n_listed - 1}"
+        if got:
+            expected = f"row numbers of {_SIZE:,} images, the training images first"
+            raise ProtocolError(f"{name or path}: expected {expected}, {got}.")
         return rows
-    places = {str(item): number for number, item in enumerate(dataset.ids)}
-    found = []
-    for id_of in [_IDS[name]] if name else _IDS.values():
-        found.append(_looked_up([[id_of(int(row)) for row in pair] for pair in rows], places))
-        if any(id_of(row) in places for row in range(_SIZE)):
-            return found[-1]
-    examples = " or ".join(repr(id_of(_TEST)) for id_of in ([_IDS[name]] if name else _IDS.values()))
+    known, names = set(map(str, dataset.ids)), [name] if name else list(_IDS)
+    for id_of in map(_IDS.__getitem__, names):
+        if any(id_of(row) in known for row in range(_SIZE)):
+            return _looked_up([[id_of(int(row)) for row in pair] for pair in rows], dataset.ids)
+    examples = " or ".join(repr(_IDS[one](_TEST)) for one in names)
     raise ProtocolError(
         f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give a file with the columns "
         "query,database,judgement and your ids."
     )
 
 
-def _read(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
-    """Return the columns of a file, and its judged rows with their line numbers: both items and the judgement."""
-    table = _rows(path)
-    _, header = next(table, (0, []))
-    names = [column.strip().lower() for column in header]
-    columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
-    if columns is None:
-        raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
-    places = [names.index(column) for column in columns]
-    rows = []
-    for number, fields in table:
-        if not fields:
-            continue
-        if len(fields) != len(names):
-            raise ProtocolError(f"{path}: line {number}: expected {len(names)} fields, got {len(fields)}.")
-        values = [fields[place].strip() for place in places]
-        if values[2] not in ("", "0", "1", "2", "3"):
-            raise ProtocolError(
-                f"{path}: line {number}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very "
-                f"similar) or 3 (different), got {values[2][:80]!r}."
-            )
-        rows += [(number, values)] if values[2] not in ("", "3") else []
-    return columns, rows
+def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[list[str]], NDArray[np.int64]]:
+    """Return whether a file has the columns of ciFAIR, and both items and the judgement of each judged row.
 
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line."""
-    reader = csv.reader(lines(path, "a table of judged pairs"), strict=True)
+    Items are numbers in the columns of ciFAIR, and unless the dataset has ids.
+    """
+    table = csv.reader(lines(path, "a table of judged pairs"), strict=True)
     try:
-        for fields in reader:
-            yield reader.line_num, list(map(tables.unsafe, fields))
+        header = [tables.unsafe(name) for name in next(table, [])]
+        names = [column.strip().lower() for column in header]
+        columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
+        if columns is None:
+            raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
+        positions, by_number = [names.index(column) for column in columns], columns == _CIFAIR or not has_ids
+        items, judgements = [], []
+        for fields in filter(None, table):
+            where = f"{path}: line {table.line_num}"
+            if len(fields) != len(names):
+                raise ProtocolError(f"{where}: expected {len(names)} fields, got {len(fields)}.")
+            *pair, judgement = (tables.unsafe(fields[position]).strip() for position in positions)
+            if judgement not in ("", "0", "1", "2", "3"):
+                raise ProtocolError(
+                    f"{where}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 "
+                    f"(different), got {judgement[:80]!r}."
+                )
+            if judgement in ("", "3"):
+                continue
+            wrong = [item for item in pair if not (item.isascii() and item.isdecimal() and len(item) < _DIGITS)]
+            if wrong and by_number:
+                raise ProtocolError(f"{where}: expected two item numbers, got {wrong[0][:80]!r}.")
+            items.append(pair)
+            judgements.append(int(judgement))
     except csv.Error as error:
         raise ProtocolError(
             f"{path}: expected a table of judged pairs, got lines that can't be read ({error})."
         ) from error
-
-
-def _check_numbers(path: Path, rows: Iterable[tuple[int, list[str]]]) -> None:
-    """Raise ProtocolError unless both items of each row are numbers."""
-    for number, row in rows:
-        for item in row[:2]:
-            if not (item.isascii() and item.isdecimal() and len(item) < 19):
-                raise ProtocolError(f"{path}: line {number}: expected two item numbers, got {item[:80]!r}.")
+    if not items:
+        raise ProtocolError(f"{path}: expected one judged pair per line, got none.")
+    return columns == _CIFAIR, items, np.array(judgements, dtype=np.int64)

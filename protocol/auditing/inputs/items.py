@@ -1,20 +1,27 @@
-"""Read the arguments of an audit, which are files or arrays: lists of items, ids, labels and features."""
+"""Read what is known about the items of a dataset: ids, labels, features, and tables by id or by row number."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.split import Dataset
+from protocol.auditing.inputs.split import Dataset
 from protocol.checks import ProtocolError
 from protocol.inputs import conversion
 from protocol.inputs.arrays import read_array
 from protocol.inputs.conversion import as_numpy, is_file, named, numbers_from
 from protocol.inputs.labels import labels_from
+from protocol.inputs.text import lines
 from protocol.splits import read_list
 
 _DIGITS = 18  # maximum number of digits of a row number
+
+
+def name_of(values: Any, role: str) -> str:
+    """Return the name of an argument in texts: the file, or for an array its role, such as ``query``."""
+    return str(values) if is_file(values) else role
 
 
 def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | None]:
@@ -40,18 +47,6 @@ def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | Non
     return read_list(values) if is_file(values) else (conversion.items_from(values, role), None)
 
 
-def ids_from(values: Any) -> NDArray[np.str_]:
-    """Return the ids of a dataset in row order; raise ProtocolError unless they are distinct strings."""
-    name = named(values, "ids")
-    ids, _ = items_from(values, "ids")
-    if ids.dtype.kind in "iu":
-        raise ProtocolError(f"{name}: expected the ids of the dataset, got row numbers.")
-    distinct, counts = np.unique(ids, return_counts=True)
-    if len(distinct) < len(ids):
-        raise ProtocolError(f"{name}: expected distinct ids, got {str(distinct[counts > 1][0])!r} more than once.")
-    return ids
-
-
 def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     """Return a dataset with the ids and labels that the caller gives.
 
@@ -61,9 +56,21 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         In the order of the row numbers; a file has one id per line.
     labels : path, array_like, or None
         Class labels in the same order: integers, or a 0/1 matrix.
+
+    Raises
+    ------
+    ProtocolError
+        If they can't be read or differ in number, or the ids are not distinct strings.
     """
-    names = None if ids is None else ids_from(ids)
-    y: NDArray | None = None
+    names, y = None, None
+    if ids is not None:
+        names, _ = items_from(ids, "ids")
+        if names.dtype.kind in "iu":
+            raise ProtocolError(f"{named(ids, 'ids')}: expected the ids of the dataset, got row numbers.")
+        distinct, counts = np.unique(names, return_counts=True)
+        if len(distinct) < len(names):
+            twice = str(distinct[counts > 1][0])
+            raise ProtocolError(f"{named(ids, 'ids')}: expected distinct ids, got {twice!r} more than once.")
     if labels is not None:
         values = read_array(labels) if is_file(labels) else as_numpy(labels, "labels")
         n_labels = values.size if 1 in values.shape else len(values) if values.ndim else 0
@@ -92,18 +99,16 @@ def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) 
     """
     if dataset.ids is not None:
         numbers = {str(name_of_item): number for number, name_of_item in enumerate(dataset.ids.tolist())}
-        found = np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
-        by_row = dataset.n_items is not None and all(_is_row(item) for item in items)
-        if (found >= 0).any() or not by_row:
-            return found
+        by_id = np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
+        if (by_id >= 0).any() or dataset.n_items is None or not all(map(_is_row, items)):
+            return by_id
     for item in items:
         if not _is_row(item):
             raise ProtocolError(f"{name}: expected row numbers >= 0, as in the lists, got {str(item)[:80]!r}.")
-    rows = [int(item) for item in items]
-    largest = max(rows, default=0)
-    if dataset.n_items is not None and largest >= n_items:
-        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1}, got {largest}.")
-    return np.array([row if row < n_items else -1 for row in rows], dtype=np.int64)
+    rows = np.array([int(item) for item in items], dtype=np.int64)
+    if dataset.n_items is not None and rows.max(initial=0) >= n_items:
+        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1}, got {rows.max()}.")
+    return np.where(rows < n_items, rows, -1)
 
 
 def _is_row(item: Any) -> bool:
@@ -128,8 +133,7 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
     ProtocolError
         If they are not a matrix or have the wrong number of rows, or the order of the dataset's ids is not known.
     """
-    name = named(values, "features")
-    X = numbers_from(values, "features")
+    X, name = numbers_from(values, "features"), named(values, "features")
     if dataset.n_items is None and dataset.ids is not None:
         raise ProtocolError(f"{name}: expected the ids of its rows (ids), because the lists contain ids, got none.")
     n_items = n_listed if dataset.n_items is None else dataset.n_items
@@ -138,3 +142,44 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
             f"{name}: expected features of {n_items:,} items, shape ({n_items}, d), got shape {X.shape}."
         )
     return X
+
+
+def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.int64]:
+    """Return the items that are the two modalities of each pair, such as an image and its text.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n_pairs, 2)
+        Ids or row numbers; a file has two per line, separated by blanks or a comma.
+    dataset : Dataset
+    n_listed : int
+        The largest item number of a split plus one.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pairs, 2)
+        Item numbers, without the pairs of which an item is not in the dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, a line or a row is not a pair, or no pair belongs to the dataset.
+    """
+    name, expected = name_of(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
+    if is_file(values):
+        pairs = []
+        for number, line in enumerate(lines(Path(values), f"two {expected} per line"), start=1):
+            pairs.append(line.replace(",", " ").split())
+            if len(pairs[-1]) != 2:
+                raise ProtocolError(f"{name}: line {number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
+    else:
+        array = as_numpy(values, name)
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise ProtocolError(f"{name}: expected two {expected} per pair, shape (n, 2), got shape {array.shape}.")
+        pairs = items_from(array.ravel(), name)[0].reshape(-1, 2).tolist()
+    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    numbers = numbers_of([item for pair in pairs for item in pair], dataset, n_items, name).reshape(-1, 2)
+    known = numbers[(numbers >= 0).all(axis=1)]
+    if not len(pairs) or (dataset.ids is not None and not len(known)):
+        raise ProtocolError(f"{name}: expected pairs of listed {expected}, got none among {len(pairs):,} pairs.")
+    return known

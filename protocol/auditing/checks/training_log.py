@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding, found
-from protocol.auditing.log_formats import Log, Series, read_log
+from protocol.auditing.findings import NOT_CHECKED, Finding, findings_of
+from protocol.auditing.inputs.log_formats import Log, Series, read_log
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.conversion import is_file
 
@@ -90,55 +90,56 @@ def _decimals(values: NDArray[np.float64]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """A test score: its evaluations, and the best of them, which the log itself may track.
+    """A test score, and the best of its evaluations, which the log itself may track.
 
     Parameters
     ----------
-    name, step : str
-    steps, values : ndarray of float64, shape (n,)
-        Empty if the log contains only the best score.
+    series : Series
+        Its role is ``"best"`` if the log contains only the best score.
+    step : str
+        The unit of the steps.
     best : float
     at : str
         The location of the best score, for the reader.
-    series : Series
-        The series in the log.
     """
 
-    name: str
-    step: str
-    steps: NDArray[np.float64]
-    values: NDArray[np.float64]
-    best: float
-    at: str
     series: Series
+    step: str
+    best: float
+    at: str = ""
 
     @property
-    def ends_missing(self) -> bool:
-        """Whether the last evaluation has no finite score."""
-        return self.series.ends_missing
+    def is_tracked(self) -> bool:
+        """Whether the log contains only the best score."""
+        return self.series.role == "best"
 
     @property
-    def has_choice(self) -> bool:
-        """Whether more than one evaluation could be reported."""
-        return len(self.values) != 1 or self.best > self.values[-1] or self.ends_missing
+    def last(self) -> float:
+        """The last finite score."""
+        return float(self.series.values[-1])
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether it matters which evaluation is reported."""
+        return self.is_tracked or self.best > self.last or self.series.ends_missing
+
     def what(self) -> str:
-        """A clause with the number of evaluations, the best and the last score, and their difference."""
-        if not len(self.values):
-            return f"{self.name} is the best of several evaluations, {_text(self.best)}; the log lacks the last one"
-        n, last = len(self.values), float(self.values[-1])
+        """Return a clause with the number of evaluations, the best and the last score, and their difference."""
+        name, n = self.series.name, len(self.series.values)
+        if self.is_tracked:
+            return f"{name} is the best of several evaluations, {_text(self.best)}; the log lacks the last one"
         times = "once" if n == 1 else f"{n:,} times"
-        end, gap = f"{self.step} {self.steps[-1]:.15g}", _text(self.best - last)
-        which = "last with a finite score" if self.ends_missing else "last"
+        which = "last with a finite score" if self.series.ends_missing else "last"
         return (
-            f"{self.name} is evaluated on the test set {times} in this log: the best is {_text(self.best)} "
-            f"({self.at}), the {which} {_text(last)} ({end}), a difference of {gap}"
+            f"{name} is evaluated on the test set {times} in this log: the best is {_text(self.best)} ({self.at}), the "
+            f"{which} {_text(self.last)} ({self.step} {self.series.steps[-1]:.15g}), a difference of "
+            f"{_text(self.best - self.last)}"
         )
 
-    def found(self, severity: str, verdict: str) -> list[Finding]:
+    def findings(self, severity: str, verdict: str) -> list[Finding]:
         """Return a finding on this score."""
-        return found("selection-on-test", severity, 1, [self.name], what=self.what, verdict=verdict)
+        name = self.series.name
+        return findings_of("selection-on-test", severity, 1, [name], what=self.what(), verdict=verdict)
 
 
 def audit_training_log(log: Log, reported: Reported | None = None) -> list[Finding]:
@@ -158,67 +159,56 @@ def audit_training_log(log: Log, reported: Reported | None = None) -> list[Findi
         log contains only the best. Nothing for a single evaluation, or if the reported score is the last one or that of
         the step with the best validation score.
     """
-    judged = _judged(log)
+    scores = _judged(log)
     if reported is None:
-        return [finding for one in judged if _undecided(one) for finding in one.found("warning", _unknown(log, one))]
-    compared = [(one, *_compared(one, log, reported)) for one in judged]
+        undecided = [score for score in scores if score.is_undecided]
+        return [finding for score in undecided for finding in score.findings("warning", _unknown(log, score))]
+    compared = [(score, *_compared(score, log, reported)) for score in scores]
     kinds = {kind for _, kind, _ in compared}
     is_last = bool(kinds & {"permitted", "doubtful"})  # possibly of one of the scores
-    severities = {
-        "doubtful": "warning",
-        "best": "warning" if is_last else "error",
-        **({} if is_last or "best" in kinds else {"other": "warning"}),
-    }
+    severities = {"doubtful": "warning", "best": "warning" if is_last else "error"}
+    if not is_last and "best" not in kinds:
+        severities["other"] = "warning"
     unless = ", unless it is the last value of another score: name the column" if is_last else ""
-    return [
-        finding
-        for one, kind, verdict in compared
-        if kind in severities and one.has_choice
-        for finding in one.found(severities[kind], verdict + (unless if kind == "best" else ""))
-    ]
+    findings = []
+    for score, kind, verdict in compared:
+        if kind in severities and (score.is_undecided or len(score.series.values) > 1):  # several could be reported
+            findings += score.findings(severities[kind], verdict + (unless if kind == "best" else ""))
+    return findings
 
 
-def _undecided(judged: _Judged) -> bool:
-    """Return whether it matters which evaluation is reported."""
-    return not len(judged.values) or judged.best > judged.values[-1] or judged.ends_missing
-
-
-def _compared(judged: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
+def _compared(score: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
     """Compare the reported score with a score in the log; return a category, and the verdict as a clause.
 
     The category is ``"permitted"`` if it is the last one, or that of the step with the best validation score;
     ``"doubtful"`` if this is undecidable; ``"best"``; or ``"other"``.
     """
-    if not len(judged.values):
-        return "other", _unknown(log, judged)
-    last = float(judged.values[-1])
-    permitted = [
-        (float(judged.values[place]), f"the {log.step} chosen on the validation set")
-        for place in _validated(log, judged)
-    ]
-    permitted += [] if judged.ends_missing else [(last, "the last")]
-    matching = [(score, which) for score, which in permitted if reported.matches(score, judged.values)]
-    is_best = reported.matches(judged.best, judged.values)
+    if score.is_tracked:
+        return "other", _unknown(log, score)
+    values, ends_missing = score.series.values, score.series.ends_missing
+    validated = f"the {log.step} chosen on the validation set"
+    permitted = [(value, validated) for value in _validated(log, score.series)]
+    permitted += [] if ends_missing else [(score.last, "the last")]
+    matching = [(value, which) for value, which in permitted if reported.matches(value, values)]
+    is_best = reported.matches(score.best, values)
     if matching:
-        score, which = max(matching)
-        if not is_best or score >= judged.best or any(reported.equals(score, judged.values) for score, _ in matching):
+        value, which = max(matching)
+        if not is_best or value >= score.best or any(reported.equals(value, values) for value, _ in matching):
             return "permitted", ""
-        coarse = f"the reported {reported.text} has" if reported.is_coarse(judged.values) else "the log has"
-        best = f"the best ({judged.best:g}, {judged.at})"
-        return "doubtful", f"{coarse} too few decimals to distinguish {best} from {which} ({score:g})"
-    if judged.ends_missing and reported.matches(last, judged.values):
-        return (
-            "doubtful",
-            f"the last evaluation has no finite score, and the reported {reported.text} is an earlier one",
-        )
+        coarse = f"the reported {reported.text} has" if reported.is_coarse(values) else "the log has"
+        best = f"the best ({score.best:g}, {score.at})"
+        return "doubtful", f"{coarse} too few decimals to distinguish {best} from {which} ({value:g})"
+    if ends_missing and reported.matches(score.last, values):
+        why = f"the last evaluation has no finite score, and the reported {reported.text} is an earlier one"
+        return "doubtful", why
     if is_best:
         return "best", f"the reported {reported.text} is the best, so the {log.step} was chosen on the test set"
     return "other", f"the reported {reported.text} is not the last, and the log does not show how it was chosen"
 
 
-def _unknown(log: Log, judged: _Judged) -> str:
+def _unknown(log: Log, score: _Judged) -> str:
     """Return the verdict if the reported score is not known."""
-    if judged.ends_missing:
+    if score.series.ends_missing:
         return "the last evaluation has no finite score, so an earlier one may be reported"
     if any(series.role == "best" for series in log.series):
         return "the log tracks the best one, and it is not known whether that one is reported"
@@ -230,20 +220,19 @@ def _judged(log: Log) -> list[_Judged]:
     bests = [series for series in log.series if series.role == "best" and len(series.values)]
     tests = [series for series in log.series if series.role == "test" and len(series.values)]
     by_words = defaultdict(list)
-    for one in bests:
-        by_words[_words(one)].append(one)
-    judged, used = [], set()
+    for series in bests:
+        by_words[_words(series)].append(series)
+    scores, used = [], set()
     for series in tests:
-        values, steps = series.values, series.steps
-        best, at = float(values.max()), f"{log.step} {steps[values.argmax()]:.15g}"
+        best = float(series.values.max())
+        at = f"{log.step} {series.steps[series.values.argmax()]:.15g}"
         for tracked in bests if len(bests) == len(tests) == 1 else by_words[_words(series)]:
             used.add(tracked.name)
             if tracked.values.max() > best:
                 best, at = float(tracked.values.max()), f"tracked as {tracked.name}"
-        judged.append(_Judged(series.name, log.step, steps, values, best, at, series))
-    nothing = np.empty(0)
+        scores.append(_Judged(series, log.step, best, at))
     alone = [series for series in bests if series.name not in used]
-    return judged + [_Judged(one.name, log.step, nothing, nothing, float(one.values.max()), "", one) for one in alone]
+    return scores + [_Judged(series, log.step, float(series.values.max())) for series in alone]
 
 
 def _words(series: Series) -> tuple[str, ...]:
@@ -252,14 +241,14 @@ def _words(series: Series) -> tuple[str, ...]:
     return tuple(word for word in words if word not in ("best", "max", "test"))
 
 
-def _validated(log: Log, judged: _Judged) -> list[int]:
-    """Return the evaluations at the steps with the best validation scores."""
-    places: list[int] = []
+def _validated(log: Log, test: Series) -> list[float]:
+    """Return the test scores at the steps with the best validation scores of the same owner and run."""
+    scores: list[float] = []
     for series in log.series:
-        belongs = series.owner in ("", judged.series.owner) and series.run == judged.series.run
+        belongs = series.owner in ("", test.owner) and series.run == test.run
         if series.role == "validation" and len(series.values) and belongs:
-            places += np.flatnonzero(judged.steps == series.steps[series.values.argmax()]).tolist()
-    return places
+            scores += test.values[test.steps == series.steps[series.values.argmax()]].tolist()
+    return scores
 
 
 def _text(score: float) -> str:
@@ -268,30 +257,25 @@ def _text(score: float) -> str:
 
 def about_log(log: Log, reported: Reported | None) -> list[str]:
     """Return sentences about the content of a log, and the checks that were not possible."""
-    tests = [series for series in log.series if series.role == "test"]
-    tests = tests or [series for series in log.series if series.role == "best"]
+    by_role: dict[str, list[Series]] = defaultdict(list)
+    for series in log.series:
+        by_role[series.role].append(series)
+    tests = by_role["test"] or by_role["best"]
     described = [_described(log, series) for series in tests[:_NAMED]]
     described += [f"and {len(tests) - _NAMED:,} other scores"] if len(tests) > _NAMED else []
-    sentences = (
-        [f"Training log; test scores: {'; '.join(described)}"] if described else ["Training log without test scores"]
-    )
-    validation = [series.name for series in log.series if series.role == "validation"]
-    if validation:
-        sentences.append(f"Assumed to be validation scores, by their names: {', '.join(validation[:_NAMED])}")
-    missing = []
+    scores = f"; test scores: {'; '.join(described)}" if described else " without test scores"
+    sentences = [f"Training log{scores}"]
+    if by_role["validation"]:
+        names = ", ".join(series.name for series in by_role["validation"][:_NAMED])
+        sentences.append(f"Assumed to be validation scores, by their names: {names}")
+    finite = [series.values for series in by_role["test"] + by_role["best"] if len(series.values)]
     if not any(len(series.values) for series in tests):
-        missing.append("selection-on-test (needs a column of test scores: FILE:COLUMN)")
+        sentences.append(f"{NOT_CHECKED}selection-on-test (needs a column of test scores: FILE:COLUMN)")
     elif reported is None and any(len(series.values) > 1 for series in tests):
-        missing.append("which evaluation is reported (needs the reported score)")
-    elif reported is not None and not any(_has(reported, series) for series in log.series):
-        missing.append(f"the origin of the reported {reported.text}, which is not in this log")
-    return [*sentences, f"Not checked: {'; '.join(missing)}"] if missing else sentences
-
-
-def _has(reported: Reported, series: Series) -> bool:
-    """Return whether a test score, or its best value, may be the reported one."""
-    is_test = series.role in ("test", "best") and len(series.values) > 0
-    return is_test and reported.matches(series.values, series.values)
+        sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
+    elif reported is not None and not any(reported.matches(values, values) for values in finite):
+        sentences.append(f"{NOT_CHECKED}the origin of the reported {reported.text}, which is not in this log")
+    return sentences
 
 
 def _described(log: Log, series: Series) -> str:

@@ -1,20 +1,22 @@
-"""Find ids that two lists write in different forms, which would hide an overlap between the lists."""
+"""Normal forms of ids, to find ids that two lists write in different forms, which would hide an overlap.
 
-import itertools
+Items are the same only if their ids are equal. Ids are alike if they differ only in case, Unicode normalisation,
+invisible characters, percent-encoding, surrounding blanks or quotes, the direction of slashes, an image's extensions
+and what follows them in a URL, the notation of a number, or leading folders that one of them lacks: ``./a.jpg``,
+``/data/a.jpg``, ``a.jpg?raw=1`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``.
+"""
+
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding
-from protocol.auditing.split import Split
 from protocol.checks import ProtocolError
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
-from protocol.splits import PARTITIONS
 
 _BATCH = 65_536
 _EDGES = "\"'/ \t\r\n\f\v"
@@ -31,36 +33,7 @@ _ONE_SIGN = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u00ab\u00bb"), '"')
 _ONE_SIGN |= dict.fromkeys(map(ord, "\u2018\u2019\u201a"), "'") | {ord("\u0131"): "i"}
 
 
-def audit_forms(split: Split) -> list[Finding]:
-    """Return a finding for each pair of lists with ids that differ but have the same normal form.
-
-    Items are the same only if their ids are equal. Ids are alike if they differ only in case, Unicode normalisation,
-    invisible characters, percent-encoding, surrounding blanks or quotes, the direction of slashes, an image's
-    extensions and what follows them in a URL, the notation of a number, or leading folders that one of them lacks:
-    ``./a.jpg``, ``/data/a.jpg``, ``a.jpg?raw=1`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``. Row numbers
-    in arrays have only one form, and if the ids of the dataset are given, distinct ids are distinct items.
-    """
-    ids = split.dataset.ids
-    if ids is None or split.dataset.n_items is not None:
-        return []
-    pairs = [(a, b) for a, b in itertools.combinations(PARTITIONS, 2) if len(split[a]) and len(split[b])]
-    keys = _keys(ids) if pairs else np.empty(0, dtype=np.int64)
-    made = []
-    for a, b in pairs:
-        few, many = _only_in(split, a, b), _only_in(split, b, a)
-        few = few[np.isin(keys[few], keys[many])]
-        if few.size:
-            many = many[np.isin(keys[many], keys[few])]
-            items, partners = _alike(few, many, ids)
-            made += split.found("ids-differ-in-form", "warning", items, partners=partners, a=a, b=b)
-    return made
-
-
-def _only_in(split: Split, part: str, other: str) -> NDArray[np.int64]:
-    return split[part][~np.isin(split[part], split[other])]
-
-
-def _keys(ids: NDArray[np.str_]) -> NDArray[np.int64]:
+def form_keys(ids: NDArray[np.str_]) -> NDArray[np.int64]:
     """Return a key for each id; ids that are alike have equal keys, but equal keys do not imply that ids are alike."""
     keys = np.empty(len(ids), dtype=np.int64)
     for start in range(0, len(ids), _BATCH):
@@ -139,25 +112,18 @@ def one_form(name: str) -> tuple[str, ...]:
     return (*folders, _stem(path))
 
 
-def _alike(
+def alike(
     first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the items of the first list that are alike to one of the second list, and the first such item for each."""
     a, b = ([one_form(name) for name in ids[items].tolist()] for items in (first, second))
-    found: dict[int, int] = {}
-    for names, other_names, is_swapped in ((a, b, False), (b, a, True)):
-        places: dict[tuple[str, ...], int] = {}
-        for place, path in enumerate(other_names):
-            places.setdefault(path, place)
-        for place, path in enumerate(names):
-            partner = _ending(path, places)
-            if partner is not None:
-                pair = (partner, place) if is_swapped else (place, partner)
-                found.setdefault(*pair)
-    rows = np.array(sorted(found), dtype=np.int64)
-    return first[rows], second[[found[row] for row in rows.tolist()]]
-
-
-def _ending(path: Sequence[str], places: dict[tuple[str, ...], int]) -> int | None:
-    """Return the position of a path that forms the end of this one, or None."""
-    return next((places[end] for n in range(len(path)) if (end := tuple(path[n:])) in places), None)
+    partners: dict[int, int] = {}
+    for paths, other_paths, is_swapped in ((a, b, False), (b, a, True)):
+        first_with = {path: row for row, path in reversed(list(enumerate(other_paths)))}
+        for row, path in enumerate(paths):
+            endings = (path[n:] for n in range(len(path)))
+            other = next((first_with[ending] for ending in endings if ending in first_with), None)
+            if other is not None:
+                partners.setdefault(*((other, row) if is_swapped else (row, other)))
+    rows = np.array(sorted(partners), dtype=np.int64)
+    return first[rows], second[[partners[row] for row in rows.tolist()]]
