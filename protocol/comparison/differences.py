@@ -58,20 +58,20 @@ class Differences:
     ----------
     reference : str
     n_tests : int
-        The number of comparisons for which intervals and p-values are corrected: those in `found` if the user named the
-        reference. If the reference was chosen by its score, it could have been any method, so every pair of methods at
-        each code length counts.
-    chosen : bool
+        The number of comparisons for which intervals and p-values are corrected: those in `comparisons` if the user
+        named the reference. If the reference was chosen by its score, it could have been any method, so every pair of
+        methods at each code length counts.
+    is_named : bool
         Whether the user named the reference; otherwise it is the method with the best mean in the table.
-    found : list of Difference
+    comparisons : list of Difference
     missing : dict of str to list of str
         For each reason, the methods that could not be paired.
     """
 
     reference: str
     n_tests: int
-    chosen: bool
-    found: list[Difference]
+    is_named: bool
+    comparisons: list[Difference]
     missing: dict[str, list[str]]
 
 

@@ -12,12 +12,9 @@ from protocol.report.figure import (
     ABSENT,
     Figure,
     Section,
-    Table,
     between,
     hasher_colour,
-    hasher_dash,
-    hasher_shape,
-    lines_and_points,
+    hasher_lines,
     listed,
     rows_chart,
     spread,
@@ -27,6 +24,7 @@ from protocol.report.naming import named
 from protocol.report.results import Results
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
 from protocol.scores.summary import PLACE
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 _WORDS = {"feature": "feature", "ground_truth": "ground truth", "split": "split", "n_bits": "code length"}
 
 
-def section(results: Results) -> Section:
+def answer_section(results: Results) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
     rows = results.at(results.plain, metric=results.metric)
     text = [*sentences(results), *_without_relevant(results), *_finished(results)]
@@ -174,17 +172,13 @@ def _figure(results: Results) -> Figure:
 def _chart(results: Results) -> Any:
     x = alt.X("n_bits:O", title="code length (bits)", axis=alt.Axis(labelAngle=0))
     y = alt.Y("mean:Q", title="{metric}", scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
-    base = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
-    ends = base.transform_calculate(low="datum.mean - datum.std", high="datum.mean + datum.std")
+    ends = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
+    ends = ends.transform_calculate(low="datum.mean - datum.std", high="datum.mean + datum.std")
     bars = ends.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title="{metric}"), y2="high:Q")
-    points = base.mark_point(filled=True, size=55, opacity=1).encode(
-        y=y,
-        shape=hasher_shape(results.hashers),
-        tooltip=tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q"),
-    )
+    tooltip = tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q")
+    layers = hasher_lines(results.hashers, x, y, tooltip, size=55, height=210, below=[bars])
     lower = [name for name in results.config["metrics"] if registry.entry("metric", name).better == "lower"]
-    layers = lines_and_points(bars, base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)), points)
-    return layers.properties(width="container", height=210, usermeta={"lower": lower})
+    return layers.properties(usermeta={"lower": lower})
 
 
 def _main_table(results: Results) -> Table:

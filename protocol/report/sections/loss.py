@@ -12,11 +12,8 @@ from protocol.report.figure import (
     ABSENT,
     Figure,
     Section,
-    Table,
     hasher_colour,
-    hasher_dash,
-    hasher_shape,
-    lines_and_points,
+    hasher_lines,
     listed,
     rows_chart,
     tooltips,
@@ -24,6 +21,7 @@ from protocol.report.figure import (
 from protocol.report.results import Results, nearest_truths
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
 from protocol.scores.summary import PLACE
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +37,7 @@ _FLOAT_BYTES = 4
 _INTERVAL = f"{CONFIDENCE:.0%} interval"
 
 
-def section(results: Results) -> Section | None:
+def loss_section(results: Results) -> Section | None:
     """Return the loss by hasher and size, and the gain of rescoring; None without such a ground truth and metrics."""
     runs = shares(results)
     if runs.empty:
@@ -291,14 +289,10 @@ def _chart(results: Results, *, intervals: bool) -> Any:
     x = alt.X("c:Q", title="c: items rescored, as a multiple of K", scale=alt.Scale(type="log", base=2))
     axis, scale = alt.Axis(format="%"), alt.Scale(domainMax=1)
     y = alt.Y("mean:Q", title="share of the K nearest found", axis=axis, scale=scale)
-    base = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
-    points = base.mark_point(filled=True, size=55, opacity=1).encode(
-        y=y, shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
+    bars = (
+        rows_chart()
+        .mark_rule(opacity=0.45)
+        .encode(x=x, y=alt.Y("low:Q", title=""), y2="high:Q", color=hasher_colour(results.hashers))
     )
-    bars = base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
-    layers = [
-        *([bars] if intervals else []),
-        base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)),
-        points,
-    ]
-    return lines_and_points(*layers).properties(width="container", height=300)
+    tooltip = tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
+    return hasher_lines(results.hashers, x, y, tooltip, size=55, height=300, below=[bars] if intervals else [])

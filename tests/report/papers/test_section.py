@@ -4,7 +4,7 @@ import dataclasses
 
 from protocol.papers import printed
 from protocol.report.page import render
-from protocol.report.sections.figures_of_papers import section
+from protocol.report.sections.published import figures_of_papers_section as section
 
 
 def renamed(results, names):
