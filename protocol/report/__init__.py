@@ -2,8 +2,8 @@
 
 from protocol.report.duplicates import with_and_without
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
+from protocol.report.manuscript.files import figure_files, table_files, write_figures, write_tables
 from protocol.report.page import page
-from protocol.report.paper.files import figure_files, table_files, write_figures, write_tables
 from protocol.report.reading import reading
 
 __all__ = [

@@ -13,8 +13,8 @@ from protocol import registry
 from protocol.report.display import middle
 from protocol.report.figure import listed
 from protocol.scores.identity import UNSUPERVISED, supervision_of
-from protocol.scores.statistics import Lead, lead, shared_variance
-from protocol.scores.summary import PLACE
+from protocol.scores.statistics import Lead, lead
+from protocol.scores.summary import PLACE, at, shared_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,7 +174,7 @@ class Results:
     @cached_property
     def n_bits(self) -> int:
         """The selected code length; by default the middle one at `place`."""
-        return int(self.selected.get("n_bits") or middle(self.at(self.plain, **self.place)["n_bits"].unique()))
+        return int(self.selected.get("n_bits") or middle(at(self.plain, **self.place)["n_bits"].unique()))
 
     @cached_property
     def selections(self) -> list[dict[str, Any]]:
@@ -185,12 +185,11 @@ class Results:
     @cached_property
     def n_runs(self) -> int:
         """The number of runs at `place`."""
-        return int(self.at(self.plain, **self.place)["n_runs"].max())
+        return int(at(self.plain, **self.place)["n_runs"].max())
 
     def shared(self, split: str) -> float:
-        """Return `protocol.scores.statistics.shared_variance` of the runs of a split."""
-        sizes = self.at(self.summary, split=split).iloc[0]
-        return shared_variance(sizes["n_queries"], sizes["n_database"])
+        """Return `protocol.scores.summary.shared_of` the runs of a split."""
+        return shared_of(self.summary, split)
 
     @cached_property
     def table(self) -> dict[str, "pd.DataFrame"]:
@@ -206,7 +205,7 @@ class Results:
     @cached_property
     def leads(self) -> dict[tuple[Any, ...], Lead]:
         """The best hasher by feature, ground truth, split and code length, if any score is defined."""
-        scores = self.ordered(self.at(self.run_scores, metric=self.metric))
+        scores = self.ordered(at(self.run_scores, metric=self.metric))
         better = registry.entry("metric", self.metric).better
         groups = scores.groupby([*PLACE, "n_bits"], sort=False)
         found = {
@@ -235,13 +234,6 @@ class Results:
         parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
         parts += [] if "split" in columns else [f"{place['split']} split"]
         return ", ".join([*parts, f"{self.n_bits} bits"] if n_bits else parts)
-
-    @staticmethod
-    def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
-        """Return the rows of a table that have these values."""
-        for column, value in values.items():
-            table = table[table[column] == value]
-        return table
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, printable
 from protocol.scores.identity import pipeline_convention
+from protocol.scores.statistics import shared_variance
 from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
 
 if TYPE_CHECKING:
@@ -84,6 +85,19 @@ def summarise(
         convention=pipeline_convention(empty),
         version=__version__,
     )
+
+
+def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
+    """Return the rows of a table that have these values."""
+    for column, value in values.items():
+        table = table[table[column] == value]
+    return table
+
+
+def shared_of(table: "pd.DataFrame", split: str) -> float:
+    """Return `shared_variance` of the runs of a split, from a summary or from the items of each run."""
+    rows = at(table, split=split)
+    return shared_variance(_one_or_range(rows["n_queries"]), _one_or_range(rows["n_database"]))
 
 
 def _one_or_range(values: "pd.Series") -> Any:

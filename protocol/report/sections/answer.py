@@ -23,7 +23,7 @@ from protocol.report.figure import (
 from protocol.report.naming import named
 from protocol.report.results import Results
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
-from protocol.scores.summary import PLACE
+from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _WORDS = {"feature": "feature", "ground_truth": "ground truth", "split": "split"
 
 def answer_section(results: Results) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    rows = results.at(results.plain, metric=results.metric)
+    rows = at(results.plain, metric=results.metric)
     text = [*sentences(results), *_without_relevant(results), *_finished(results)]
     tables = [_main_table(results)]
     if len(rows[[*PLACE]].drop_duplicates()) > 1:
@@ -106,7 +106,7 @@ def _runs(own: Lead) -> str:
 def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], chosen: int) -> list[str]:
     """Return how often each hasher is best at other places, if there are any, apart for other hashers or runs."""
     here = (*results.place.values(), chosen)
-    scores = results.ordered(results.at(results.run_scores, metric=results.metric))
+    scores = results.ordered(at(results.run_scores, metric=results.metric))
     groups = scores.groupby([*PLACE, "n_bits"], sort=False)
     plans = {key: (tuple(own["hasher"].unique()), own["run"].nunique()) for key, own in groups}
     by_plan: dict[Any, list[tuple[Any, ...]]] = {plans[here]: []}
@@ -138,7 +138,7 @@ def _wins(wins: Counter[str], best: str, where: str) -> str:
 def _without_relevant(results: Results) -> list[str]:
     """Return a sentence on the queries at the main place without relevant items, if there are any."""
     n_queries = len(results.splits[results.place["split"]]["query"])
-    share = results.at(results.table["curves"], **results.place, metric="without_relevant")["value"].max()
+    share = at(results.table["curves"], **results.place, metric="without_relevant")["value"].max()
     if not share > 0:
         return []
     effect = "lower every mean: they count 0" if results.config["empty"] == "zero" else "are left out of the means"
@@ -183,7 +183,7 @@ def _chart(results: Results) -> Any:
 
 def _main_table(results: Results) -> Table:
     """Return the table of the selected place, which on the page follows the metric of the figure."""
-    rows = results.at(results.plain, metric=results.metric, **results.place)
+    rows = at(results.plain, metric=results.metric, **results.place)
     lead_note = (
         f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference by a {CORRECTED}, also corrected "
         f"for all pairs of hashers at this code length (Bonferroni). {ONE_DATASET}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from protocol.report.figure import COLOURS, Figure, Section, hasher_colour, number, rows_chart, tooltips
 from protocol.report.results import Results
+from protocol.scores.summary import at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +56,7 @@ def _ties_chart(results: Results) -> Any:
 
 
 def _ties_shows(results: Results, rows: "pd.DataFrame") -> str:
-    here = results.at(rows, **results.place, n_bits=results.n_bits).reset_index(drop=True)
+    here = at(rows, **results.place, n_bits=results.n_bits).reset_index(drop=True)
     width = here["best"] - here["worst"]
     widest = here.loc[width.idxmax()]
     pairs = [(a, b) for i, a in here.iterrows() for j, b in here.iterrows() if i < j]
@@ -80,7 +81,7 @@ def _by_convention(results: Results) -> Figure:
     )
     rows["called_map_by"] = rows["called_map_by"].fillna("")
     best = _best(results)
-    here = results.at(rows, **results.place).dropna(subset="value")
+    here = at(rows, **results.place).dropna(subset="value")
     shows = _conventions_show(here, results.where(n_bits=False))
     title, choices = "The same codes under every convention", results.place | {"hasher": best}
     return Figure(
@@ -96,7 +97,7 @@ def _by_convention(results: Results) -> Figure:
 
 
 def _best(results: Results) -> str:
-    rows = results.at(results.plain, **results.place, metric=results.metric, n_bits=results.n_bits)
+    rows = at(results.plain, **results.place, metric=results.metric, n_bits=results.n_bits)
     return str(rows.loc[rows["mean"].fillna(-1).idxmax(), "hasher"])
 
 
@@ -194,7 +195,7 @@ def _splits_chart(results: Results, splits: list[str]) -> Any:
 
 def _splits_show(results: Results, rows: "pd.DataFrame", metric: str, splits: list[str]) -> str:
     place = {key: value for key, value in results.place.items() if key != "split"}
-    here = results.at(rows, **place, n_bits=results.n_bits)
+    here = at(rows, **place, n_bits=results.n_bits)
     wide = here.pivot_table(index="hasher", columns="split", values="mean")
     first, second = splits[:2]
     if not {first, second} <= set(wide):

@@ -19,7 +19,7 @@ from protocol.report.figure import (
     tooltips,
 )
 from protocol.report.results import Results
-from protocol.scores.summary import PLACE
+from protocol.scores.summary import PLACE, at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ _LOG, _COUNTS = alt.Scale(type="log"), alt.Axis(tickCount=4, format="~s")
 
 def curves_section(results: Results) -> Section:
     """Return the four figures, all but recall with the level of chance."""
-    n_runs, chance = results.at(results.table["curves"], **results.place)["n_runs"], _chance(results)
+    n_runs, chance = at(results.table["curves"], **results.place)["n_runs"], _chance(results)
     text = (
         f"Means over {between(n_runs)} run{'s' if max(n_runs) > 1 else ''}. Ties are never broken: "
         "precision and recall of the top N are expectations over the orders of tied items, and a Hamming ball contains "
@@ -45,21 +45,21 @@ def curves_section(results: Results) -> Section:
 
 def _chance(results: Results) -> "pd.DataFrame":
     """Return the precision of a random order, which is that of the ball that contains the whole database."""
-    radii = results.at(results.table["radii"], extension="none", metric="precision_micro")
+    radii = at(results.table["radii"], extension="none", metric="precision_micro")
     whole = radii[radii["radius"] == radii["n_bits"]]
     return whole[[*_CELL, "value"]].rename(columns={"value": "chance"})
 
 
 def _top(results: Results, metric: str) -> "pd.DataFrame":
-    rows = results.at(results.table["curves"], metric=metric)
+    rows = at(results.table["curves"], metric=metric)
     return rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
 
 
 def _precision(results: Results, chance: "pd.DataFrame") -> Figure:
     rows = _top(results, "precision").merge(chance, on=_CELL)
-    here = results.at(rows, **results.place, n_bits=results.n_bits)
+    here = at(rows, **results.place, n_bits=results.n_bits)
     n = min(here["N"].unique(), key=lambda cutoff: abs(cutoff - _AT))
-    best = results.at(here, N=n).sort_values("precision", ascending=False, kind="stable").iloc[0]
+    best = at(here, N=n).sort_values("precision", ascending=False, kind="stable").iloc[0]
     shows = (
         f"Of the top {n:,} items, {best['precision']:.1%} are relevant with {best['hasher']}{_most(here)}; by "
         f"chance {best['chance']:.1%} ({results.where()})."
@@ -70,9 +70,9 @@ def _precision(results: Results, chance: "pd.DataFrame") -> Figure:
 
 def _recall(results: Results) -> Figure:
     rows = _top(results, "recall")
-    here = results.at(rows, **results.place, n_bits=results.n_bits)
+    here = at(rows, **results.place, n_bits=results.n_bits)
     last = here["N"].max()
-    best = results.at(here, N=last).sort_values("recall", ascending=False, kind="stable").iloc[0]
+    best = at(here, N=last).sort_values("recall", ascending=False, kind="stable").iloc[0]
     shows = (
         f"The top {last:,} items contain {best['recall']:.1%} of the relevant ones with {best['hasher']}"
         f"{_most(here)} ({results.where()})."
@@ -86,9 +86,9 @@ def _most(rows: "pd.DataFrame") -> str:
 
 
 def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
-    radii, on = results.at(results.table["radii"], extension="none"), [*_CELL, "radius"]
+    radii, on = at(results.table["radii"], extension="none"), [*_CELL, "radius"]
     precision, recall = (
-        results.at(radii, metric=f"{side}_micro")[[*on, "value"]].rename(columns={"value": side})
+        at(radii, metric=f"{side}_micro")[[*on, "value"]].rename(columns={"value": side})
         for side in ("precision", "recall")
     )
     rows = results.ordered(precision.merge(recall, on=on).merge(chance, on=_CELL))
@@ -105,7 +105,7 @@ def _pr_chart(results: Results) -> Any:
 
 def _pr_shows(results: Results, rows: "pd.DataFrame") -> str:
     pooled = "The pairs of all queries are counted together, which is called the micro average."
-    here = results.at(rows, **results.place, n_bits=results.n_bits)
+    here = at(rows, **results.place, n_bits=results.n_bits)
     half = here[here["recall"] >= 0.5].sort_values("radius", kind="stable").groupby("hasher", sort=False).first()
     if half.empty:
         return f"No curve reaches a recall of 0.5 ({results.where()}). {pooled}"
@@ -118,8 +118,8 @@ def _pr_shows(results: Results, rows: "pd.DataFrame") -> str:
 
 def _in_ball(results: Results, chance: "pd.DataFrame") -> list[Figure]:
     """Return the figure of precision within the ball by code length; none if all codes are shorter than the radius."""
-    rows = results.at(results.table["curves"], metric="precision_in_ball")
-    here = results.at(rows, **results.place).reset_index(drop=True)
+    rows = at(results.table["curves"], metric="precision_in_ball")
+    here = at(rows, **results.place).reset_index(drop=True)
     if here.empty:
         return []
     best = here.loc[here["value"].idxmax()]
@@ -171,10 +171,10 @@ def _without_truth(results: Results) -> dict[str, Any]:
 
 def _empty(results: Results) -> Figure:
     columns = ["feature", "split", "n_bits", "hasher", "radius", "value"]
-    table = results.at(results.table["radii"], metric="empty", extension="none")
-    rows = results.at(table, ground_truth=results.place["ground_truth"])[columns]
+    table = at(results.table["radii"], metric="empty", extension="none")
+    rows = at(table, ground_truth=results.place["ground_truth"])[columns]
     place = _without_truth(results)
-    here = results.at(rows, **place, n_bits=results.n_bits, radius=BALL)
+    here = at(rows, **place, n_bits=results.n_bits, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
     shares = f"{most['value']:.1%} of the queries find nothing with {most['hasher']}"
     if len(here) > 1:
@@ -196,7 +196,7 @@ def _empty(results: Results) -> Figure:
 def _sizes(results: Results) -> Figure:
     columns = ["feature", "split", "n_bits", "hasher", "rank", "items", "n_buckets"]
     rows, place = results.table["buckets"][columns], _without_truth(results)
-    here = results.at(rows, **place, n_bits=results.n_bits).drop_duplicates("hasher")
+    here = at(rows, **place, n_bits=results.n_bits).drop_duplicates("hasher")
     most, least = here.loc[here["n_buckets"].idxmax()], here.loc[here["n_buckets"].idxmin()]
     fullest = here.loc[here["items"].idxmax()]
     shows = (
@@ -226,7 +226,7 @@ def _sizes_chart(results: Results) -> Any:
 def _times(results: Results) -> Figure:
     columns = ["feature", "split", "n_bits", "hasher", "radius", "codes", "milliseconds"]
     rows, place = results.table["lookups"][columns], _without_truth(results)
-    here = results.at(rows, **place, n_bits=results.n_bits)
+    here = at(rows, **place, n_bits=results.n_bits)
     mean = here.groupby("radius")[["codes", "milliseconds"]].mean()
     last = mean.index.max()
     shows = (

@@ -8,6 +8,7 @@ import altair as alt
 from protocol.checks import counted
 from protocol.report.figure import ABSENT, COLOURS, Figure, Section, number, rows_chart, tooltips
 from protocol.report.results import Results
+from protocol.scores.summary import at
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ _PLACE = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 
 def extensions_section(results: Results) -> Section | None:
     """Return RAMAP, mAP of the top K, precision and recall by radius for every extension; None without extensions."""
-    if (results.at(results.table["radii"], **results.place)["extension"] == "none").all():
+    if (at(results.table["radii"], **results.place)["extension"] == "none").all():
         return None
     rows = _rows(results)
-    here = results.at(rows, **results.place)
+    here = at(rows, **results.place)
     hasher, n_bits = here["hasher"].iloc[0], int(here["n_bits"].iloc[0])
     figure = Figure(
         "extensions",
@@ -52,8 +53,8 @@ def _rows(results: Results) -> Any:
     rows = rows.assign(codes=rows["extension"].map(_NAMES) + s, rank=rows["extension"].map(list(_NAMES).index))
     rows = rows.sort_values(["rank", "extension_bits"], kind="stable")
     columns = ["metric", "feature", "ground_truth", "split", "hasher", "n_bits", "codes", "radius", "value", "n_runs"]
-    first = results.at(rows, **results.place)[["hasher"]].iloc[0]
-    return results.ordered(results.at(rows, hasher=first["hasher"])[columns])
+    first = at(rows, **results.place)[["hasher"]].iloc[0]
+    return results.ordered(at(rows, hasher=first["hasher"])[columns])
 
 
 def _together(rows: Any) -> Any:
@@ -95,9 +96,9 @@ def _chart() -> Any:
 
 
 def _shows(results: Results, rows: Any, hasher: str, n_bits: int) -> str:
-    here = results.at(rows, **results.place, metric="RAMAP", radius=min(2, n_bits)).set_index("codes")["value"]
+    here = at(rows, **results.place, metric="RAMAP", radius=min(2, n_bits)).set_index("codes")["value"]
     values = ", ".join(f"{number(value)} ({name})" for name, value in here.items())
-    means = results.at(results.summary, **results.place, hasher=hasher, n_bits=n_bits, metric="mAP")["mean"]
+    means = at(results.summary, **results.place, hasher=hasher, n_bits=n_bits, metric="mAP")["mean"]
     of_map = ""
     if len(means):
         differ = means.max() - means.min()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.report.figure import Section
 from protocol.report.results import Results
+from protocol.scores.summary import at
 
 COLUMNS, MOST_CLASSES = 8, 20
 TILE, GAP = 48, 4  # pixels
@@ -95,17 +96,17 @@ def retrieved_section(results: Results) -> Section | None:
     if (results.place, results.n_bits) != (default.place, default.n_bits):
         text = f"Examples are shown only for {default.where()}."
         return Section("retrieved", _TITLE, [text], template="retrieved.html.j2", context={"searches": []})
-    rows = results.at(results.table["retrieved"], **results.place)
+    rows = at(results.table["retrieved"], **results.place)
     shown = _extremes(results)
     searches = [
         {
             "hasher": hasher,
             "score": score,
-            "queries": [_query(results, own) for _, own in results.at(rows, hasher=hasher).groupby("query")],
+            "queries": [_query(results, own) for _, own in at(rows, hasher=hasher).groupby("query")],
         }
         for hasher, score in shown
     ]
-    right = {hasher: results.at(rows, hasher=hasher)["relevant"].mean() for hasher, _ in shown}
+    right = {hasher: at(rows, hasher=hasher)["relevant"].mean() for hasher, _ in shown}
     shares = " and ".join(f"{share:.0%} with {hasher}" for hasher, share in right.items())
     text = (
         f"Of the items shown, {shares} are relevant ({results.where()}, run 0). These hashers have the best and the "
@@ -116,7 +117,7 @@ def retrieved_section(results: Results) -> Section | None:
 
 
 def _extremes(results: Results) -> list[tuple[str, float]]:
-    rows = results.at(results.plain, **results.place, metric=results.metric, n_bits=results.n_bits).fillna({"mean": -1})
+    rows = at(results.plain, **results.place, metric=results.metric, n_bits=results.n_bits).fillna({"mean": -1})
     ranked = rows.sort_values("mean", ascending=False, kind="stable")
     ends = dict.fromkeys([ranked.iloc[0]["hasher"], ranked.iloc[-1]["hasher"]])
     return [(hasher, float(ranked.set_index("hasher").loc[hasher, "mean"])) for hasher in ends]

@@ -20,7 +20,7 @@ from protocol.report.figure import (
 )
 from protocol.report.results import Results, nearest_truths
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
-from protocol.scores.summary import PLACE
+from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def n_bytes(n_bits: int) -> int:
 
 def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words which hasher loses least at each size, for one feature, ground truth and split."""
-    here = Results.at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
+    here = at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
     rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
     found = [f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows]
     sentence = (
@@ -175,7 +175,7 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     feature, split = means["feature"].iloc[0], means["split"].iloc[0]
     k = dict(zip(means["ground_truth"], means["k"], strict=True))
     of_curve = place["ground_truth"] if place["ground_truth"] in k else next(iter(k))
-    curve = results.at(means, ground_truth=of_curve)
+    curve = at(means, ground_truth=of_curve)
     most = int(curve["c"].max())
     alone = means[means["c"] == 1].sort_values("n_bits", ascending=False, kind="stable")
     best = alone.groupby(["ground_truth", "n_bits"])["mean"].transform("max")
@@ -185,7 +185,7 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
         found = {row.ground_truth: row for row in own.itertuples()}
         ratio = _ratio(results.dimensions.get(feature), n_bits)
         cells = [_cell(found[truth]) if truth in found else ABSENT for truth in k]
-        cells += [_smallest(results.at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
+        cells += [_smallest(at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
         across = enumerate(k, len(labels))
         strong |= {(len(rows), column) for column, truth in across if truth in found and found[truth].best}
         rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells])
@@ -272,7 +272,7 @@ def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -
 
 def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words the factor with which each hasher reaches the target."""
-    here = results.at(means, **place)
+    here = at(means, **place)
     k, most = int(here["k"].iloc[0]), int(here["c"].max())
     where = f"{place['feature']}, {place['split']} split, {place['n_bits']} bits"
     if most == 1:

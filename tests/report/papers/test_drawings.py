@@ -9,7 +9,7 @@ import pytest
 
 from protocol.papers import printed
 from protocol.report import table_files
-from protocol.report.paper.printing import printed_pictures
+from protocol.report.manuscript.files import printed_pictures
 from protocol.report.papers import DRAWINGS, Evidence, evidence
 from protocol.report.papers.evidence import _ALPHA, _HISTOGRAM, _RADII, _SUMMARY, _named
 
