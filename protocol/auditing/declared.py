@@ -8,7 +8,8 @@ import numpy as np
 
 from protocol.auditing.findings import Finding, found
 from protocol.auditing.split import Split
-from protocol.checks import ProtocolError, integer, n_classes, one_of
+from protocol.checks import ProtocolError, integer, one_of
+from protocol.inputs.labels import n_classes
 from protocol.splits import PARTITIONS, SplitProtocol
 
 

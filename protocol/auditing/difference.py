@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.auditing.findings import Finding, found
 from protocol.auditing.identification import Match, compare
-from protocol.auditing.inputs import is_file
 from protocol.auditing.reading import read_lists, read_runs
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of, printable
+from protocol.inputs.conversion import is_file
 from protocol.scores import tables
 from protocol.splits import PARTITIONS
 

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal
-from protocol.auditing.inputs import is_file, items_from
+from protocol.auditing.inputs import items_from
 from protocol.auditing.kinds import KINDS
 from protocol.auditing.reading import Run
 from protocol.auditing.split import Split
 from protocol.auditing.writing import ordered, summary
 from protocol.checks import ProtocolError, one_of, printable
 from protocol.inputs.arrays import path_and_key
+from protocol.inputs.conversion import is_file
 from protocol.provenance.storage import check_writable, explained, replacing
 from protocol.splits import SINGLE_LIST, places_of, read_list, read_parts, sole_key, write_items, write_subset
 

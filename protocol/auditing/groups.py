@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal, found
-from protocol.auditing.inputs import array_from, is_file, name_of, numbers_of
+from protocol.auditing.inputs import numbers_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import read_labels
+from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import lines
 
 AUTO = "auto"
@@ -140,7 +141,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
         return guessed_groups(dataset)
     if isinstance(values, str) and values.startswith(PATTERN):
         return _by_pattern(values, dataset)
-    name = name_of(values, "groups")
+    name = str(values) if is_file(values) else "groups"
     if isinstance(values, Mapping):
         return _by_id([(key, value) for key, value in values.items()], dataset, n_items, name)
     if is_file(values) and Path(values).suffix.lower() == ".csv":
@@ -150,7 +151,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
         return _by_row([row[0] for row in rows], dataset, n_items, name)
     if is_file(values) and not any(kind in str(values).lower() for kind in _ARRAYS):
         return _by_row([line.strip() for line in lines(Path(values), "one group per line")], dataset, n_items, name)
-    array = read_labels(values) if is_file(values) else array_from(values, "groups")
+    array = read_labels(values) if is_file(values) else as_numpy(values, "groups")
     if array.ndim != 1 or array.dtype.kind not in "iuUTO":
         raise ProtocolError(
             f"{name}: expected a group for each item, integers or strings of shape (n_items,), got shape "

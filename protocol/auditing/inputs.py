@@ -1,38 +1,20 @@
 """Read the arguments of an audit, which are files or arrays: lists of items, ids, labels and features."""
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.split import Dataset
-from protocol.checks import ProtocolError, array_of
-from protocol.evaluation.labels import labels_from
-from protocol.inputs.arrays import as_integers, map_array, read_array
+from protocol.checks import ProtocolError
+from protocol.inputs import conversion
+from protocol.inputs.arrays import read_array
+from protocol.inputs.conversion import as_numpy, is_file, named, numbers_from
+from protocol.inputs.labels import labels_from
 from protocol.splits import read_list
 
 _DIGITS = 18  # maximum number of digits of a row number
-
-
-def is_file(values: Any) -> bool:
-    """Return whether an argument is the name of a file."""
-    return isinstance(values, (str, PathLike))
-
-
-def name_of(values: Any, role: str) -> str:
-    """Return the name of an argument for messages: the file, or for an array its role, such as ``query``."""
-    return str(values) if is_file(values) else role
-
-
-def array_from(values: Any, role: str) -> NDArray:
-    """Return an array-like as an array, or raise ProtocolError if it can't be converted."""
-    try:
-        return array_of(values)
-    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors with a gradient or on a GPU
-        reason = " ".join(str(error).split())
-        raise ProtocolError(f"{role}: expected an array, got {type(values).__name__} ({reason}).") from error
 
 
 def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | None]:
@@ -54,43 +36,13 @@ def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | Non
     ------
     ProtocolError
         If the file can't be read, or the array is neither of integers nor of strings.
-
-    Examples
-    --------
-    >>> items_from([4.0, 2.0], "query")
-    (array([4, 2]), None)
     """
-    if is_file(values):
-        return read_list(values)
-    array = array_from(values, role)
-    if array.ndim != 1:
-        raise ProtocolError(f"{role}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
-    if not array.size:
-        return np.empty(0, dtype=np.int64), None
-    match array.dtype.kind:
-        case "i" | "u" | "f":
-            return as_integers(array, role), None
-        case "b":
-            raise ProtocolError(f"{role}: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.")
-        case "O" | "U" | "T":
-            return _strings(values if isinstance(values, (list, tuple)) else array.tolist(), role), None
-        case _:
-            raise ProtocolError(f"{role}: expected row numbers or ids (str), got dtype {array.dtype}.")
-
-
-def _strings(values: Any, role: str) -> NDArray[np.str_]:
-    """Return ids as an array, after checking that all are strings, because NumPy would convert numbers to strings."""
-    for place, value in enumerate(values):
-        if not isinstance(value, str):
-            raise ProtocolError(
-                f"{role}: expected ids (str), got {value!r} ({type(value).__name__}) at position {place}."
-            )
-    return np.array(values, dtype=np.str_)
+    return read_list(values) if is_file(values) else (conversion.items_from(values, role), None)
 
 
 def ids_from(values: Any) -> NDArray[np.str_]:
     """Return the ids of a dataset in row order; raise ProtocolError unless they are distinct strings."""
-    name = name_of(values, "ids")
+    name = named(values, "ids")
     ids, _ = items_from(values, "ids")
     if ids.dtype.kind in "iu":
         raise ProtocolError(f"{name}: expected the ids of the dataset, got row numbers.")
@@ -113,9 +65,9 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     names = None if ids is None else ids_from(ids)
     y: NDArray | None = None
     if labels is not None:
-        values = read_array(labels) if is_file(labels) else array_from(labels, "labels")
+        values = read_array(labels) if is_file(labels) else as_numpy(labels, "labels")
         n_labels = values.size if 1 in values.shape else len(values) if values.ndim else 0
-        y = labels_from(values, name_of(labels, "labels"), n_labels if names is None else len(names))
+        y = labels_from(values, named(labels, "labels"), n_labels if names is None else len(names))
     n_items = next((len(known) for known in (names, y) if known is not None), None)
     return Dataset(n_items=n_items, ids=names, y=y)
 
@@ -176,10 +128,8 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
     ProtocolError
         If they are not a matrix or have the wrong number of rows, or the order of the dataset's ids is not known.
     """
-    name = name_of(values, "features")
-    X = map_array(values) if is_file(values) else array_from(values, "features")
-    if X.dtype.kind not in "biuf":
-        raise ProtocolError(f"{name}: expected numbers, got dtype {X.dtype}.")
+    name = named(values, "features")
+    X = numbers_from(values, "features")
     if dataset.n_items is None and dataset.ids is not None:
         raise ProtocolError(f"{name}: expected the ids of its rows (ids), because the lists contain ids, got none.")
     n_items = n_listed if dataset.n_items is None else dataset.n_items

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding
-from protocol.auditing.inputs import array_from, is_file, name_of, numbers_of
+from protocol.auditing.inputs import numbers_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, number
 from protocol.inputs.arrays import read_array
+from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import lines
 
 AGREEMENT = 0.5
@@ -104,7 +105,7 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
     ProtocolError
         If the file can't be read or does not match the dataset.
     """
-    name = name_of(values, "label_issues")
+    name = str(values) if is_file(values) else "label_issues"
     if number(agreement, "label_agreement") > 1:
         raise ProtocolError(f"label_agreement: expected a share from 0 to 1, got {agreement!r}.")
     n_items = n_listed if dataset.n_items is None else dataset.n_items
@@ -113,7 +114,7 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
         return _from_answers(_read_answers(Path(values)), dataset, n_items, name, agreement)
     if is_file(values) and suffix in (".csv", ".txt", ""):
         return _from_table(*_read_table(Path(values)), dataset, n_items, name, agreement)
-    array = read_array(values) if is_file(values) else array_from(values, "label_issues")
+    array = read_array(values) if is_file(values) else as_numpy(values, "label_issues")
     if array.ndim == 1 and not is_file(values):
         rows = [{"id": item} for item in array.tolist()]
         return _from_table(("id",), rows, dataset, n_items, name, agreement)

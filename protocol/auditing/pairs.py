@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal
-from protocol.auditing.inputs import array_from, is_file, items_from, name_of
+from protocol.auditing.inputs import items_from
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
+from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import check_regular
 from protocol.splits import PARTITIONS
 
@@ -97,11 +98,12 @@ def pairs_from(values: Any, dataset: Dataset) -> NDArray[np.int64]:
     ProtocolError
         If the file can't be read, a line or a row is not a pair, or no pair belongs to the dataset.
     """
-    name, expected = name_of(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
+    name = str(values) if is_file(values) else "pairs"
+    expected = "row numbers" if dataset.ids is None else "ids"
     if is_file(values):
         pairs = _read(values, expected)
     else:
-        array = array_from(values, "pairs")
+        array = as_numpy(values, "pairs")
         if array.ndim != 2 or array.shape[1] != 2:
             raise ProtocolError(f"{name}: expected two {expected} per pair, shape (n, 2), got shape {array.shape}.")
         items, _ = items_from(array.ravel(), "pairs")

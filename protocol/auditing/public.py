@@ -19,7 +19,7 @@ from protocol.auditing.difference import Difference, ProtocolDifference, differe
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.fixing import Fixed, write_fixed
 from protocol.auditing.groups import about_groups, audit_groups, groups_from
-from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
+from protocol.auditing.inputs import features_from, known_dataset
 from protocol.auditing.known_pairs import about_known_pairs, affected_queries, known_pairs_for
 from protocol.auditing.label_issues import (
     AGREEMENT,
@@ -34,6 +34,7 @@ from protocol.auditing.relevance import audit_relevance
 from protocol.auditing.split import Dataset
 from protocol.auditing.training_log import Reported, about_log, audit_training_log, read_logs
 from protocol.checks import ProtocolError, need, number, one_of
+from protocol.inputs.conversion import is_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -386,4 +387,4 @@ def _copies(features: Any, distance: float | None, run: Run) -> dict[str, Copied
     X = features_from(features, run.split.dataset, _n_listed(run))
     if distance:
         return {f"features within {distance:g}": within_distance(X, distance)}
-    return {"equal features": equal_content(first_equal(X, name_of(features, "features")))}
+    return {"equal features": equal_content(first_equal(X, str(features) if is_file(features) else "features"))}

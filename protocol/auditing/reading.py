@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.forms import check_numbers
-from protocol.auditing.inputs import is_file, items_from, name_of
+from protocol.auditing.inputs import items_from
 from protocol.auditing.split import Dataset, Split
-from protocol.checks import ProtocolError, integer, labels, one_of, rows
+from protocol.checks import ProtocolError, integer, one_of
+from protocol.inputs.conversion import is_file, rows
+from protocol.inputs.labels import class_labels
 from protocol.provenance import storage
 from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_parts
 
@@ -72,7 +74,7 @@ def read_dataset(path: str | Path) -> Dataset:
     return Dataset(
         n_items=len(ids),
         ids=ids,
-        y=None if y is None else labels(y, len(ids), f"{path}: labels"),
+        y=None if y is None else class_labels(y, len(ids), f"{path}: labels"),
         class_names=class_names.tolist(),
         official=storage.grouped(items).get("partitions", {}),
         digest=record["digest"],
@@ -107,7 +109,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
     runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
-        name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
+        name = str(file or ("split" if len(splits) == 1 else f"split {number}"))
         parts, record = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
         for part, listed in parts.items():
             if listed.ndim != 1:
@@ -200,7 +202,7 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     """
     name = protocol or UNDECLARED
     registry.get("split", name)
-    names = {part: name_of(items, part) for part, items in lists.items()}
+    names = {part: str(items) if is_file(items) else part for part, items in lists.items()}
     split = _split({part: items_from(items, part) for part, items in lists.items()}, dataset, names)
     file = " ".join(names.values())
     return Run(file, _usable(split, file), name, given=lists)

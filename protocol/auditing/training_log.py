@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, found
-from protocol.auditing.inputs import is_file
 from protocol.auditing.log_formats import Log, Series, read_log
 from protocol.checks import ProtocolError, counted
+from protocol.inputs.conversion import is_file
 
 _PERCENT = 100.0
 _DECIMALS = 6  # maximum number of decimals for comparing scores

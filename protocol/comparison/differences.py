@@ -77,7 +77,7 @@ class Differences:
 
 def best(rows: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
     """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
-    sign = 1 if registry.entry("metric", metric).better == "higher" else -1
+    sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
     means = {
         method: [sign * s.mean for s in by_length.values() if not np.isnan(s.mean)]
         for method, by_length in rows.items()
@@ -123,7 +123,7 @@ def differences(
                 paired.append((method, n_bits, pairs))
             elif method not in missing.setdefault(pairs, []):
                 missing[pairs].append(method)
-    better = registry.entry("metric", metric).better
+    better = registry.METRICS.entry(metric).better
     n_tests = len(paired) if against is not None else _n_pairs(n_bits for _, n_bits, _ in paired)
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     sizes = dict(zip(PROTOCOL, next(iter(rows[reference].values())).protocol, strict=True))

@@ -13,9 +13,9 @@ from protocol import metrics as scoring
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
 from protocol.evaluation.conventions import Convention
-from protocol.evaluation.frameworks import as_numpy
 from protocol.evaluation.ranked import n_undefined
 from protocol.inputs.arrays import as_integers, path_of, read_array
+from protocol.inputs.conversion import as_numpy
 from protocol.inputs.text import lines
 from protocol.scores.identity import NONE_EXCLUDED
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.evaluation.inputs import code_pair, named
+from protocol.evaluation.inputs import code_pair
+from protocol.inputs.conversion import named
 
 
 def finished_codes(

@@ -45,7 +45,7 @@ class HashingOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        allowed = [record.name for record in registry.entries("hasher") if _learns_from_vectors(record)]
+        allowed = [record.name for record in registry.HASHERS.entries() if _learns_from_vectors(record)]
         if self.hasher in registry.names("hasher") and self.hasher not in allowed:
             raise ProtocolError(
                 f"hasher: expected one that learns from vectors alone ({', '.join(allowed)}), got {self.hasher!r}, "
@@ -73,7 +73,7 @@ class HashingOptions:
             If it can't compute codes of that length from such vectors.
         """
         n_bits = n_features if self.n_bits is None else self.n_bits
-        if registry.entry("hasher", self.hasher).bits_within_features and n_bits > n_features:
+        if registry.HASHERS.entry(self.hasher).bits_within_features and n_bits > n_features:
             raise ProtocolError(
                 f"n_bits: expected at most {n_features}, the dimension of the vectors, for the hasher {self.hasher}, "
                 f"got {n_bits}."

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.evaluation.frameworks import as_numpy
-from protocol.inputs.arrays import is_integer, map_array, read_array, read_csr, read_lists
+from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
+from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
 from protocol.truth.relevance import NeighbourRelevance, Relevance
 
 BIT_ORDERS = ("little", "big", "big-128")
@@ -93,7 +93,7 @@ def codes_from(
     """
     checks.one_of(bit_order, BIT_ORDERS, "bit_order")
     name = named(values, role)
-    array = _matrix(values, name)
+    array = matrix_from(values, role, "n_bits")
     if n_bits is not None:
         checks.integer(n_bits, f"{name}: n_bits")
     elif bit_order == "big-128":
@@ -144,7 +144,7 @@ def outputs_and_codes(
         of_database = codes.pack(of_items > thresholds)
     else:
         of_database, length = codes_from(database, "database codes", n_bits=n_bits, bit_order=bit_order)
-        outputs, thresholds = _matrix(query, name), np.zeros(length)
+        outputs, thresholds = matrix_from(query, "query codes", "n_bits"), np.zeros(length)
         _check_finite(outputs, name)
         if outputs.shape[1] != length:
             raise ProtocolError(
@@ -178,7 +178,7 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
         relevant items, or every item is relevant to every query at the same level.
     """
     name, expected = named(values, "relevance"), (n_queries, n_database)
-    if isinstance(values, (str, Path)):
+    if is_file(values):
         suffix = Path(values).suffix.lower()
         if suffix == ".npz":
             arrays, shape = read_csr(values)
@@ -200,32 +200,14 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     return _listed(values, expected, name)
 
 
-def named(values: Any, role: str) -> str:
-    """Return the name of an input in error messages: its role, and the name of its file if it has one."""
-    return f"{values}: {role}" if isinstance(values, (str, Path)) else role
-
-
-def _array(values: Any, name: str) -> NDArray:
-    """Return an input as an array of numbers; a file is memory-mapped or read."""
-    array = map_array(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
-    if array.dtype.kind not in "biuf":
-        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
-    return array
-
-
-def _matrix(values: Any, name: str) -> NDArray:
-    array = _array(values, name)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, n_bits), got shape {array.shape}.")
-    return array
-
-
 def _real_pair(
     query: Any, database: Any, n_bits: int | None, binarize: str
 ) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
     """Return the real-valued outputs of queries and database, and the threshold of each bit."""
     names = [named(query, "query codes"), named(database, "database codes")]
-    of_query, of_database = _matrix(query, names[0]), _matrix(database, names[1])
+    of_query, of_database = (
+        matrix_from(values, role, "n_bits") for values, role in ((query, "query codes"), (database, "database codes"))
+    )
     for array, name in zip((of_query, of_database), names, strict=True):
         _check_finite(array, name)
         if n_bits not in (None, array.shape[1]):
@@ -341,7 +323,7 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
     """Return relevance from one list of database positions, or one row of a Boolean matrix, per query."""
     if not isinstance(lists, Iterable):
         raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(lists).__name__}.")
-    rows = [_array(row, name) for row in lists]
+    rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(
             f"{name}: expected a list of neighbours for each of {expected[0]} queries, got {len(rows)}."

@@ -10,7 +10,7 @@ from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
 from protocol.evaluation.cost import Cost, measured
 from protocol.evaluation.hashing import HashedBy, HashingOptions, codes_of
-from protocol.evaluation.inputs import code_pair, named
+from protocol.evaluation.inputs import code_pair
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.rescoring import Rescoring, RescoringOptions, by_codes, by_vectors
 from protocol.evaluation.second_stage import CodePair
@@ -20,8 +20,8 @@ from protocol.evaluation.vectors import (
     check_dimension,
     nearest_relevance,
     vector_pair,
-    vectors_from,
 )
+from protocol.inputs.conversion import matrix_from, named
 from protocol.truth import Distance, check_rows
 from protocol.truth.relevance import NeighbourRelevance, Relevance
 
@@ -128,7 +128,7 @@ def vector_inputs(
     train = None
     if train_vectors is not None:
         name = named(train_vectors, "training vectors")
-        train = vectors_from(train_vectors, "training vectors")
+        train = matrix_from(train_vectors, "training vectors")
         check_dimension(train, of_query.shape[1], name)
         check_rows(train, f"{name}:")
     for hashed in filter(None, (hashing, second)):

@@ -62,7 +62,7 @@ def check_ranking(ranking: str, metrics: Iterable[str], **requested: bool) -> No
             raise ProtocolError(f"{name}: expected the ranking hamming, whose distances it requires, got {ranking}.")
     for metric in metrics:
         if not is_defined(metric, ranking):
-            needs = _NEEDS[registry.entry("metric", metric).defined_on]
+            needs = _NEEDS[registry.METRICS.entry(metric).defined_on]
             raise ProtocolError(
                 f"metric {metric!r}: expected a metric of the order of items for the ranking {ranking}, got one of "
                 f"{needs}."
@@ -77,7 +77,7 @@ def is_defined(metric: str, ranking: str) -> bool:
     >>> is_defined("mAP@100[all]", "asymmetric"), is_defined("precision@r2", "asymmetric")
     (True, False)
     """
-    return ranking == "hamming" or metric == scoring.ALL or registry.entry("metric", metric).defined_on == "ranking"
+    return ranking == "hamming" or metric == scoring.ALL or registry.METRICS.entry(metric).defined_on == "ranking"
 
 
 def score(

@@ -19,9 +19,9 @@ from protocol.checks import ProtocolError, printable
 from protocol.evaluation.conventions import find
 from protocol.evaluation.data import EvaluationData
 from protocol.evaluation.exclusion import WithoutQueries
-from protocol.evaluation.labels import brief
 from protocol.evaluation.loss_tables import loss_content, loss_head, loss_tables
 from protocol.evaluation.trec import Trec
+from protocol.inputs.labels import brief
 from protocol.provenance.storage import file_sha256, replacing
 from protocol.scores import tables
 from protocol.scores.identity import NONE_EXCLUDED, NOTED, SCORE
@@ -96,7 +96,7 @@ def rows(evaluation: EvaluationData) -> list[dict[str, Any]]:
     records = []
     for metrics, undefined, queries in scored:
         for metric, mean in metrics.items():
-            of_metric = {"metric": metric, "empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+            of_metric = {"metric": metric, "empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
             known = shared | queries | of_metric
             records.append(
                 {"name": evaluation.name, "metric": metric, "value": mean, "undefined": undefined[metric]}
@@ -139,7 +139,7 @@ def _content(evaluation: EvaluationData) -> dict[str, Any]:
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
     content["undefined"] = dict(evaluation.undefined)
     content["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
-    content["ties"] = {name: registry.entry("metric", name).ties for name in evaluation.metrics}
+    content["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
     content |= loss_content(evaluation)
     if evaluation.without is not None:
         left = evaluation.without
@@ -261,7 +261,7 @@ def _cells(evaluation: EvaluationData) -> Sequence[Sequence[str]]:
     """Return the rows of the main table, below `_HEADER`."""
     found = []
     for name, mean in evaluation.metrics.items():
-        record = registry.entry("metric", name)
+        record = registry.METRICS.entry(name)
         if evaluation.nearest and record.relevant:
             continue  # it has a separate table
         found.append((name, _number(mean), _undefined(evaluation, name), _brief(record.ties), record.denominator))

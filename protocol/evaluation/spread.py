@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protocol import metrics
 from protocol.counting import HammingCounts
 from protocol.evaluation.conventions import CONVENTIONS
-from protocol.registry import entry
+from protocol.registry import METRICS
 
 _CUTOFFS = (1000, 5000)
 _METRICS = (
@@ -44,7 +44,7 @@ def spread_metrics(n_database: int, ranking: str) -> list[str]:
     Cutoffs beyond the size of the database are omitted, because the value is that of the complete ranking. The area
     under the curve over the Hamming radius is omitted if the ranking has no radius.
     """
-    defined = [name for name in _METRICS if ranking == "hamming" or entry("metric", name).defined_on == "ranking"]
+    defined = [name for name in _METRICS if ranking == "hamming" or METRICS.entry(name).defined_on == "ranking"]
     return [name for name in defined if metrics.keywords(name).get("cutoff", 0) < n_database]
 
 

@@ -9,11 +9,11 @@ from protocol import metrics as scoring
 from protocol.checks import ProtocolError
 from protocol.counting import SHARD_ITEMS, HammingCounts, asymmetric_counts, count_in_shards
 from protocol.evaluation.inputs import code_pair, outputs_and_codes, relevance_from
-from protocol.evaluation.labels import label_pair
 from protocol.evaluation.loss import VectorInputs, check_n_codes, made_codes, nearest_of
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.second_stage import CodePair
 from protocol.evaluation.vectors import NearestItems, constant_bits, of_nearest
+from protocol.inputs.labels import label_pair
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 _READ: Mapping[str, Callable[..., tuple[Any, Any, int]]] = {"hamming": code_pair, "asymmetric": outputs_and_codes}

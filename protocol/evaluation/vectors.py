@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,8 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.counting import HammingCounts
-from protocol.evaluation.frameworks import as_numpy
 from protocol.evaluation.hashing import HashedBy
-from protocol.evaluation.inputs import named
-from protocol.inputs.arrays import map_array
+from protocol.inputs.conversion import matrix_from, named
 from protocol.metrics import ORDERS, keywords, neighbours_found
 from protocol.truth import DISTANCES, Distance, nearest
 from protocol.truth.relevance import NeighbourRelevance, Relevance
@@ -125,20 +122,9 @@ def vector_pair(query: Any, database: Any) -> tuple[NDArray, NDArray]:
     missing = [role for role, values in given.items() if values is None]
     if missing:
         raise ProtocolError(f"vectors: expected query vectors and database vectors, got no {missing[0]}.")
-    of_query, of_database = (vectors_from(values, role) for role, values in given.items())
+    of_query, of_database = (matrix_from(values, role) for role, values in given.items())
     check_dimension(of_database, of_query.shape[1], named(database, "database vectors"))
     return of_query, of_database
-
-
-def vectors_from(values: Any, role: str) -> NDArray:
-    """Return a matrix of vectors, memory-mapped where it is a file that allows it."""
-    name = named(values, role)
-    array = map_array(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
-    if array.dtype.kind not in "biuf":
-        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
-    if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, dimension), got shape {array.shape}.")
-    return array
 
 
 def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
@@ -184,7 +170,7 @@ def nearest_relevance(
 
 def of_nearest(metric: str) -> bool:
     """Return whether a metric is about the nearest items; those that "all" stands for are not."""
-    return metric != "all" and bool(registry.entry("metric", metric).relevant)
+    return metric != "all" and bool(registry.METRICS.entry(metric).relevant)
 
 
 def check_lists(metric: str, relevance: Relevance) -> None:
@@ -192,7 +178,7 @@ def check_lists(metric: str, relevance: Relevance) -> None:
 
     The counts do not show this: if several items are equally near, each query may have more than K nearest items.
     """
-    number = keywords(metric)["cutoff"] if registry.entry("metric", metric).relevant == "the K nearest" else 1
+    number = keywords(metric)["cutoff"] if registry.METRICS.entry(metric).relevant == "the K nearest" else 1
     sizes = [len(relevance.row(query)[0]) for query in range(relevance.n_queries)]
     if relevance.kind != "neighbours" or min(sizes) != number:
         got = f"from {min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import checks
 from protocol.checks import ProtocolError
+from protocol.inputs.conversion import check_images
 
 
 class Sliceable(Protocol):
@@ -75,7 +75,7 @@ class Feature(ABC):
 
     def _check(self, images: Sliceable) -> None:
         """Raise ProtocolError if this feature can't describe the array that `reads` names."""
-        checks.images(images)
+        check_images(images)
 
     @abstractmethod
     def _describer(self, images: Sliceable) -> Describe:

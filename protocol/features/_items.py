@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import rows
 from protocol.features._feature import Feature, Sliceable
+from protocol.inputs.conversion import rows
 from protocol.provenance import storage
 
 

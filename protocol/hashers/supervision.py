@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, labels
+from protocol.checks import ProtocolError
+from protocol.inputs.labels import class_labels
 from protocol.provenance import storage
 
 _ROWS = 1024
@@ -48,7 +49,7 @@ class Affinities:
     def __init__(self, y: Any, n_rows: int) -> None:
         self._sparse = y.tocsr() if hasattr(y, "tocsr") else None
         if self._sparse is None:
-            self._labels = labels(y, n_rows)
+            self._labels = class_labels(y, n_rows)
             self.levels = _levels_of_labels(self._labels)
         else:
             lowest = self._sparse.data.min(initial=0)

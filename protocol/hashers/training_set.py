@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError, labels, matrix
+from protocol.checks import ProtocolError
 from protocol.hashers.supervision import Affinities
+from protocol.inputs.conversion import matrix
+from protocol.inputs.labels import class_labels
 
 _TILE = 2048  # rows: a tile of 512 features has 4 MB, so it is still in the cache after centring
 
@@ -83,7 +85,7 @@ class TrainingSet:
     @functools.cached_property
     def labels(self) -> NDArray:
         """`y` as class labels."""
-        y = labels(self._given("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
+        y = class_labels(self._given("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
         if (y == y[0]).all():
             raise ProtocolError(f"labels: expected two classes or more, got one for all {len(y)} training rows.")
         return y

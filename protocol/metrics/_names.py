@@ -37,7 +37,7 @@ def everything(n_bits: int) -> list[str]:
     numbered = [
         name.replace("@K", f"@{_CUTOFF}").replace("@rR", f"@r{radius}")
         for name in registry.names("metric")
-        if not name.startswith("F_beta") and not registry.entry("metric", name).relevant
+        if not name.startswith("F_beta") and not registry.METRICS.entry(name).relevant
         for radius in _RADII
         if radius <= n_bits
     ]
@@ -54,7 +54,7 @@ def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for name in metrics:
-        array = registry.entry("metric", name).needs
+        array = registry.METRICS.entry(name).needs
         if array:
             found.setdefault(array, []).append(name)
     return found

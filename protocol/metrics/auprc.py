@@ -75,6 +75,7 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero"
 
 _metric = partial(
     MetricRecord,
+    module=__name__,
     source="Moran 2016, thesis, section 3.6.3, eq. 3.11",
     range=(0.0, 1.0),
     better="higher",

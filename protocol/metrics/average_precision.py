@@ -176,7 +176,11 @@ def _expected_over_retrieved(counts: HammingCounts, top: int, empty: str) -> NDA
 _TALR = "He et al., Hashing as Tie-Aware Learning to Rank"
 _ALL, _RETRIEVED, _MIN = "all relevant items", "relevant items among the top K", "min(all relevant items, K)"
 _metric = partial(
-    MetricRecord, range=(0.0, 1.0), better="higher", empty="A query without relevant items counts as 0, or is left out."
+    MetricRecord,
+    module=__name__,
+    range=(0.0, 1.0),
+    better="higher",
+    empty="A query without relevant items counts as 0, or is left out.",
 )
 _BEYOND = "If K exceeds the size of the database, it is the size of the database."
 _EXPECTED = "Expected value over all orders of tied items, in closed form."

@@ -169,7 +169,9 @@ _SUMMARIES = {
 
 for _ties, _order in _TIES.items():
     _suffix = "" if _ties == "expected" else f"[{_ties}]"
-    _metric = partial(MetricRecord, range=(0.0, 1.0), better="higher", empty="Always defined.", ties=_order)
+    _metric = partial(
+        MetricRecord, module=__name__, range=(0.0, 1.0), better="higher", empty="Always defined.", ties=_order
+    )
     _metric(
         f"neighbours@K{_suffix}",
         source=_ANN,

@@ -136,6 +136,7 @@ def _over_retrieved(counts: HammingCounts, top: int, harmonic: NDArray[np.float6
 
 _metric = partial(
     MetricRecord,
+    module=__name__,
     source="Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval), "
     "WAP; Zhao et al. 2015, Deep Semantic Ranking Based Hashing, weighted mAP",
     range=(0.0, float("inf")),

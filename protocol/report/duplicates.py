@@ -48,7 +48,7 @@ def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.Dat
         )
         .reset_index()
     )
-    lower = table["metric"].map(lambda metric: registry.entry("metric", metric).better == "lower")
+    lower = table["metric"].map(lambda metric: registry.METRICS.entry(metric).better == "lower")
     for column, rank in (("all_queries", "rank_all"), ("without", "rank_without")):
         values = table[column].where(lower, -table[column])
         table[rank] = values.groupby([table[name] for name in _PLACE]).rank(method="min").astype("Int64")

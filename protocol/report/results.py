@@ -206,7 +206,7 @@ class Results:
     def leads(self) -> dict[tuple[Any, ...], Lead]:
         """The best hasher by feature, ground truth, split and code length, if any score is defined."""
         scores = self.ordered(at(self.run_scores, metric=self.metric))
-        better = registry.entry("metric", self.metric).better
+        better = registry.METRICS.entry(self.metric).better
         groups = scores.groupby([*PLACE, "n_bits"], sort=False)
         found = {
             key: lead(

@@ -74,7 +74,7 @@ def summarise(
     summary = scores.groupby(list(COMBINATION), sort=True)["value"].agg(mean="mean", std="std", n_runs="size")
     summary = summary.reset_index()
     items = scores[[*place, *sizes]].drop_duplicates().groupby(place)[sizes].agg(_one_or_range).reset_index()
-    ties = {metric: registry.entry("metric", metric).ties for metric in summary["metric"].unique()}
+    ties = {metric: registry.METRICS.entry(metric).ties for metric in summary["metric"].unique()}
     places, learners = summary[place].agg(" ".join, axis=1), summary[["feature", "hasher"]].agg(" ".join, axis=1)
     return summary.merge(items, on=place, how="left").assign(
         options=[(options or {}).get(name, "") for name in places],
@@ -181,7 +181,7 @@ def _shown(text: str) -> str:
 def check_mean(where: str, metric: str, mean: Any) -> None:
     """Raise ProtocolError unless a mean is finite and in the range of its metric; for unknown metrics, finite."""
     try:
-        lowest, highest = registry.entry("metric", metric).range
+        lowest, highest = registry.METRICS.entry(metric).range
     except ProtocolError:  # scores from other versions may have metrics that this version lacks
         lowest, highest = -math.inf, math.inf
     value = _number(mean)

@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, labels, one_of, rows
+from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_labels
+from protocol.inputs.conversion import rows
+from protocol.inputs.labels import class_labels
 from protocol.inputs.text import check_regular, string_array
 from protocol.inputs.text import lines as text_lines
 from protocol.provenance import storage
@@ -305,7 +307,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
     path, names = Path(path), ids[part].tolist()
     flags: NDArray = np.empty((len(part), 0), dtype=np.int64)
     if y is not None:
-        classes = labels(y, len(ids))
+        classes = class_labels(y, len(ids))
         flags = (classes if classes.ndim == 2 else classes[:, None] == np.arange(classes.max() + 1))[part].astype(int)
     lines = zip(names, flags.tolist(), strict=True)
     is_table = path.suffix.lower() == ".csv"

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError, labels, n_classes
+from protocol.checks import ProtocolError
+from protocol.inputs.labels import class_labels, n_classes
 from protocol.splits._balance import balanced_order, drawn_of_each_class
 
 VALIDATION = ("validation_query", "validation_database")
@@ -288,7 +289,7 @@ class SplitProtocol:
         official: Mapping[str, NDArray[np.int64]],
         lists: Mapping[str, NDArray[np.int64]],
     ) -> dict[str, NDArray[np.int64]]:
-        classes = None if y is None else labels(y, n_items)
+        classes = None if y is None else class_labels(y, n_items)
         official_sizes = {name: len(rows) for name, rows in official.items()}
         self.check(sizes, n_items=n_items, n_classes=n_classes(classes), official=official_sizes, needed=needed)
         parts = self._official(official) | self._lists(lists)

@@ -9,6 +9,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 COCO_5K = SplitRecord(
     "coco_5k",
+    module=__name__,
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; not its lists, whose "
     "database includes the queries",
     summary="MS-COCO, 80 classes: 5,000 queries; 117,218 images in the database, including 10,000 for training; "

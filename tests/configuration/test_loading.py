@@ -82,7 +82,7 @@ def test_the_jobs_of_a_shipped_experiment_are_those_that_snakemake_plans(name, t
         assert "torch is not installed" in project.run("-n", config=file).stdout
         pytest.skip("torch is not installed")
     targets = ("report", "leak") if "leak" in experiment.config else ("report",)
-    assert project.jobs(*targets, config=file) == configuration.jobs(experiment, targets)
+    assert project.jobs(*targets, config=file) == configuration.Plan(experiment).jobs(targets)
 
 
 def test_defaults_come_from_the_schema_and_features_override_keys():
@@ -108,7 +108,7 @@ def test_a_config_file_is_checked_without_pytorch_but_a_run_is_refused_at_once(n
     monkeypatch.setitem(sys.modules, "torch", None)
     configuration.check_installed(configuration.load(changed(hashers=["lsh"], hasher_options={name: {"epochs": 5}})))
     experiment = configuration.load(changed(hashers=["lsh", name]))
-    assert configuration.jobs(experiment)
+    assert configuration.Plan(experiment).jobs()
     with pytest.raises(ProtocolError, match=rf"^hasher '{name}': torch is not installed\. .*'\.\[learned\]'$"):
         configuration.check_installed(experiment)
 

@@ -18,8 +18,9 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from protocol import registry
-from protocol.checks import ProtocolError, matrix
+from protocol.checks import ProtocolError
 from protocol.hashers import Hasher, TrainingSet
+from protocol.inputs.conversion import matrix
 from protocol.provenance import storage
 
 

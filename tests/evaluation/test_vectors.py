@@ -245,7 +245,7 @@ ZERO[7] = 0
         ({"threads": 0}, "^threads: expected an integer >= 1, got 0"),
         (
             {"query_vectors": QUERY[0]},
-            r"query vectors: expected a non-empty 2-D array \(n, dimension\), got shape \(16,\)",
+            r"query vectors: expected a non-empty 2-D array \(n, d\), got shape \(16,\)",
         ),
         ({"query_vectors": WRONG}, "query vectors: row 3: expected finite numbers, got nan"),
         ({"database_vectors": ZERO}, "database vectors: row 7: expected a vector that is not zero"),

@@ -206,25 +206,17 @@ def test_a_wrong_metric_is_detected(monkeypatch, metric, numbers):
     def wrong(counts, **options):
         return right.plugin(counts, **options) * 1.001 + 0.002
 
-    entry = right.describing(wrong, right.module)
-    monkeypatch.setitem(registry._records, ("metric", metric), entry)
-    registry._find.cache_clear()
-    try:
-        for number in numbers:
-            assert BY_ID[number].judge(claims.Results()).status in (REFUTED, SOME_FAIL), number
-    finally:
-        registry._find.cache_clear()
+    entry = right.describing(wrong)
+    monkeypatch.setitem(registry.METRICS.records, metric, entry)
+    for number in numbers:
+        assert BY_ID[number].judge(claims.Results()).status in (REFUTED, SOME_FAIL), number
 
 
 def test_a_contradicted_claim_is_confirmed_by_a_metric_built_for_it(monkeypatch):
     right = registry.entry("metric", "F1_micro@rR")
-    entry = right.describing(lambda *_, **__: [0.78], right.module)
-    monkeypatch.setitem(registry._records, ("metric", right.name), entry)
-    registry._find.cache_clear()
-    try:
-        assert BY_ID["S4-03"].judge(claims.Results()).status == PROVED
-    finally:
-        registry._find.cache_clear()
+    entry = right.describing(lambda *_, **__: [0.78])
+    monkeypatch.setitem(registry.METRICS.records, right.name, entry)
+    assert BY_ID["S4-03"].judge(claims.Results()).status == PROVED
 
 
 def test_errors_of_a_check_are_not_caught():

@@ -8,7 +8,7 @@ rule counts:
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
-        counts=counts_of_hasher,
+        counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
     output:
         scores="<results>/{feature}/scores/{hasher}.csv",
         checksums=checksums("<results>/{feature}/scores/{hasher}.csv"),
@@ -20,8 +20,7 @@ rule score:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("score"),
-        runtime=minutes("score"),
+        **needs("score"),
     params:
         dataset=DATASET,
         metrics=CONFIG["metrics"],
@@ -61,12 +60,11 @@ rule metrics:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("metrics"),
-        runtime=minutes("metrics"),
+        **needs("metrics"),
     params:
         empty=CONFIG["empty"],
-        options=options_of_scores(),
-        supervision=supervision_of_methods(),
+        options=PLAN.options_of_scores,
+        supervision=PLAN.supervision_of_methods,
         code=code("metrics.py", metric=tuple(CONFIG["metrics"])),
     message:
         "tables: {output.metrics}, {output.summary} and {output.runs}"

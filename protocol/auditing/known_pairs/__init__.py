@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal
-from protocol.auditing.inputs import array_from, is_file
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of
 from protocol.inputs.arrays import as_integers
+from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import lines
 from protocol.provenance.storage import file_sha256, replacing
 from protocol.scores import tables
@@ -223,7 +223,7 @@ def write_affected(path: str | Path, places: Iterable[int]) -> None:
 
 def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     name = "known_pairs"
-    array = array_from(values, name)
+    array = as_numpy(values, name)
     if array.ndim != 2 or array.shape[1] != len(_COLUMNS) or array.dtype.kind not in "iuf":
         raise ProtocolError(
             f"{name}: expected row numbers of two items and a judgement, shape (n, 3), got shape {array.shape} of "

@@ -43,7 +43,6 @@ class CrossModalHasher(Hasher):
         ``correlations``: the correlation of each pair of canonical directions, in descending order.
     """
 
-    database_anchors_: NDArray[np.float32]
     supervision = "pairs"
     learned = {
         f"{side}{name}_": ("float32", *shape)
@@ -56,10 +55,8 @@ class CrossModalHasher(Hasher):
         }.items()
     }
 
-    def __init__(self, n_bits: int = 32, *, seed: int = 0, n_anchors: int = 256, regularisation: float = 0.01) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.n_anchors = n_anchors
-        self.regularisation = regularisation
+    n_anchors: int = 256
+    regularisation: float = 0.01
 
     def _check(self) -> None:
         positive_number(self.regularisation, "regularisation")
@@ -74,21 +71,22 @@ class CrossModalHasher(Hasher):
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         rows = np.resize(rng.permutation(len(training.X)), self.n_anchors)
-        kernels = [fit_kernel(modality, rows) for modality in (training.X, training.pairs)]
-        X, Y = (kernel.map(modality) for kernel, modality in zip(kernels, (training.X, training.pairs), strict=True))
-        found = canonical_directions(X, Y, self.n_bits, regularisation=self.regularisation)
-        projections = self._projections(found, X, Y, rng)
-        for side, kernel, projection in zip(("", "database_"), kernels, projections, strict=True):
-            for name, array in {**kernel._asdict(), "projection": projection.astype(np.float32)}.items():
-                setattr(self, f"{side}{name}_", array)
-        return {"correlations": found.correlations.tolist()}
-
-    def _coded(self, X: NDArray[np.float32], side: str) -> NDArray[np.bool_]:
-        kernel = Kernel(*(getattr(self, f"{side}{name}_") for name in Kernel._fields))
-        return kernel.map(X) @ getattr(self, f"{side}projection_") > 0
+        query, database = fit_kernel(training.X, rows), fit_kernel(training.pairs, rows)
+        X, Y = query.map(training.X), database.map(training.pairs)
+        directions = canonical_directions(X, Y, self.n_bits, regularisation=self.regularisation)
+        of_query, of_database = self._projections(directions, X, Y, rng)
+        self.anchors_, self.width_, self.offset_ = query
+        self.projection_ = of_query.astype(np.float32)
+        self.database_anchors_, self.database_width_, self.database_offset_ = database
+        self.database_projection_ = of_database.astype(np.float32)
+        return {"correlations": directions.correlations.tolist()}
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return self._coded(X, "")
+        return Kernel(self.anchors_, self.width_, self.offset_).map(X) @ self.projection_ > 0
+
+    def _encode_database(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        kernel = Kernel(self.database_anchors_, self.database_width_, self.database_offset_)
+        return kernel.map(X) @ self.database_projection_ > 0
 
     def transform_database(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return the codes of rows in the modality of the database.
@@ -107,4 +105,4 @@ class CrossModalHasher(Hasher):
             If fit has not been called, or `X` is not a finite matrix with as many columns as the pairs in fit.
         """
         self._check_fitted("transform_database")
-        return self._codes(X, lambda rows: self._coded(rows, "database_"), self.database_anchors_.shape[1])
+        return self._codes(X, self._encode_database, self.database_anchors_.shape[1])

@@ -101,31 +101,13 @@ class NetworkHasher(Hasher):
     """Standard deviation of the initial weights of the last layer, which returns the codes; None: as in other layers.
     """
 
-    mean_: NDArray[np.float32]
-    scale_: NDArray[np.float32]
-    network_: "Module"
-
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        network: str = "mlp",
-        epochs: int = 30,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 5e-5,
-        patience: int | None = None,
-        precision: str = "float32",
-    ) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.network = network
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.patience = patience
-        self.precision = precision
+    network: str = "mlp"
+    epochs: int = 30
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    weight_decay: float = 5e-5
+    patience: int | None = None
+    precision: str = "float32"
 
     @abc.abstractmethod
     def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":

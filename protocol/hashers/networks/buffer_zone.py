@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -68,20 +68,11 @@ class BufferZone(NetworkHasher):
     """
 
     decay = (0.6, 5)
-    PAPER_ZONES = {1: ((1 / 6, 1 / 3),), 2: ((1 / 6, 1 / 3), (1 / 12, 1 / 6))}
+    PAPER_ZONES: ClassVar = {1: ((1 / 6, 1 / 3),), 2: ((1 / 6, 1 / 3), (1 / 12, 1 / 6))}
     """The paper's zones, by the number of labels that every row has."""
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        margin: float = 2,
-        zones: Sequence[Sequence[float]] | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(n_bits, **options)
-        self.margin = margin
-        self.zones = zones
+    margin: float = 2
+    zones: Sequence[Sequence[float]] | None = None
 
     def _check(self) -> None:
         super()._check()

@@ -1,6 +1,6 @@
 """CSQ: central similarity quantization, in which codes are drawn to the hash centres of their classes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,9 +49,7 @@ class CSQ(NetworkHasher):
     CVPR 2020, section 3, Algorithm 1.
     """
 
-    def __init__(self, n_bits: int = 32, *, lambda_1: float = 1e-4, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.lambda_1 = lambda_1
+    lambda_1: float = 1e-4
 
     def _check(self) -> None:
         super()._check()

@@ -1,7 +1,7 @@
 """HashNet: weighted pairwise likelihood of codes that become binary during training."""
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from protocol.checks import ProtocolError, positive_number
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
@@ -48,10 +48,8 @@ class HashNet(NetworkHasher):
 
     hash_layer_deviation: ClassVar[float | None] = 0.01
 
-    def __init__(self, n_bits: int = 32, *, alpha: float = 10, beta: float = 7.14, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.alpha = alpha
-        self.beta = beta
+    alpha: float = 10
+    beta: float = 7.14
 
     def _check(self) -> None:
         super()._check()

@@ -1,6 +1,6 @@
 """MIHash: maximises the mutual information between the Hamming distance and the neighbourhood of two items."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from protocol.checks import positive_number
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
@@ -52,10 +52,8 @@ class MIHash(NetworkHasher):
     ``mihash/mi_forward.m``.
     """
 
-    def __init__(self, n_bits: int = 32, *, bin_width: float = 2, slope: float = 1, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.bin_width = bin_width
-        self.slope = slope
+    bin_width: float = 2
+    slope: float = 1
 
     def _check(self) -> None:
         super()._check()

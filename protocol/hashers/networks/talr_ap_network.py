@@ -1,7 +1,7 @@
 """TALR-AP as the objective of a network: maximises tie-aware average precision."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -54,10 +54,8 @@ class TALRAPNetwork(NetworkHasher):
     objectives: ClassVar[Mapping[str, Objective]] = {"simplified": ap_s, "integral": ap_r}
     _gains = staticmethod(binary_gains)
 
-    def __init__(self, n_bits: int = 32, *, relaxation: str = "simplified", alpha: float = 1, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.relaxation = relaxation
-        self.alpha = alpha
+    relaxation: str = "simplified"
+    alpha: float = 1
 
     def _check(self) -> None:
         super()._check()

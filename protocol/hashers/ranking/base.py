@@ -32,31 +32,15 @@ class TALR(Hasher):
         "threshold_": ("float32", "n_bits"),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        relaxation: str = "simplified",
-        alpha: float = 1.0,
-        growth: float = 1.0,
-        n_steps: int = 400,
-        batch_size: int = 256,
-        learning_rate: float = 0.1,
-        n_components: int | None = None,
-        start: str = "itq",
-        rate_over_alpha: bool = False,
-    ) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.relaxation = relaxation
-        self.alpha = alpha
-        self.growth = growth
-        self.n_steps = n_steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.n_components = n_components
-        self.start = start
-        self.rate_over_alpha = rate_over_alpha
+    relaxation: str = "simplified"
+    alpha: float = 1.0
+    growth: float = 1.0
+    n_steps: int = 400
+    batch_size: int = 256
+    learning_rate: float = 0.1
+    n_components: int | None = None
+    start: str = "itq"
+    rate_over_alpha: bool = False
 
     def _check(self) -> None:
         one_of(self.relaxation, self.objectives, "relaxation")

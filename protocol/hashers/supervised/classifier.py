@@ -95,19 +95,9 @@ class Classifier(Hasher):
         "several_": ("bool", 1),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        code: str = "class",
-        regularisation: float = 0.02,
-        temperature: float = 1.0,
-    ) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.code = code
-        self.regularisation = regularisation
-        self.temperature = temperature
+    code: str = "class"
+    regularisation: float = 0.02
+    temperature: float = 1.0
 
     def _check(self) -> None:
         one_of(self.code, ("class", "probabilities"), "code")

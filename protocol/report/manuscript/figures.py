@@ -54,7 +54,7 @@ def _scores(content: Content, place: Mapping[str, str], metric: str) -> Figure |
 
 def _with_bars(rows: "pd.DataFrame", metric: str) -> "pd.DataFrame":
     """Return rows with the ends of their bars, one standard deviation around the mean, within the metric's range."""
-    least, greatest = registry.entry("metric", metric).range
+    least, greatest = registry.METRICS.entry(metric).range
     low, high = ((rows["mean"] + sign * rows["std"]).clip(least, greatest) for sign in (-1, 1))
     return rows.assign(low=low, high=high)
 

@@ -68,7 +68,7 @@ def _columns(content: Content, metric: str, place: Mapping[str, str]) -> list[_C
 def _table(content: Content, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]]) -> Table:
     columns = [column for own in blocks.values() for column in own]
     hashers = [name for name in content.hashers if any(name in column.means for column in columns)]
-    better = registry.entry("metric", metric).better
+    better = registry.METRICS.entry(metric).better
     digits = _digits(max(column.means.abs().max() for column in columns))
     texts = [_texts(column, hashers, digits) for column in columns]
     leaders = [_leaders(own, lower=better == "lower") for own in texts]

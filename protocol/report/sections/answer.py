@@ -177,7 +177,7 @@ def _chart(results: Results) -> Any:
     bars = ends.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title="{metric}"), y2="high:Q")
     tooltip = tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q")
     layers = hasher_lines(results.hashers, x, y, tooltip, size=55, height=210, below=[bars])
-    lower = [name for name in results.config["metrics"] if registry.entry("metric", name).better == "lower"]
+    lower = [name for name in results.config["metrics"] if registry.METRICS.entry(name).better == "lower"]
     return layers.properties(usermeta={"lower": lower})
 
 
@@ -214,7 +214,7 @@ def _name(results: Results, truth: str, split: str) -> str:
 def _cells(name: str, caption: str, results: Results, rows: "pd.DataFrame", *, n_labels: int) -> Table:
     """Return a table with a row per hasher, or feature and hasher, and a column per code length."""
     lengths = sorted(rows["n_bits"].unique())
-    lower = registry.entry("metric", results.metric).better == "lower"
+    lower = registry.METRICS.entry(results.metric).better == "lower"
     best = rows.groupby(["feature", "n_bits"])["mean"].transform("min" if lower else "max")
     cells, strong = [], set()
     for down, (names, own) in enumerate(rows.assign(best=best).groupby(["feature", "hasher"], sort=False)):

@@ -139,7 +139,7 @@ def meanings_section(results: Results) -> Section:
         if config["empty"] == "zero"
         else "the query is left out of the mean"
     )
-    entries = {entry.name: entry for entry in (registry.entry("metric", name) for name in config["metrics"])}
+    entries = {entry.name: entry for entry in (registry.METRICS.entry(name) for name in config["metrics"])}
     metrics = [[m.name, m.summary, m.ties, m.denominator, m.empty, m.source] for m in entries.values()]
     tables = [
         Table("metrics", "Metrics.", ["metric", "meaning", "ties", "denominator", "undefined", "source"], metrics, 6),

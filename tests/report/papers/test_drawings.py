@@ -12,6 +12,7 @@ from protocol.report import table_files
 from protocol.report.manuscript.files import printed_pictures
 from protocol.report.papers import DRAWINGS, Evidence, evidence
 from protocol.report.papers.evidence import _ALPHA, _HISTOGRAM, _RADII, _SUMMARY, _named
+from protocol.scores.summary import at
 
 RESULTS = Path(__file__).parents[3] / "results"
 PLACE = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
@@ -285,5 +286,5 @@ def test_rows_of_an_experiment(results):
     alpha = Evidence.of_experiment(changed).alpha
     assert set(alpha["plugin"]) == {"talr_ap"}
     assert set(alpha["alpha"]) == {5.0}
-    expected = results.at(results.summary, hasher="lsh", metric="mAP", n_bits=4, extension="none")["mean"]
+    expected = at(results.summary, hasher="lsh", metric="mAP", n_bits=4, extension="none")["mean"]
     assert sorted(evidence.having(alpha, metric="mAP", n_bits=[4])["mean"]) == sorted(expected)
