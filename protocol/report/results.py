@@ -97,7 +97,7 @@ class Results:
     selection : DataFrame or None
         As `protocol.selection.write_table` writes it; None if no options were selected.
     duplicates : DataFrame or None
-        As `protocol.report.with_and_without` returns it; None if no judged pairs of the dataset are known.
+        As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
     splits : mapping of str to mapping
         The partitions of run 0, by split protocol and partition.
     published, published_losses : DataFrame or None
@@ -179,8 +179,8 @@ class Results:
     @cached_property
     def selections(self) -> list[dict[str, Any]]:
         """Every feature, ground truth, split and code length that occur together; the default selection is first."""
-        found = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
-        return sorted(found, key=lambda selection: selection != self.place | {"n_bits": self.n_bits})
+        combinations = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
+        return sorted(combinations, key=lambda selection: selection != self.place | {"n_bits": self.n_bits})
 
     @cached_property
     def n_runs(self) -> int:
@@ -208,7 +208,7 @@ class Results:
         scores = self.ordered(at(self.run_scores, metric=self.metric))
         better = registry.METRICS.entry(self.metric).better
         groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-        found = {
+        leads = {
             key: lead(
                 own.pivot_table(index="run", columns="hasher", values="value"),
                 shared=self.shared(key[PLACE.index("split")]),
@@ -216,7 +216,7 @@ class Results:
             )
             for key, own in groups
         }
-        return {key: own for key, own in found.items() if own is not None}
+        return {key: own for key, own in leads.items() if own is not None}
 
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""

@@ -12,9 +12,8 @@ from protocol import metrics
 from protocol.auditing.known_pairs import KnownPairs
 from protocol.counting import HammingCounts, pack_counts
 from protocol.provenance import storage
-from protocol.report import with_and_without
 from protocol.report.sections.data import duplicates_section
-from protocol.scores.summary import COLUMNS, ITEMS, collect
+from protocol.scores.summary import COLUMNS, ITEMS, collect, with_and_without
 
 PLACE = ("cifar10", "gist", "class_label", "standard")
 

@@ -49,11 +49,13 @@ class Content:
     @cached_property
     def places(self) -> list[dict[str, str]]:
         """The chosen combinations of feature, ground truth and split that have scores."""
-        found = self.scores[list(PLACE)].drop_duplicates().itertuples(index=False, name=None)
+        combinations = self.scores[list(PLACE)].drop_duplicates().itertuples(index=False, name=None)
         order = {name: self.config["paper"][f"{name}s"].index for name in PLACE}
         return [
             dict(zip(PLACE, values, strict=True))
-            for values in sorted(found, key=lambda values: [order[PLACE[i]](value) for i, value in enumerate(values)])
+            for values in sorted(
+                combinations, key=lambda values: [order[PLACE[i]](value) for i, value in enumerate(values)]
+            )
         ]
 
     @cached_property

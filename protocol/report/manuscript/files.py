@@ -163,16 +163,16 @@ def _inked(value: Any) -> Any:
 
 
 def _width(svg: bytes) -> float:
-    found = re.search(rb'viewBox="0 0 ([0-9.]+)', svg)
-    return float(found[1]) if found else 0.0
+    view_box = re.search(rb'viewBox="0 0 ([0-9.]+)', svg)
+    return float(view_box[1]) if view_box else 0.0
 
 
 def _in_inches(svg: bytes) -> bytes:
     """Return an SVG with its size in inches, so that other programs place it at the right size."""
     size = re.compile(rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"')
 
-    def inches(found: re.Match[bytes]) -> bytes:
-        width, height = (f"{float(points) / _POINTS:.3f}in".encode() for points in found.group(2, 3))
-        return found[1] + b' width="' + width + b'" height="' + height + b'"'
+    def inches(size_in_points: re.Match[bytes]) -> bytes:
+        width, height = (f"{float(points) / _POINTS:.3f}in".encode() for points in size_in_points.group(2, 3))
+        return size_in_points[1] + b' width="' + width + b'" height="' + height + b'"'
 
     return size.sub(inches, svg, count=1)

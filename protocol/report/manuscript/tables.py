@@ -123,10 +123,10 @@ def _leaders(texts: Sequence[str], *, lower: bool) -> tuple[set[int], set[int]]:
 
 def _is_significant(column: _Column, better: str) -> bool | None:
     """Return whether the interval of the best hasher's lead excludes zero; None where there is no interval."""
-    found = lead(column.runs, shared=column.shared, better=better)
-    if found is None or math.isnan(found.low):
+    best_lead = lead(column.runs, shared=column.shared, better=better)
+    if best_lead is None or math.isnan(best_lead.low):
         return None
-    return found.low > 0 or found.high < 0
+    return best_lead.low > 0 or best_lead.high < 0
 
 
 def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pairs: int) -> str:

@@ -219,8 +219,8 @@ def _cells(name: str, caption: str, results: Results, rows: "pd.DataFrame", *, n
     cells, strong = [], set()
     for down, (names, own) in enumerate(rows.assign(best=best).groupby(["feature", "hasher"], sort=False)):
         of_length = {row.n_bits: row for row in own.itertuples()}
-        found = [spread(of_length[n].mean, of_length[n].std) if n in of_length else ABSENT for n in lengths]
-        cells.append([*names[-n_labels:], *found])
+        means = [spread(of_length[n].mean, of_length[n].std) if n in of_length else ABSENT for n in lengths]
+        cells.append([*names[-n_labels:], *means])
         strong |= {(down, n_labels + lengths.index(n)) for n, row in of_length.items() if row.mean == row.best}
     header = [*("feature", "hasher")[-n_labels:], *(f"{n} bits" for n in lengths)]
     return Table(name, caption, header, cells, n_labels, frozenset(strong), folded=name != "answer-table")

@@ -92,20 +92,20 @@ def _sizes(results: Results) -> Table:
     return Table("partitions", "Items in each partition, run 0.", ["partition", *results.splits], rows, folded=True)
 
 
-def _audited(found: Any) -> str:
-    if found.empty:
+def _audited(findings: Any) -> str:
+    if findings.empty:
         return "The audit of the splits and models found nothing."
-    numbers = {str(severity): int(n) for severity, n in found.groupby("severity").size().items()}
+    numbers = {str(severity): int(n) for severity, n in findings.groupby("severity").size().items()}
     parts = [f"{n} for information" if it == "information" else counted(n, it) for it, n in numbers.items()]
     return f"The audit found {listed(parts)}; an overlap that a split protocol declares is a warning, not an error."
 
 
-def _findings(found: Any) -> list[Table]:
+def _findings(findings: Any) -> list[Table]:
     """Return a table with a row for each kind of finding; none if there are no findings."""
-    if found.empty:
+    if findings.empty:
         return []
-    columns = [name for name in ("severity", "finding", "consequence", "fix", "treatment") if name in found]
-    groups = found.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
+    columns = [name for name in ("severity", "finding", "consequence", "fix", "treatment") if name in findings]
+    groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     kinds = groups.reset_index().to_dict("records")
     rows = [[*(kind[name] for name in columns), str(kind["files"]), f"{kind['most']:,}"] for kind in kinds]
     header = [*columns, "files", "items at most"]

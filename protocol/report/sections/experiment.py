@@ -23,7 +23,7 @@ def options_section(results: Results) -> Section | None:
     """Return the selected options, how often each was selected, and the gain; None if no options were selected."""
     if results.selection is None:
         return None
-    found = choices(results.selection)
+    searched = choices(results.selection)
     rows = [
         [
             row["feature"],
@@ -39,7 +39,7 @@ def options_section(results: Results) -> Section | None:
                 else ("not in the grid", ABSENT)
             ),
         ]
-        for row in found
+        for row in searched
     ]
     header = [
         "feature",
@@ -54,7 +54,7 @@ def options_section(results: Results) -> Section | None:
     ]
     text = (
         f"In every run, each hasher with a grid was trained with every combination of its options and scored by "
-        f"{found[0]['metric']} on the validation queries and the validation database; the best was selected. "
+        f"{searched[0]['metric']} on the validation queries and the validation database; the best was selected. "
         "The test queries were not used. The best of several validation scores is biased upwards, so only the test "
         "scores measure the gain. Split protocols that differ only in their database share the selection. The file "
         "selection.csv contains every score."

@@ -172,7 +172,7 @@ def check_identities(summary: "pd.DataFrame") -> list[Identity]:
     Parameters
     ----------
     summary : DataFrame
-        As `protocol.report.summarise` returns it; without extension codes, nothing is checked.
+        As `protocol.scores.summary.summarise` returns it; without extension codes, nothing is checked.
     """
     return [
         _checked("mAP: none = same", summary, "mAP", ("none", "same"), abs),

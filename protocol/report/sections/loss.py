@@ -67,10 +67,10 @@ def shares(results: Results) -> "pd.DataFrame":
     scores = results.run_scores
     k = scores["ground_truth"].map(nearest_truths(results.config))
     c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
-    found = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
-    found = found.assign(shared=found["split"].map(results.shared).astype(float))
+    rows = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
+    rows = rows.assign(shared=rows["split"].map(results.shared).astype(float))
     columns = [*_GROUP, "run"]
-    return results.ordered(found)[[*columns, "value", "shared"]].drop_duplicates(columns, ignore_index=True)
+    return results.ordered(rows)[[*columns, "value", "shared"]].drop_duplicates(columns, ignore_index=True)
 
 
 def _factor(metric: str, k: int) -> float:
@@ -110,14 +110,14 @@ def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     groups = runs[runs["c"] == 1].groupby([*PLACE, "n_bits", "k"], sort=False)
-    found = {
+    leads = {
         key: lead(
             own.pivot_table(index="run", columns="hasher", values="value", sort=False),
             shared=own["shared"].iloc[0],
         )
         for key, own in groups
     }
-    rows = [(*key, *own) for key, own in found.items() if own is not None]
+    rows = [(*key, *own) for key, own in leads.items() if own is not None]
     return pd.DataFrame(rows, columns=[*PLACE, "n_bits", "k", *Lead._fields]).rename(columns={"mean": "share"})
 
 
@@ -139,9 +139,9 @@ def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words which hasher loses least at each size, for one feature, ground truth and split."""
     here = at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
     rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
-    found = [f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows]
+    parts = [f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows]
     sentence = (
-        f"Of the {k:,} nearest neighbours by the vectors, the best codes find {listed(found)} ({place['feature']}, "
+        f"Of the {k:,} nearest neighbours by the vectors, the best codes find {listed(parts)} ({place['feature']}, "
         f"{place['split']} split, mean over {counted(n_runs, 'run')})."
     )
     if n_runs < 2 or rows[0].second is None:
@@ -182,12 +182,12 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     labels = ["hasher", "bits", "bytes per item", "relative size"]
     rows, strong = list[list[str]](), set[tuple[int, int]]()
     for (n_bits, hasher), own in alone.assign(best=alone["mean"] == best).groupby(["n_bits", "hasher"], sort=False):
-        found = {row.ground_truth: row for row in own.itertuples()}
+        by_truth = {row.ground_truth: row for row in own.itertuples()}
         ratio = _ratio(results.dimensions.get(feature), n_bits)
-        cells = [_cell(found[truth]) if truth in found else ABSENT for truth in k]
+        cells = [_cell(by_truth[truth]) if truth in by_truth else ABSENT for truth in k]
         cells += [_smallest(at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
         across = enumerate(k, len(labels))
-        strong |= {(len(rows), column) for column, truth in across if truth in found and found[truth].best}
+        strong |= {(len(rows), column) for column, truth in across if truth in by_truth and by_truth[truth].best}
         rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells])
     header = [*labels, *(f"K = {own:,}" for own in k.values())]
     header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
