@@ -205,7 +205,7 @@ def _options_of(results: Results, kind: str, name: str) -> dict[str, Any]:
         return own["options"] | {"preprocessing": "; ".join(texts)}
     grid = results.config.get(f"{kind}_grids", {}).get(name, {})
     searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
-    return results.config.get(f"{kind}_options_of", {}).get(name, {}) | searched
+    return results.config.get(f"{kind}_options", {}).get(name, {}) | searched
 
 
 def provenance_section(results: Results) -> Section:
