@@ -13,7 +13,7 @@ from protocol.checks import counted, need, one_of, positive_number, printable
 from protocol.comparison.differences import UNCORRECTED, Difference, Differences, differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed, assumptions, match
 from protocol.comparison.reading import Score, read_sources
-from protocol.evaluation import Evaluation
+from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.report.figure import (
     ABSENT,
     COLOURS,
@@ -117,7 +117,7 @@ class Comparison:
 
 
 def compare(
-    *sources: str | Path | Evaluation,
+    *sources: str | Path | Evaluation | WithoutQueries,
     metrics: str | Iterable[str] = (),
     assume: str | Iterable[str] = (),
     against: str | None = None,
@@ -127,7 +127,7 @@ def compare(
 
     Parameters
     ----------
-    *sources : str, Path or Evaluation
+    *sources : str, Path, Evaluation or WithoutQueries
         At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
         the result of `evaluate`.
     metrics : sequence of str, default=()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, need, printable
-from protocol.evaluation import Evaluation
+from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
@@ -135,7 +135,7 @@ class Score:
         return dict(zip(PROTOCOL, self.protocol, strict=True))
 
 
-def read_sources(sources: Sequence[str | Path | Evaluation]) -> list[list[Score]]:
+def read_sources(sources: Sequence[str | Path | Evaluation | WithoutQueries]) -> list[list[Score]]:
     """Return the scores of each source; sources with the same name are numbered.
 
     Raises
@@ -152,15 +152,16 @@ def read_sources(sources: Sequence[str | Path | Evaluation]) -> list[list[Score]
     return [read_scores(source, name) for source, name in zip(sources, unique, strict=True)]
 
 
-def _name(source: str | Path | Evaluation, number: int) -> str:
+def _name(source: str | Path | Evaluation | WithoutQueries, number: int) -> str:
     """Return the name of a source; a summary is named after its folder, because all summaries have the same name."""
-    if isinstance(source, Evaluation):
+    if isinstance(source, Evaluation | WithoutQueries):
+        source = source if isinstance(source, Evaluation) else source.evaluation
         return printable(source.name or f"evaluation {number}")
     path = Path(source)
     return printable(f"{path.resolve().parent.name}/{path.name}" if path.name == "summary.csv" else path.name)
 
 
-def read_scores(source: str | Path | Evaluation, file: str | None = None) -> list[Score]:
+def read_scores(source: str | Path | Evaluation | WithoutQueries, file: str | None = None) -> list[Score]:
     """Return the scores of one source, called `file`.
 
     From a ``summary.csv``, the scores of codes without extension bits are read, or all if it has no column
@@ -173,7 +174,7 @@ def read_scores(source: str | Path | Evaluation, file: str | None = None) -> lis
         one is expected, a number out of range, or two different values of the same score.
     """
     name = file or _name(source, 1)
-    if isinstance(source, Evaluation):
+    if isinstance(source, Evaluation | WithoutQueries):
         return _of_evaluation(source, name)
     path = Path(source)
     if not path.is_file():
@@ -292,14 +293,16 @@ def _of_json(path: Path, file: str) -> list[Score]:
         raise ProtocolError(f"{path}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
 
 
-def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
+def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score]:
+    evaluation = source if isinstance(source, Evaluation) else source.evaluation
+
     def values(metric: str, mean: float, excluded: Sequence[int] | None) -> Values | Why:
-        scored = evaluation if excluded is None else evaluation.without
-        if scored is None or scored.per_query[metric].size != scored.n_queries or not evaluation.ground_truth_sha256:
+        scored = evaluation if excluded is None else source
+        if scored.per_query[metric].size != scored.n_queries or not evaluation.ground_truth_sha256:
             return f"{file} {_POOLED}"
         return Values(QUERY, np.array([evaluation.ground_truth_sha256]), scored.per_query[metric])
 
-    return _of_content(json.loads(evaluation.to_json()), file, file, file, values)
+    return _of_content(json.loads(source.to_json()), file, file, file, values)
 
 
 def _of_content(

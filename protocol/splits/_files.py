@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_labels
-from protocol.inputs.text import check_regular, string_array
+from protocol.inputs.limits import check_regular
 from protocol.inputs.text import lines as text_lines
+from protocol.inputs.text import string_array
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.scores import tables
@@ -89,7 +90,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.inputs.text`), or a line has labels other than
+        If the file is missing, damaged, empty or too large (`protocol.inputs.limits`), or a line has labels other than
         0 and 1, or another number of them than the first.
     """
     path = path_of(file)

@@ -16,18 +16,18 @@ from protocol.report.sections.experiment import (
 from protocol.report.sections.extensions import extensions_section
 from protocol.report.sections.images import retrieved_section
 from protocol.report.sections.loss import loss_section
-from protocol.report.sections.published import claims_section, figures_of_papers_section, published_section
+from protocol.report.sections.published import claims_section, published_section
 
 _FOLLOWING = (
     *(answer_section, loss_section, curves_section, splits_compared_section),
     *(conventions_section, lookups_section, retrieved_section, extensions_section),
 )
 """The sections that describe the reader's selection; the others describe the whole experiment."""
-_AS_CONFIGURED = (figures_of_papers_section, published_section, claims_section, provenance_section)
+_AS_CONFIGURED = (published_section, claims_section, provenance_section)
 """The sections that use the names of the config file; the others use the display names."""
 ORDER = (
     *_FOLLOWING,
-    *(figures_of_papers_section, published_section, claims_section, options_section, duplicates_section),
+    *(published_section, claims_section, options_section, duplicates_section),
     *(partitions_section, time_spent_section, meanings_section, provenance_section),
 )
 
@@ -41,13 +41,15 @@ def sections(results: Results) -> list[Section]:
     return [section for section in every if section is not None]
 
 
-def of_selections(results: Results) -> list[list[Section]]:
-    """Return the sections for each of `Results.selections`."""
+def of_selections(results: Results, figures_of_papers: Section | None = None) -> list[list[Section]]:
+    """Return the sections for each of `Results.selections`; the figures of papers stand above published numbers."""
     shown = named(results)
     default = {section: section(results if section in _AS_CONFIGURED else shown) for section in ORDER}
     pages = []
     for selection in shown.selections:
         selected = shown.select(selection)
         own = default | {section: section(selected) for section in _FOLLOWING}
-        pages.append([section for section in own.values() if section is not None])
+        made = list(own.values())
+        made.insert(len(_FOLLOWING), figures_of_papers)
+        pages.append([section for section in made if section is not None])
     return pages
