@@ -11,7 +11,7 @@ import numpy as np
 
 from protocol.report.drawing import pictures
 from protocol.report.styles import hasher_scales
-from protocol.scores.tables import Table as Table
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -154,6 +154,12 @@ def test_queries_without_a_relevant_item_are_stated_with_the_scores(results):
     assert "2 of the 10 queries have no relevant item and lower every mean: they count 0." in of(altered, "answer").text
 
 
+def test_definitions_list_the_options_of_plugins(results):
+    (truths,) = [table for table in of(results, "meanings").tables if table.name == "ground_truths"]
+    assert truths.header[-1] == "options"
+    assert [row[-1] for row in truths.rows] == ["", "n_neighbours = 5"]
+
+
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results):
     names = {"dataset": "Digits", "features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}}
     names |= {"splits": {"standard": "Standard"}, "ground_truths": {"class_label": "class labels"}}
