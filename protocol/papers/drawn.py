@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.figure import ABSENT, COLOURS, Figure, Table, listed
+from protocol.report.figure import ABSENT, COLOURS, Figure, listed
 from protocol.report.styles import SHAPES
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd

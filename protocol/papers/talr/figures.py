@@ -22,7 +22,8 @@ from protocol.papers.drawn import (
 )
 from protocol.papers.figure_data import FigureData, having
 from protocol.papers.statements import expected
-from protocol.report.figure import Figure, Table, listed, number, rows_chart, tooltips
+from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,19 +9,19 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from protocol.report.paper import paper_figures, paper_tables, table_files, write_figures, write_tables
+from protocol.report.manuscript import paper_figures, paper_tables, table_files, write_figures, write_tables
 from protocol.scores.statistics import shared_variance
 
 
-def without(chosen, **values):
-    scores = chosen.scores
+def without(content, **values):
+    scores = content.scores
     for column, value in values.items():
         scores = scores[scores[column] != value]
-    return dataclasses.replace(chosen, scores=scores)
+    return dataclasses.replace(content, scores=scores)
 
 
-def test_the_best_value_is_bold_and_the_second_underlined(chosen):
-    table, other = paper_tables(chosen)
+def test_the_best_value_is_bold_and_the_second_underlined(content):
+    table, other = paper_tables(content)
     assert (table.name, other.name) == ("mAP-100-all-gist-standard", "precision-r2-gist-standard")
     assert list(table.header) == ["Method", "8 bits", "16 bits"]
     assert [row[0] for row in table.rows] == ["LSH", "PCA-RR", "[Ours] & co_1"]
@@ -29,17 +29,17 @@ def test_the_best_value_is_bold_and_the_second_underlined(chosen):
     assert (table.strong, table.second) == ({(2, 1), (2, 2)}, {(1, 1), (1, 2)})
 
 
-def test_equal_printed_values_share_their_place(chosen):
-    scores = chosen.scores.assign(value=lambda rows: rows["value"].where(rows["hasher"] == "lsh", 0.5))
-    table, _ = paper_tables(dataclasses.replace(chosen, scores=scores))
+def test_equal_printed_values_share_their_place(content):
+    scores = content.scores.assign(value=lambda rows: rows["value"].where(rows["hasher"] == "lsh", 0.5))
+    table, _ = paper_tables(dataclasses.replace(content, scores=scores))
     assert (table.strong, table.second) == ({(1, 1), (2, 1), (1, 2), (2, 2)}, {(0, 1), (0, 2)})
     assert "†" not in str(table.rows)
 
 
-def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(chosen):
+def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(content):
     """With 8 bits the lead is significant by itself, but not for the best of three pairs; with 16 bits it is."""
-    table, _ = paper_tables(chosen)
-    rows = chosen.scores[chosen.scores["metric"] == "mAP@100[all]"]
+    table, _ = paper_tables(content)
+    rows = content.scores[content.scores["metric"] == "mAP@100[all]"]
     for n_bits, alone, corrected in ((8, True, False), (16, True, True)):
         wide = rows[rows["n_bits"] == n_bits].pivot_table(index="run", columns="hasher", values="value")
         difference, error = wide["mine"] - wide["pca_rr"], (1 / 5 + shared_variance(100, 99_900)) ** 0.5
@@ -54,52 +54,52 @@ def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(chosen)
     assert "mean of 5 runs (standard deviation at most 0.009)" in table.caption
 
 
-def test_without_a_significant_lead_the_caption_states_it(chosen):
-    table, _ = paper_tables(dataclasses.replace(chosen, scores=chosen.scores[chosen.scores["n_bits"] == 8]))
+def test_without_a_significant_lead_the_caption_states_it(content):
+    table, _ = paper_tables(dataclasses.replace(content, scores=content.scores[content.scores["n_bits"] == 8]))
     assert "†" not in str(table.rows)
     assert "No best value leads the second best significantly (95% interval" in table.caption
 
 
-def test_a_metric_of_which_less_is_better_has_its_smallest_value_bold(chosen):
-    config = chosen.config | {"paper": chosen.config["paper"] | {"metrics": ["empty@r2"]}}
-    scores = chosen.scores.assign(metric="empty@r2").drop_duplicates(["hasher", "n_bits", "run"])
-    (table,) = paper_tables(dataclasses.replace(chosen, config=config, scores=scores))
+def test_a_metric_of_which_less_is_better_has_its_smallest_value_bold(content):
+    config = content.config | {"paper": content.config["paper"] | {"metrics": ["empty@r2"]}}
+    scores = content.scores.assign(metric="empty@r2").drop_duplicates(["hasher", "n_bits", "run"])
+    (table,) = paper_tables(dataclasses.replace(content, config=config, scores=scores))
     assert table.strong == {(0, 1), (0, 2)}
     assert "†" not in str(table.rows)  # all differences are 0.2, and a sign test of five runs can't be significant
 
 
-def test_one_run_has_no_test(chosen):
-    table, _ = paper_tables(dataclasses.replace(chosen, scores=chosen.scores[chosen.scores["run"] == 0]))
+def test_one_run_has_no_test(content):
+    table, _ = paper_tables(dataclasses.replace(content, scores=content.scores[content.scores["run"] == 0]))
     assert "standard split: one run." in table.caption
     assert "Too few runs to test the best value's lead." in table.caption
     assert "†" not in str(table.rows)
 
 
-def test_a_table_that_compares_nothing_is_left_out(chosen):
-    alone = without(without(chosen, hasher="lsh"), hasher="mine")
+def test_a_table_that_compares_nothing_is_left_out(content):
+    alone = without(without(content, hasher="lsh"), hasher="mine")
     assert paper_tables(alone) == []
-    undefined = dataclasses.replace(chosen, scores=chosen.scores.assign(value=np.nan))
+    undefined = dataclasses.replace(content, scores=content.scores.assign(value=np.nan))
     assert paper_tables(undefined) == []
-    (table,) = paper_tables(without(chosen, metric="precision@r2"))
+    (table,) = paper_tables(without(content, metric="precision@r2"))
     assert table.name == "mAP-100-all-gist-standard"
 
 
-def test_a_length_of_one_hasher_alone_is_no_column(chosen):
-    scores = chosen.scores[(chosen.scores["n_bits"] == 8) | (chosen.scores["hasher"] == "lsh")]
-    table, _ = paper_tables(dataclasses.replace(chosen, scores=scores))
+def test_a_length_of_one_hasher_alone_is_no_column(content):
+    scores = content.scores[(content.scores["n_bits"] == 8) | (content.scores["hasher"] == "lsh")]
+    table, _ = paper_tables(dataclasses.replace(content, scores=scores))
     assert list(table.header) == ["Method", "8 bits"]
 
 
-def test_ground_truths_stand_side_by_side(chosen):
-    both = [chosen.scores, chosen.scores.assign(ground_truth="epsilon_ball")]
-    config = chosen.config | {"paper": chosen.config["paper"] | {"ground_truths": ["epsilon_ball", "class_label"]}}
-    table, _ = paper_tables(dataclasses.replace(chosen, config=config, scores=pd.concat(both)))
+def test_ground_truths_stand_side_by_side(content):
+    both = [content.scores, content.scores.assign(ground_truth="epsilon_ball")]
+    config = content.config | {"paper": content.config["paper"] | {"ground_truths": ["epsilon_ball", "class_label"]}}
+    table, _ = paper_tables(dataclasses.replace(content, config=config, scores=pd.concat(both)))
     assert table.groups == [[("", 1), ("epsilon ball", 2), ("class labels", 2)]]
     assert "on CIFAR-10, GIST; standard split:" in table.caption
 
 
-def test_the_files_are_latex_and_markdown(chosen):
-    files = table_files(paper_tables(chosen))
+def test_the_files_are_latex_and_markdown(content):
+    files = table_files(paper_tables(content))
     text = files["mAP-100-all-gist-standard.tex"].decode()
     assert r"{[}Ours] \& co\_1 & \textbf{0.510" in text
     assert r"\underline{0.508}" in text
@@ -109,18 +109,18 @@ def test_the_files_are_latex_and_markdown(chosen):
     assert "<u>0.508</u>" in files["mAP-100-all-gist-standard.md"].decode()
 
 
-def test_a_table_with_many_columns_spans_the_page(chosen):
+def test_a_table_with_many_columns_spans_the_page(content):
     lengths = [8, 16, 24, 32, 48, 64]
-    scores = pd.concat([chosen.scores[chosen.scores["n_bits"] == 8].assign(n_bits=n_bits) for n_bits in lengths])
-    files = table_files(paper_tables(dataclasses.replace(chosen, scores=scores)))
+    scores = pd.concat([content.scores[content.scores["n_bits"] == 8].assign(n_bits=n_bits) for n_bits in lengths])
+    files = table_files(paper_tables(dataclasses.replace(content, scores=scores)))
     assert all(content.startswith(b"\\begin{table*}") for name, content in files.items() if name.endswith(".tex"))
 
 
-def test_figures_and_tables_compile(chosen, tmp_path):
+def test_figures_and_tables_compile(content, tmp_path):
     if not shutil.which("pdflatex"):
         pytest.skip("pdflatex is not installed")
-    write_tables(tmp_path / "tables", paper_tables(chosen))
-    write_figures(tmp_path / "figures", paper_figures(chosen)[:2])
+    write_tables(tmp_path / "tables", paper_tables(content))
+    write_figures(tmp_path / "figures", paper_figures(content)[:2])
     parts = sorted(path.relative_to(tmp_path).with_suffix("").as_posix() for path in tmp_path.glob("*/*.tex"))
     inputs = "\n".join(rf"\input{{{part}}}" for part in parts)
     head = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs,graphicx}\n\\graphicspath{{figures/}}\n"
@@ -131,15 +131,15 @@ def test_figures_and_tables_compile(chosen, tmp_path):
     assert "Overfull" not in log
 
 
-def test_captions_state_what_the_hashers_learned_from(chosen):
+def test_captions_state_what_the_hashers_learned_from(content):
     learned = " Trained on distances of GIST (graded_distance): LSH; on labels: PCA-RR."
     uses = {"pca_rr": "sdh", "lsh": "ksh"}
-    config = chosen.config | {"hasher_uses": uses, "affinities": "graded_distance"}
-    supervised = dataclasses.replace(chosen, config=config)
-    for own, sentence in ((chosen, ""), (supervised, learned)):
+    config = content.config | {"hasher_uses": uses, "affinities": "graded_distance"}
+    supervised = dataclasses.replace(content, config=config)
+    for own, sentence in ((content, ""), (supervised, learned)):
         captions = [table.caption for table in paper_tables(own)]
         captions += [figure.shows for figure in paper_figures(own) if not figure.name.startswith("conventions")]
         assert captions
         assert [caption for caption in captions if caption.endswith(learned) != bool(sentence)] == []
-    by_labels = dataclasses.replace(chosen, config=config | {"affinities": "class_label"})
+    by_labels = dataclasses.replace(content, config=config | {"affinities": "class_label"})
     assert paper_tables(by_labels)[0].caption.endswith(" Trained on labels: LSH and PCA-RR.")

@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from protocol.report.paper import Chosen
+from protocol.report.manuscript import Content
 
 PLACE = {"feature": "gist", "ground_truth": "class_label", "split": "standard"}
 HASHERS = {"lsh": "LSH", "pca_rr": "PCA-RR", "mine": "[Ours] & co_1"}
@@ -91,5 +91,5 @@ def convention_rows():
 
 
 @pytest.fixture(scope="session")
-def chosen():
-    return Chosen(CONFIG, score_rows(), run_rows(), radii_rows(), curve_rows(), convention_rows())
+def content():
+    return Content(CONFIG, score_rows(), run_rows(), radii_rows(), curve_rows(), convention_rows())

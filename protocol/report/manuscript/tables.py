@@ -5,10 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol import registry
-from protocol.report.figure import ABSENT, Table, between
-from protocol.report.paper.chosen import Chosen, at
-from protocol.report.paper.files import file_name
+from protocol.report.figure import ABSENT, between
+from protocol.report.manuscript.content import Content
+from protocol.report.manuscript.files import file_name
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, lead
+from protocol.scores.summary import at
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,25 +31,25 @@ class _Column(NamedTuple):
     shared: float
 
 
-def paper_tables(chosen: Chosen) -> list[Table]:
+def paper_tables(content: Content) -> list[Table]:
     """Return a table of each metric for each feature and split, with the ground truths side by side.
 
     A table that compares nothing, because it has a single hasher or only undefined values, is left out.
     """
     tables = []
-    for metric in chosen.metrics:
-        for feature, split in dict.fromkeys((place["feature"], place["split"]) for place in chosen.places):
-            places = [place for place in chosen.places if (place["feature"], place["split"]) == (feature, split)]
-            blocks = {place["ground_truth"]: _columns(chosen, metric, place) for place in places}
+    for metric in content.metrics:
+        for feature, split in dict.fromkeys((place["feature"], place["split"]) for place in content.places):
+            places = [place for place in content.places if (place["feature"], place["split"]) == (feature, split)]
+            blocks = {place["ground_truth"]: _columns(content, metric, place) for place in places}
             filled = {truth: columns for truth, columns in blocks.items() if columns}
             if filled:
-                tables.append(_table(chosen, metric, {"feature": feature, "split": split}, filled))
+                tables.append(_table(content, metric, {"feature": feature, "split": split}, filled))
     return tables
 
 
-def _columns(chosen: Chosen, metric: str, place: Mapping[str, str]) -> list[_Column]:
+def _columns(content: Content, metric: str, place: Mapping[str, str]) -> list[_Column]:
     """Return the columns of a place that compare at least two hashers."""
-    summary, scores = chosen.summary(metric, place), at(chosen.scores, metric=metric, **place)
+    summary, scores = content.summary(metric, place), at(content.scores, metric=metric, **place)
     columns = []
     for n_bits in sorted(summary["n_bits"].unique()):
         means = at(summary, n_bits=n_bits).set_index("hasher")["mean"]
@@ -57,15 +59,15 @@ def _columns(chosen: Chosen, metric: str, place: Mapping[str, str]) -> list[_Col
                     int(n_bits),
                     means,
                     at(scores, n_bits=n_bits).pivot_table(index="run", columns="hasher", values="value"),
-                    chosen.shared(place["split"]),
+                    content.shared(place["split"]),
                 )
             )
     return columns
 
 
-def _table(chosen: Chosen, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]]) -> Table:
+def _table(content: Content, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]]) -> Table:
     columns = [column for own in blocks.values() for column in own]
-    hashers = [name for name in chosen.hashers if any(name in column.means for column in columns)]
+    hashers = [name for name in content.hashers if any(name in column.means for column in columns)]
     better = registry.METRICS.entry(metric).better
     digits = _digits(max(column.means.abs().max() for column in columns))
     texts = [_texts(column, hashers, digits) for column in columns]
@@ -76,12 +78,12 @@ def _table(chosen: Chosen, metric: str, place: dict[str, str], blocks: Mapping[s
     marked = {(*first, i) for i, (first, _) in enumerate(leaders) if significant[i] and len(first) == 1}
     rows = [
         [name, *(own[down] + MARK * ((down, i) in marked) for i, own in enumerate(texts))]
-        for down, name in enumerate(chosen.names(hashers))
+        for down, name in enumerate(content.names(hashers))
     ]
-    truths = [(chosen.name("ground_truth", truth), len(own)) for truth, own in blocks.items()]
+    truths = [(content.name("ground_truth", truth), len(own)) for truth, own in blocks.items()]
     return Table(
         file_name(metric, place["feature"], place["split"]),
-        _caption(chosen, metric, place, blocks, _tested(significant, marked, n_pairs=math.comb(len(hashers), 2))),
+        _caption(content, metric, place, blocks, _tested(significant, marked, n_pairs=math.comb(len(hashers), 2))),
         ["Method", *(f"{column.n_bits} bits" for column in columns)],
         rows,
         strong=strong,
@@ -121,10 +123,10 @@ def _leaders(texts: Sequence[str], *, lower: bool) -> tuple[set[int], set[int]]:
 
 def _is_significant(column: _Column, better: str) -> bool | None:
     """Return whether the interval of the best hasher's lead excludes zero; None where there is no interval."""
-    found = lead(column.runs, shared=column.shared, better=better)
-    if found is None or math.isnan(found.low):
+    best_lead = lead(column.runs, shared=column.shared, better=better)
+    if best_lead is None or math.isnan(best_lead.low):
         return None
-    return found.low > 0 or found.high < 0
+    return best_lead.low > 0 or best_lead.high < 0
 
 
 def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pairs: int) -> str:
@@ -139,16 +141,16 @@ def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pa
 
 
 def _caption(
-    chosen: Chosen, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]], tested: str
+    content: Content, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]], tested: str
 ) -> str:
     """Return the caption: the numbers, the marks of the best values, and the conventions of the metric."""
-    where = chosen.where(place | ({"ground_truth": next(iter(blocks))} if len(blocks) == 1 else {}))
-    rows = [chosen.summary(metric, place | {"ground_truth": truth}) for truth in blocks]
+    where = content.where(place | ({"ground_truth": next(iter(blocks))} if len(blocks) == 1 else {}))
+    rows = [content.summary(metric, place | {"ground_truth": truth}) for truth in blocks]
     n_runs = between([int(n) for own in rows for n in own["n_runs"]])
     spread = max(float(own["std"].max()) for own in rows)
     mean = "one run" if n_runs == "1" else f"mean of {n_runs} runs (standard deviation at most {spread:.3f})"
     return (
-        f"{chosen.name('metric', metric)} on {where}: {mean}. Best value of each column in bold, second best "
-        f"underlined. {tested} {chosen.definition(metric)}"
-        + chosen.trained_on((hasher for own in rows for hasher in own["hasher"]), place)
+        f"{content.name('metric', metric)} on {where}: {mean}. Best value of each column in bold, second best "
+        f"underlined. {tested} {content.definition(metric)}"
+        + content.trained_on((hasher for own in rows for hasher in own["hasher"]), place)
     )

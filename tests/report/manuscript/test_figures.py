@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH
-from protocol.report.paper import figure_files, paper_figures
+from protocol.report.manuscript import figure_files, paper_figures
 from protocol.report.styles import styles
 
 NAMES = [
@@ -23,8 +23,8 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def figures(chosen):
-    return {figure.name: figure for figure in paper_figures(chosen)}
+def figures(content):
+    return {figure.name: figure for figure in paper_figures(content)}
 
 
 @pytest.fixture(scope="module")
@@ -89,13 +89,13 @@ def test_hashers_are_drawn_in_their_own_styles(files):
         assert style.colour in svg
 
 
-def test_a_single_code_length_is_drawn_by_hasher(chosen):
+def test_a_single_code_length_is_drawn_by_hasher(content):
     short = dataclasses.replace(
-        chosen,
-        scores=chosen.scores[chosen.scores["n_bits"] == 8],
-        radii=chosen.radii[chosen.radii["n_bits"] == 8],
-        curves=chosen.curves[:0],
-        conventions=chosen.conventions[:0],
+        content,
+        scores=content.scores[content.scores["n_bits"] == 8],
+        radii=content.radii[content.radii["n_bits"] == 8],
+        curves=content.curves[:0],
+        conventions=content.conventions[:0],
     )
     figures = paper_figures(short)
     assert [figure.name for figure in figures] == [*NAMES[:2], "pr-curves-8-gist-class-label-standard"]
@@ -103,9 +103,9 @@ def test_a_single_code_length_is_drawn_by_hasher(chosen):
     assert {own["y"]["field"] for own in encodings} == {"hasher"}
 
 
-def test_bars_stay_within_the_range_of_the_metric(chosen):
-    far = chosen.scores.assign(value=chosen.scores["run"].map({0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0, 4: 0.0}))
-    figure = paper_figures(dataclasses.replace(chosen, scores=far))[0]
+def test_bars_stay_within_the_range_of_the_metric(content):
+    far = content.scores.assign(value=content.scores["run"].map({0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0, 4: 0.0}))
+    figure = paper_figures(dataclasses.replace(content, scores=far))[0]
     assert figure.data["high"].max() == 1.0
     assert (figure.data["low"] < figure.data["mean"]).all()
 

@@ -1,4 +1,4 @@
-"""The results that a paper shows, as the key `paper` of the configuration selects them."""
+"""What the manuscript shows of an experiment's results, as the key `paper` of the configuration selects it."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +11,7 @@ from protocol import registry
 from protocol.report.reading import displayed
 from protocol.report.results import trained_on
 from protocol.report.styles import display_name
-from protocol.scores.statistics import shared_variance
-from protocol.scores.summary import COLUMNS, PLACE
+from protocol.scores.summary import COLUMNS, PLACE, at, shared_of
 from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class Content:
     """The scores and curves that a paper shows.
 
     Parameters
@@ -50,11 +49,13 @@ class Chosen:
     @cached_property
     def places(self) -> list[dict[str, str]]:
         """The chosen combinations of feature, ground truth and split that have scores."""
-        found = self.scores[list(PLACE)].drop_duplicates().itertuples(index=False, name=None)
+        combinations = self.scores[list(PLACE)].drop_duplicates().itertuples(index=False, name=None)
         order = {name: self.config["paper"][f"{name}s"].index for name in PLACE}
         return [
             dict(zip(PLACE, values, strict=True))
-            for values in sorted(found, key=lambda values: [order[PLACE[i]](value) for i, value in enumerate(values)])
+            for values in sorted(
+                combinations, key=lambda values: [order[PLACE[i]](value) for i, value in enumerate(values)]
+            )
         ]
 
     @cached_property
@@ -91,9 +92,8 @@ class Chosen:
         return table.assign(order=table["hasher"].map(self.hashers.index)).sort_values(["order", "n_bits"])
 
     def shared(self, split: str) -> float:
-        """Return `protocol.scores.statistics.shared_variance` of the runs of a split."""
-        sizes = at(self.runs, split=split)
-        return shared_variance(sizes["n_queries"].max(), sizes["n_database"].min())
+        """Return `shared_of` the runs of a split."""
+        return shared_of(self.runs, split)
 
     def definition(self, metric: str) -> str:
         """Return a sentence on the ties, the denominator and the undefined values of a metric."""
@@ -108,16 +108,9 @@ def _lower(sentence: str) -> str:
     return text[0].lower() + text[1:] if re.match("[A-Z][a-z]", text) else text
 
 
-def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
-    """Return the rows of a table that have these values."""
-    for column, value in values.items():
-        table = table[table[column] == value]
-    return table
-
-
-def read_chosen(
+def read_content(
     scores: str | Path, runs: str | Path, displays: Sequence[str | Path], config: Mapping[str, Any]
-) -> Chosen:
+) -> Content:
     """Return the results that a paper shows; every file is verified before it is read.
 
     Parameters
@@ -138,4 +131,6 @@ def read_chosen(
         rows = rows[rows[column].isin(paper[key])]
     names = ("radii", "curves", "conventions")
     tables = displayed(path for path in displays if Path(path).stem in names)
-    return Chosen(config, rows[rows["extension"] == "none"], read_table(runs), **{name: tables[name] for name in names})
+    return Content(
+        config, rows[rows["extension"] == "none"], read_table(runs), **{name: tables[name] for name in names}
+    )

@@ -1,16 +1,20 @@
-"""The data and its splits: the training set, the held-out items, their classes, and the findings of the audit."""
+"""The data and its splits: the training set, held-out items, classes, findings of the audit, and near-duplicates."""
 
 from typing import Any
 
 from protocol.checks import counted
 from protocol.provenance.storage import grouped
-from protocol.report.contact_sheet import contact_sheet
-from protocol.report.figure import ABSENT, Section, Table, between, listed
+from protocol.report.figure import ABSENT, Section, between, listed, number
 from protocol.report.layout import WORDS, counts_of, layouts
 from protocol.report.results import Results
+from protocol.report.sections.images import contact_sheet
+from protocol.scores.summary import PLACE
+from protocol.scores.tables import Table
+
+_WITHOUT = "Without the queries that have a near-duplicate"
 
 
-def section(results: Results) -> Section:
+def partitions_section(results: Results) -> Section:
     """Return the layout of each split, the sizes of its partitions, the audit's findings, and some images."""
     figures = layouts(results.splits, len(results.items["ids"]))
     tables = [_sizes(results), *_findings(results.findings)]
@@ -88,20 +92,20 @@ def _sizes(results: Results) -> Table:
     return Table("partitions", "Items in each partition, run 0.", ["partition", *results.splits], rows, folded=True)
 
 
-def _audited(found: Any) -> str:
-    if found.empty:
+def _audited(findings: Any) -> str:
+    if findings.empty:
         return "The audit of the splits and models found nothing."
-    numbers = {str(severity): int(n) for severity, n in found.groupby("severity").size().items()}
+    numbers = {str(severity): int(n) for severity, n in findings.groupby("severity").size().items()}
     parts = [f"{n} for information" if it == "information" else counted(n, it) for it, n in numbers.items()]
     return f"The audit found {listed(parts)}; an overlap that a split protocol declares is a warning, not an error."
 
 
-def _findings(found: Any) -> list[Table]:
+def _findings(findings: Any) -> list[Table]:
     """Return a table with a row for each kind of finding; none if there are no findings."""
-    if found.empty:
+    if findings.empty:
         return []
-    columns = [name for name in ("severity", "finding", "consequence", "fix", "treatment") if name in found]
-    groups = found.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
+    columns = [name for name in ("severity", "finding", "consequence", "fix", "treatment") if name in findings]
+    groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     kinds = groups.reset_index().to_dict("records")
     rows = [[*(kind[name] for name in columns), str(kind["files"]), f"{kind['most']:,}"] for kind in kinds]
     header = [*columns, "files", "items at most"]
@@ -119,3 +123,85 @@ def _images(results: Results) -> dict[str, Any]:
         "" if not shown else " of each class" if shown == n_classes else f" of the first {shown} of {n_classes} classes"
     )
     return {"sheet": sheet, "caption": f"Sample images{which}, evenly spaced in the order of the dataset."}
+
+
+def duplicates_section(results: Results) -> Section | None:
+    """Return the largest changes of scores and all changes of ranks; None if no judged pairs are known."""
+    if results.duplicates is None:
+        return None
+    table = results.ordered(results.duplicates)
+    own = table[table["metric"] == results.metric]
+    if own.empty:
+        return None
+    groups = own.groupby(list(PLACE), sort=False)
+    rows = [[*key, *_change(of_place)] for key, of_place in groups]
+    header = [*(name.replace("_", " ") for name in PLACE), "queries left out", "largest change", "of", "ranks changed"]
+    caption = (
+        f"The largest change of {results.metric} (mean over the runs) among hashers and code lengths: the value "
+        "without the queries that have a judged near-duplicate in the database or the training set, minus the value "
+        "of all queries. Ranks compare the hashers at one code length."
+    )
+    return Section(
+        "duplicates",
+        _WITHOUT,
+        [_changes(results.metric, own), _by_other_metrics(results.metric, table)],
+        tables=[Table("duplicates", caption, header, rows, n_labels=len(PLACE))],
+    )
+
+
+def _change(own: Any) -> list[str]:
+    largest = _largest(own)
+    return [
+        f"{own['n_affected'].mean():.4g} of {own['n_queries'].mean():,.4g}",
+        ABSENT if largest is None else f"{largest['difference']:+.2g}",
+        ABSENT if largest is None else f"{largest['hasher']}, {largest['n_bits']} bits",
+        "; ".join(_moves(own)) or "none",
+    ]
+
+
+def _largest(own: Any) -> Any:
+    """Return the row with the largest change; None if no change is defined."""
+    sizes = own["difference"].abs()
+    return None if sizes.isna().all() else own.loc[sizes.idxmax()]
+
+
+def _changed(table: Any) -> Any:
+    """Return the rows whose rank changes without these queries."""
+    ranks = table[["rank_all", "rank_without"]].dropna()
+    return table.loc[ranks.index[ranks["rank_all"] != ranks["rank_without"]]]
+
+
+def _moves(own: Any) -> list[str]:
+    return [
+        f"{row.hasher}, {row.n_bits} bits: {int(row.rank_all)} to {int(row.rank_without)}"
+        for row in _changed(own).itertuples()
+    ]
+
+
+def _changes(metric: str, own: Any) -> str:
+    """Return in words whether any hasher's score or rank changes."""
+    largest, n_moves = _largest(own), len(_changed(own))
+    if largest is None:
+        return f"{metric} is undefined for every hasher."
+    place = ", ".join(str(largest[name]) for name in PLACE)
+    ranks = (
+        "no hasher changes its rank"
+        if not n_moves
+        else f"{counted(n_moves, 'rank')} of {len(own):,} change{'s' if n_moves == 1 else ''}"
+    )
+    return (
+        "Some queries have a near-duplicate in the database or in the training set, according to pairs that people "
+        f"judged (findings known-near-duplicate of the audit). Without them, {metric} changes by at most "
+        f"{number(abs(largest['difference']))} ({largest['hasher']}, {largest['n_bits']} bits; {place}: from "
+        f"{number(largest['all_queries'])} to {number(largest['without'])}), and {ranks}."
+    )
+
+
+def _by_other_metrics(metric: str, table: Any) -> str:
+    others = table[table["metric"] != metric]
+    if others.empty:
+        return "Every number is in duplicates.csv."
+    changed = _changed(others)
+    names = ", ".join(dict.fromkeys(changed["metric"]))
+    ranks = f"{len(changed):,} of {len(others):,} ranks change ({names})" if len(changed) else "no rank changes"
+    return f"By the other metrics {ranks}. Every number is in duplicates.csv."

@@ -7,9 +7,10 @@ from protocol import registry
 from protocol.checks import counted
 from protocol.report.display import middle
 from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH, Figure, lines_and_points, number, rows_chart
-from protocol.report.paper.chosen import Chosen, at
-from protocol.report.paper.files import file_name
+from protocol.report.manuscript.content import Content
+from protocol.report.manuscript.files import file_name
 from protocol.report.styles import hasher_scales
+from protocol.scores.summary import at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,32 +21,32 @@ _LEAST_RECALL = 0.001
 _MOST_PANELS = 4
 
 
-def paper_figures(chosen: Chosen) -> list[Figure]:
+def paper_figures(content: Content) -> list[Figure]:
     """Return the figures of every place: those as wide as a column first, then those as wide as a page."""
     figures: list[Figure | None] = []
-    for place in chosen.places:
-        figures += [_scores(chosen, place, metric) for metric in chosen.metrics]
-        figures += [_top(chosen, place, side) for side in ("precision", "recall")]
-        figures += [_curves(chosen, place), _all_curves(chosen, place), _conventions(chosen, place)]
+    for place in content.places:
+        figures += [_scores(content, place, metric) for metric in content.metrics]
+        figures += [_top(content, place, side) for side in ("precision", "recall")]
+        figures += [_curves(content, place), _all_curves(content, place), _conventions(content, place)]
     return [figure for figure in figures if figure is not None]
 
 
-def _scores(chosen: Chosen, place: Mapping[str, str], metric: str) -> Figure | None:
+def _scores(content: Content, place: Mapping[str, str], metric: str) -> Figure | None:
     """Return a metric by code length, or, of a single one, by hasher."""
-    rows = chosen.summary(metric, place)
+    rows = content.summary(metric, place)
     if rows.empty:
         return None
-    hashers = _present(chosen, rows)
-    rows = _named(chosen, rows)[["hasher", "n_bits", "mean", "std", "n_runs"]]
+    hashers = _present(content, rows)
+    rows = _named(content, rows)[["hasher", "n_bits", "mean", "std", "n_runs"]]
     alone = len(set(rows["n_bits"])) == 1
-    title, n_runs = chosen.name("metric", metric), int(rows["n_runs"].max())
+    title, n_runs = content.name("metric", metric), int(rows["n_runs"].max())
     bars = f"means of {counted(n_runs, 'run')}, bars of one standard deviation" if n_runs > 1 else "one run"
     return Figure(
         file_name("scores", metric, *place.values()),
         f"{title} by code length",
-        f"{title} by code length on {chosen.where(place)}: {bars}. {chosen.definition(metric)}"
-        f"{chosen.trained_on(hashers, place)}",
-        _by_hasher(chosen, hashers, title) if alone else _by_length(chosen, hashers, title),
+        f"{title} by code length on {content.where(place)}: {bars}. {content.definition(metric)}"
+        f"{content.trained_on(hashers, place)}",
+        _by_hasher(content, hashers, title) if alone else _by_length(content, hashers, title),
         _with_bars(rows, metric),
         inches=COLUMN_WIDTH,
     )
@@ -58,26 +59,26 @@ def _with_bars(rows: "pd.DataFrame", metric: str) -> "pd.DataFrame":
     return rows.assign(low=low, high=high)
 
 
-def _by_length(chosen: Chosen, hashers: Sequence[str], title: str) -> Any:
+def _by_length(content: Content, hashers: Sequence[str], title: str) -> Any:
     import altair as alt
 
     y = alt.Y("mean:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=5))
     x = alt.X("n_bits:O", title="Code length (bits)", axis=alt.Axis(labelAngle=0))
-    base = rows_chart().encode(x=x, **_styled(chosen, hashers, "strokeDash"))
+    base = rows_chart().encode(x=x, **_styled(content, hashers, "strokeDash"))
     ends = base.transform_filter("isValid(datum.std)")
     bars = ends.mark_rule(strokeDash=[1, 0]).encode(
         y=alt.Y("low:Q", title=title), y2="high:Q", strokeDash=alt.Undefined
     )
-    points = base.mark_point(filled=True, opacity=1).encode(y=y, **_styled(chosen, hashers, "shape"))
+    points = base.mark_point(filled=True, opacity=1).encode(y=y, **_styled(content, hashers, "shape"))
     return lines_and_points(bars, base.mark_line().encode(y=y), points).properties(width="container", height=_HEIGHT)
 
 
-def _by_hasher(chosen: Chosen, hashers: Sequence[str], title: str) -> Any:
+def _by_hasher(content: Content, hashers: Sequence[str], title: str) -> Any:
     import altair as alt
 
     x = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=5))
-    y = alt.Y("hasher:N", title=None, sort=chosen.names(hashers))
-    scales = hasher_scales(hashers, chosen.names(hashers))
+    y = alt.Y("hasher:N", title=None, sort=content.names(hashers))
+    scales = hasher_scales(hashers, content.names(hashers))
     base = rows_chart().encode(y=y, color=alt.Color("hasher:N", scale=scales["colour"], legend=None))
     ends = base.transform_filter("isValid(datum.std)")
     bars = ends.mark_rule().encode(x=alt.X("low:Q", title=title), x2="high:Q")
@@ -86,37 +87,37 @@ def _by_hasher(chosen: Chosen, hashers: Sequence[str], title: str) -> Any:
     return alt.layer(bars, points).properties(width="container", height=alt.Step(_ROW))
 
 
-def _top(chosen: Chosen, place: Mapping[str, str], side: str) -> Figure | None:
+def _top(content: Content, place: Mapping[str, str], side: str) -> Figure | None:
     """Return precision or recall of the top N with the middle code length, as wide as a column."""
     import altair as alt
 
-    rows = at(chosen.curves, metric=side, **place)
-    rows = rows[rows["n_bits"].isin(chosen.config["paper"]["n_bits"])]
+    rows = at(content.curves, metric=side, **place)
+    rows = rows[rows["n_bits"].isin(content.config["paper"]["n_bits"])]
     if rows.empty:
         return None
     n_bits = middle(sorted(rows["n_bits"].unique()))
     rows = at(rows, n_bits=n_bits).rename(columns={"at": "N"})[["hasher", "n_bits", "N", "value"]]
-    hashers, title = _present(chosen, rows), f"{side.capitalize()}@N"
+    hashers, title = _present(content, rows), f"{side.capitalize()}@N"
     base = rows_chart().encode(
         x=alt.X("N:Q", title="Retrieved items N", axis=alt.Axis(tickCount=5, format=",d")),
         y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, format="~g")),
     )
-    lines = base.mark_line().encode(order="N:Q", **_styled(chosen, hashers, "strokeDash"))
-    marks = base.mark_point(filled=True, opacity=1, size=12).encode(**_styled(chosen, hashers, "shape"))
+    lines = base.mark_line().encode(order="N:Q", **_styled(content, hashers, "strokeDash"))
+    marks = base.mark_point(filled=True, opacity=1, size=12).encode(**_styled(content, hashers, "shape"))
     return Figure(
         file_name(f"{side}-at-n", n_bits, *place.values()),
         f"{title} with {n_bits} bits",
-        f"{title} on {chosen.where(place)}, {n_bits} bits: means over the queries and the runs. Ties count with their "
-        f"expected value.{chosen.trained_on(hashers, place)}",
+        f"{title} on {content.where(place)}, {n_bits} bits: means over the queries and the runs. Ties count with their "
+        f"expected value.{content.trained_on(hashers, place)}",
         lines_and_points(lines, marks).properties(width="container", height=_HEIGHT),
-        _named(chosen, rows),
+        _named(content, rows),
         inches=COLUMN_WIDTH,
     )
 
 
-def _curves(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
+def _curves(content: Content, place: Mapping[str, str]) -> Figure | None:
     """Return the precision-recall curves of the middle code length, as wide as a column."""
-    rows = _curve_rows(chosen, place)
+    rows = _curve_rows(content, place)
     if rows.empty:
         return None
     n_bits = middle(sorted(rows["n_bits"].unique()))
@@ -124,18 +125,18 @@ def _curves(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     return Figure(
         file_name("pr-curves", n_bits, *place.values()),
         f"Precision and recall with {n_bits} bits",
-        f"{_of_curves(chosen, place)}, {n_bits} bits. {_CURVES}{chosen.trained_on(rows['hasher'], place)}",
-        _curve_chart(chosen, _present(chosen, rows)).properties(width="container", height=_HEIGHT),
-        _named(chosen, rows),
+        f"{_of_curves(content, place)}, {n_bits} bits. {_CURVES}{content.trained_on(rows['hasher'], place)}",
+        _curve_chart(content, _present(content, rows)).properties(width="container", height=_HEIGHT),
+        _named(content, rows),
         inches=COLUMN_WIDTH,
     )
 
 
-def _all_curves(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
+def _all_curves(content: Content, place: Mapping[str, str]) -> Figure | None:
     """Return the precision-recall curves of up to four code lengths side by side, as wide as a page."""
     import altair as alt
 
-    rows = _curve_rows(chosen, place)
+    rows = _curve_rows(content, place)
     lengths = sorted(rows["n_bits"].unique())
     if len(lengths) < 2:
         return None
@@ -143,14 +144,14 @@ def _all_curves(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     rows = rows.assign(panel=rows["n_bits"].map("{} bits".format))
     header = alt.Header(title=None, labelOrient="top")
     panel = alt.Column("panel:N", sort=list(dict.fromkeys(rows["panel"])), header=header)
-    layers = _curve_chart(chosen, _present(chosen, rows), inches=PAGE_WIDTH)
+    layers = _curve_chart(content, _present(content, rows), inches=PAGE_WIDTH)
     layers = layers.properties(width="container", height=_HEIGHT)
     return Figure(
         file_name("pr-curves", *place.values()),
         "Precision and recall by code length",
-        f"{_of_curves(chosen, place)}, by code length. {_CURVES}{chosen.trained_on(rows['hasher'], place)}",
+        f"{_of_curves(content, place)}, by code length. {_CURVES}{content.trained_on(rows['hasher'], place)}",
         layers.facet(column=panel, spacing=10),
-        _named(chosen, rows),
+        _named(content, rows),
     )
 
 
@@ -160,49 +161,49 @@ _CURVES = (
 )
 
 
-def _of_curves(chosen: Chosen, place: Mapping[str, str]) -> str:
-    return f"Precision-recall curves on {chosen.where(place)}"
+def _of_curves(content: Content, place: Mapping[str, str]) -> str:
+    return f"Precision-recall curves on {content.where(place)}"
 
 
-def _curve_rows(chosen: Chosen, place: Mapping[str, str]) -> "pd.DataFrame":
+def _curve_rows(content: Content, place: Mapping[str, str]) -> "pd.DataFrame":
     """Return precision and recall at every radius of the chosen code lengths, and the precision of a random ranking.
 
     A ball of the largest radius is the whole database, so its precision is that of a random ranking. The smallest balls
     are left out: if the queries of a run find no item, precision is 0/0, and a few pairs are no reliable estimate.
     """
-    radii = at(chosen.radii, extension="none", **place)
-    radii = radii[radii["n_bits"].isin(chosen.config["paper"]["n_bits"])]
+    radii = at(content.radii, extension="none", **place)
+    radii = radii[radii["n_bits"].isin(content.config["paper"]["n_bits"])]
     on = ["hasher", "n_bits", "radius"]
     precision, recall = (
         at(radii, metric=f"{side}_micro")[[*on, "value"]].rename(columns={"value": side})
         for side in ("precision", "recall")
     )
     rows = precision.merge(recall, on=on)
-    rows = rows.assign(order=rows["hasher"].map(chosen.hashers.index)).sort_values(["n_bits", "order", "radius"])
+    rows = rows.assign(order=rows["hasher"].map(content.hashers.index)).sort_values(["n_bits", "order", "radius"])
     chance = rows.groupby(["hasher", "n_bits"])["precision"].transform("last")
     return rows.drop(columns="order").assign(chance=chance)[rows["recall"] >= _LEAST_RECALL]
 
 
-def _curve_chart(chosen: Chosen, hashers: Sequence[str], *, inches: float = COLUMN_WIDTH) -> Any:
+def _curve_chart(content: Content, hashers: Sequence[str], *, inches: float = COLUMN_WIDTH) -> Any:
     import altair as alt
 
     x = alt.X("recall:Q", title="Recall", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5, format="~g"))
     y = alt.Y("precision:Q", title="Precision", axis=alt.Axis(tickCount=5, format="~g"))
     chart = rows_chart()
     base = chart.encode(x=x, y=y)
-    lines = base.mark_line().encode(order="radius:Q", **_styled(chosen, hashers, "strokeDash", inches=inches))
-    shapes = _styled(chosen, hashers, "shape", inches=inches)
+    lines = base.mark_line().encode(order="radius:Q", **_styled(content, hashers, "strokeDash", inches=inches))
+    shapes = _styled(content, hashers, "shape", inches=inches)
     points = base.mark_point(filled=True, opacity=1, size=10).encode(**shapes)
     level = alt.Y("mean(chance):Q", title="Precision")
     chance = chart.mark_rule(strokeDash=[1, 2], color="black").encode(y=level)
     return lines_and_points(chance, lines, points)
 
 
-def _conventions(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
+def _conventions(content: Content, place: Mapping[str, str]) -> Figure | None:
     """Return the values under the named conventions for the codes of the best hasher, as wide as a column."""
     import altair as alt
 
-    rows = at(chosen.conventions, **place).dropna(subset="value")
+    rows = at(content.conventions, **place).dropna(subset="value")
     rows = rows[rows["called_map_by"].fillna("") != ""]
     if rows["value"].nunique() < 2:
         return None
@@ -212,7 +213,7 @@ def _conventions(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     rows = at(rows, hasher=best["hasher"]).sort_values("value", ascending=False, kind="stable")
     undefined = rows["undefined"].map({"0": ", 0/0 = 0", "left out": ", 0/0 left out"}).fillna("")
     rows = rows.assign(convention=rows["metric"] + undefined)[["convention", "called_map_by", "value"]]
-    name = chosen.name("hasher", best["hasher"])
+    name = content.name("hasher", best["hasher"])
     scale = alt.Scale(domain=[0, 1.18 * float(rows["value"].max())], nice=False)
     base = rows_chart().encode(
         x=alt.X("value:Q", title="Value that is called mAP", scale=scale, axis=alt.Axis(tickCount=5, format="~g")),
@@ -223,7 +224,7 @@ def _conventions(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     return Figure(
         file_name("conventions", *place.values()),
         "The same codes under every convention for mAP",
-        f"The {best['n_bits']}-bit codes of {name} (run 0) on {chosen.where(place)}, scored as tools and papers score "
+        f"The {best['n_bits']}-bit codes of {name} (run 0) on {content.where(place)}, scored as tools and papers score "
         f"mAP: from {number(rows['value'].min())} to {number(rows['value'].max())}.",
         alt.layer(bars, text).properties(width="container", height=alt.Step(_ROW)),
         rows,
@@ -231,24 +232,24 @@ def _conventions(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     )
 
 
-def _present(chosen: Chosen, rows: "pd.DataFrame") -> list[str]:
+def _present(content: Content, rows: "pd.DataFrame") -> list[str]:
     there = set(rows["hasher"])
-    return [name for name in chosen.hashers if name in there]
+    return [name for name in content.hashers if name in there]
 
 
-def _named(chosen: Chosen, rows: "pd.DataFrame") -> "pd.DataFrame":
+def _named(content: Content, rows: "pd.DataFrame") -> "pd.DataFrame":
     """Return rows with the hashers' display names."""
-    return rows.assign(hasher=rows["hasher"].map(lambda name: chosen.name("hasher", name)))
+    return rows.assign(hasher=rows["hasher"].map(lambda name: content.name("hasher", name)))
 
 
-def _styled(chosen: Chosen, hashers: Sequence[str], channel: str, *, inches: float = COLUMN_WIDTH) -> dict[str, Any]:
+def _styled(content: Content, hashers: Sequence[str], channel: str, *, inches: float = COLUMN_WIDTH) -> dict[str, Any]:
     """Return the encoding of hashers by colour and by shape or dash.
 
     Colour and shape share a legend, which leaves out the dashes (`lines_and_points`).
     """
     import altair as alt
 
-    names = chosen.names(hashers)
+    names = content.names(hashers)
     scales, legend = hasher_scales(hashers, names), alt.Legend(columns=_legend_columns(names, inches))
     other = {
         "shape": alt.Shape("hasher:N", title=None, scale=scales["shape"], legend=legend),
