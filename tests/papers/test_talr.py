@@ -4,7 +4,7 @@ import pytest
 from evidence import CASES, SHRINKING, by_length, judged, ranges, rows_of, seconds, supervised, ties
 
 from protocol import papers
-from protocol.hashers.ranking.objectives import ap_s
+from protocol.hashers.talr.objectives import ap_s
 from protocol.papers.claim import NOT_DECIDED, NOT_RUN, REFUTED, REPLICATED, SO_FAR
 from protocol.papers.claim import SUBSTITUTE_REPLICATED as ON_SUBSTITUTE
 from protocol.papers.talr import claims as functions

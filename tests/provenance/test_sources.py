@@ -192,8 +192,8 @@ def test_unknown_modules_and_plug_ins_are_refused():
         sources.digest("protocol.nope")
     with pytest.raises(ProtocolError, match=r"hasher: expected .*, got 'iqt'"):
         registry.code_digest(SCRIPTS / "model.py", hasher=["lsh", "iqt"])
-    with pytest.raises(ProtocolError, match=r"kind: expected .*, got 'hashers'"):
-        registry.code_digest(hashers="lsh")
+    with pytest.raises(ProtocolError, match=r"kind: expected .*, got 'hash'"):
+        registry.code_digest(hash="lsh")
 
 
 def test_a_script_in_another_folder_has_the_same_digest_and_another_text_a_different_one(tmp_path):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from protocol import metrics
-from protocol.auditing.known_pairs import KnownPairs
+from protocol.auditing import KnownPairs
 from protocol.counting import HammingCounts, pack_counts
 from protocol.provenance import storage
 from protocol.report import with_and_without

@@ -18,8 +18,9 @@ def main(job):
     pairs = auditing.known_pairs_for(None, dataset)
     for path in map(Path, job.input.splits):
         split = auditing.Split(storage.read(path), dataset)
-        affected = auditing.affected_queries(split, pairs)
-        remaining[path.parents[1].name, path.parent.name] = np.delete(np.arange(len(split.entries["query"])), affected)
+        remaining[path.parents[1].name, path.parent.name] = np.delete(
+            np.arange(len(split.entries["query"])), pairs.queries(split)
+        )
     for path in job.input.counts:
         run, described = Path(path).parents[1].name, storage.read_provenance(path)["parameters"]
         for split, of_split in storage.grouped(storage.read(path)).items():

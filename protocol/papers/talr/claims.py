@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol import codes, registry
 from protocol.counting import HammingCounts, count
-from protocol.hashers.ranking.objectives import (
+from protocol.hashers.talr.objectives import (
     Objective,
     Ranked,
     ap_r,
