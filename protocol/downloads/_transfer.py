@@ -148,10 +148,9 @@ class Transfer:
             headers["Range"] = f"bytes={offset}-"
             if version := stored["etag"] or stored["modified"]:
                 headers["If-Range"] = version
-        began = time.monotonic()
         with contextlib.closing(self._opened(headers)) as response:
             start, total = self._begin(response, stored, offset)
-            self._append(response, start, total, began)
+            self._append(response, start, total)
         return start > 0
 
     def _stored_origin(self) -> dict[str, Any]:
@@ -232,12 +231,12 @@ class Transfer:
             origin_path(Path(self.part.name)).write_text(json.dumps(origin))
         return start, total
 
-    def _append(self, response: Any, start: int, total: int | None, began: float) -> None:
+    def _append(self, response: Any, start: int, total: int | None) -> None:
         """Write the body to the partial file, from an offset."""
         import tqdm
 
         self.part.seek(start)
-        name, end = Path(self.part.name).stem, start
+        name, end, began = Path(self.part.name).stem, start, time.monotonic()
         with tqdm.tqdm(
             desc=name, initial=start, total=total or self.size, unit="B", unit_scale=True, disable=None
         ) as bar:

@@ -22,7 +22,7 @@ pd = pytest.importorskip("pandas")
 REMEDY = r"To write it again: snakemake --force [^\n]+, with the --configfile of its experiment\."
 LINE = re.compile(rf"[^\n]*: altered since it was written \(expected [^\n]+, got [^\n]+\)\. {REMEDY}")
 ROW = ("digits", "gist", "class_label", "standard", 0, "itq", 8, "none", 0, "mAP", "class labels", 9, 90, "0" * 64)
-N_MUTATIONS = 150
+N_MUTATIONS = 50
 
 
 def arrays():
@@ -134,42 +134,6 @@ def test_every_mutation_of_a_checksum_is_refused(tmp_path, name, interrupted):
         with pytest.raises(ProtocolError) as error:
             read(path)
         assert LINE.fullmatch(str(error.value))
-
-
-def edit(content):
-    return content.replace(b"0.2", b"0.9")
-
-
-def zero_end(content):
-    return content[: len(content) // 2] + b"\0" * (len(content) - len(content) // 2)
-
-
-@pytest.mark.parametrize(
-    ("name", "alter"),
-    [
-        pytest.param("scores.csv", edit, id="one value of a score table"),
-        pytest.param("scores.csv", lambda content: content[: len(content) // 2], id="half of a score table"),
-        pytest.param("summary.csv", lambda content: content.replace(b"0.333", b"0.433"), id="one mean of the summary"),
-        pytest.param("audit.csv", lambda content: content.splitlines(keepends=True)[0], id="the header of the audit"),
-        pytest.param("claims.json", lambda _: b"[]", id="no claims"),
-        pytest.param("claims.json", lambda _: b"{", id="half of a bracket"),
-        pytest.param("codes.h5", zero_end, id="the end of the codes zeroed"),
-    ],
-)
-def test_plausible_alterations_are_refused(tmp_path, name, alter):
-    write, read = FILES[name]
-    path = tmp_path / name
-    write(path)
-    content = path.read_bytes()
-    assert alter(content) != content
-    path.write_bytes(alter(content))
-    with pytest.raises(ProtocolError) as error:
-        read(path)
-    digests = r"expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}"
-    assert re.fullmatch(
-        rf"{re.escape(str(path))}: altered since it was written \({digests}\)\. {REMEDY}",
-        str(error.value),
-    )
 
 
 def test_a_file_without_its_checksum_is_refused(tmp_path):
