@@ -14,7 +14,7 @@ from project import Project
 from protocol import configuration, registry
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 
 
 @pytest.fixture(scope="module")

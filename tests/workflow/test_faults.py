@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kills import TABLES, Victim, kill_and_resume
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 RESULTS = "results/small"
 DATA = "results/datasets/digits"
 TARGETS = ("metrics", "audit")  # which write the tables that are compared
