@@ -18,7 +18,6 @@ _EXTRAS = {
     "jinja2": "report",
     "numba": "fast",
     "pandas": "report",
-    "pycurl": "pipeline",
     "pydantic": "pipeline",
     "scipy": "report",
     "sklearn": "pipeline",

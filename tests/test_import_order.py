@@ -44,7 +44,6 @@ HEAVY = (
     "altair",
     "vl_convert",
     "jinja2",
-    "pycurl",
     "tqdm",
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 from protocol.auditing.findings import Finding, found
 from protocol.auditing.split import Split
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.inputs.labels import n_classes
+from protocol.inputs.validation import n_classes
 from protocol.splits import PARTITIONS, SplitProtocol
 
 

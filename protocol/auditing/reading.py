@@ -14,8 +14,8 @@ from protocol.auditing.forms import check_numbers
 from protocol.auditing.inputs import items_from
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.inputs.conversion import is_file, rows
-from protocol.inputs.labels import class_labels
+from protocol.inputs.conversion import is_file
+from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_parts
 

@@ -11,7 +11,7 @@ from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.configuration.finished_codes import check_code_files
 from protocol.downloads import redacted
-from protocol.inputs.conversion import rows
+from protocol.inputs.validation import rows
 from protocol.metrics import ALL, keywords, needs
 from protocol.selection import points
 from protocol.splits import VALIDATION, list_paths, read_list

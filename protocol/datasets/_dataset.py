@@ -12,8 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.external import Span
-from protocol.inputs.conversion import check_images, rows
-from protocol.inputs.labels import class_labels
+from protocol.inputs.validation import check_images, class_labels, rows
 from protocol.provenance.storage import Writer
 
 _BLOCK_BYTES = 16 << 20

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, Rows, numbered_ids
 from protocol.inputs.arrays import array_shape, as_integers, map_array, path_of, read_array, row_count, span_of
-from protocol.inputs.labels import class_labels
 from protocol.inputs.text import lines, string_array
+from protocol.inputs.validation import class_labels
 from protocol.registry import DatasetRecord
 
 _TEXT = (".txt", ".csv", ".tsv")

@@ -13,7 +13,8 @@ from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.datasets import Rows
 from protocol.inputs.arrays import map_array
-from protocol.inputs.conversion import as_numpy, check_images, is_file, items_from, matrix_from, named
+from protocol.inputs.conversion import as_numpy, is_file, items_from, matrix_from, named
+from protocol.inputs.validation import check_images
 from protocol.provenance import storage
 from protocol.splits import read_list
 

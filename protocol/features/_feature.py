@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.conversion import check_images
+from protocol.inputs.validation import check_images
 
 
 class Sliceable(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.features._feature import Feature, Sliceable
-from protocol.inputs.conversion import rows
+from protocol.inputs.validation import rows
 from protocol.provenance import storage
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.features._feature import Feature, Sliceable
-from protocol.inputs.conversion import matrix
+from protocol.inputs.validation import matrix
 
 STEPS = ("l2", "centre", "grand_mean")
 CENTRING = ("centre", "grand_mean")

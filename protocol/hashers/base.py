@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.hashers.training_set import TrainingSet
-from protocol.inputs.conversion import matrix
+from protocol.inputs.validation import matrix
 
 SUPERVISION = ("labels", "affinities", "pairs")
 """The kinds of supervision that a hasher may require; each is a property of `TrainingSet`."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.labels import class_labels
+from protocol.inputs.validation import class_labels
 from protocol.provenance import storage
 
 _ROWS = 1024

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
 from protocol.hashers.supervision import Affinities
-from protocol.inputs.conversion import matrix
-from protocol.inputs.labels import class_labels
+from protocol.inputs.validation import class_labels, matrix
 
 _TILE = 2048  # rows: a tile of 512 features has 4 MB, so it is still in the cache after centring
 

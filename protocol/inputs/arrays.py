@@ -157,12 +157,9 @@ def map_array(file: str | Path) -> NDArray:
 def _mapped(path: Path, key: str | None) -> NDArray:
     """Return an array in a file, mapped if possible."""
     suffix = path.suffix.lower()
-    if suffix in big_ann.TYPES:
+    if suffix in _VECTORS:
         with _reading(_existing(path), f"vectors of {suffix}"):
-            return big_ann.read(path, mapped=True)
-    if suffix in fvecs.TYPES:
-        with _reading(_existing(path), f"vectors of {suffix}"):
-            return fvecs.mapped(path)
+            return _VECTORS[suffix].mapped(path)
     if suffix != ".npy":
         return _reader(path)(path, key)
     with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
@@ -208,10 +205,9 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
                 return _header(stream, path)[0]
         case ".h5" | ".hdf5":
             return _from_hdf5(hdf5.shape, _existing(path), key)
-        case suffix if suffix in big_ann.TYPES:
-            return big_ann.shape(_existing(path))
-        case suffix if suffix in fvecs.TYPES:
-            return fvecs.shape(_existing(path))
+        case suffix if suffix in _VECTORS:
+            shape: tuple[int, int] = _VECTORS[suffix].shape(_existing(path))
+            return shape
         case _:
             return None
 
@@ -489,16 +485,14 @@ def _words(path: Path) -> list[str]:
 
 
 def _vectors(path: Path, key: str | None) -> NDArray:
-    with _reading(path, f"vectors of {path.suffix}"):
-        if path.suffix.lower() in fvecs.TYPES:
-            return np.array(fvecs.mapped(path))
-        return big_ann.read(path)
+    return np.array(_mapped(path, key))
 
 
 _KNOWN = (
     "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
     "F.fvecs, F.ivecs or F.bvecs"
 )
+_VECTORS: Any = MappingProxyType(dict.fromkeys(big_ann.TYPES, big_ann) | dict.fromkeys(fvecs.TYPES, fvecs))
 _READERS: Any = MappingProxyType(
     {
         ".npy": _npy,
@@ -509,6 +503,6 @@ _READERS: Any = MappingProxyType(
         ".csv": _text,
         ".tsv": _text,
         ".txt": _text,
-        **dict.fromkeys((*big_ann.TYPES, *fvecs.TYPES), _vectors),
+        **dict.fromkeys(_VECTORS, _vectors),
     }
 )

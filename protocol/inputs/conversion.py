@@ -1,14 +1,14 @@
 """Convert what users pass (arrays, tensors, data frames, sparse matrices, lists, files) to checked NumPy arrays."""
 
-import numbers
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs.arrays import as_integers, map_array
+from protocol.inputs.validation import array_of
 
 _CPU = 1
 """The device type of CPU memory in DLPack."""
@@ -195,89 +195,3 @@ def _as_strings(flat: NDArray) -> NDArray:
         [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in flat.tolist()],
         dtype=str,
     )
-
-
-def array_of(values: Any) -> NDArray:
-    """Return ``numpy.asarray(values)``, but with exact integers: NumPy rounds those of [1, 2**63] to float64.
-
-    The integers of a list become uint64, or objects if no integer dtype can represent all of them.
-    """
-    array = np.asarray(values)
-    rounded = array.dtype.kind == "f" and float(array.max(initial=0)) >= 1 << 63  # smaller integers remain integers
-    if not (rounded or array.dtype == object) or not isinstance(values, (list, tuple)):
-        return array
-    exact = np.array(values, dtype=object)
-    integers = all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in exact.flat)
-    if not exact.size or not integers:
-        return array
-    fits = exact.min() >= 0 and exact.max() < 1 << 64
-    return exact.astype(np.uint64) if fits else exact
-
-
-def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> NDArray[np.float32]:
-    """Return `X` as a finite float32 matrix (n, d) with n >= 1 and d >= 1, without a copy if it already is one.
-
-    Raises
-    ------
-    ProtocolError
-        If `X` is not numeric, not two-dimensional, empty or not finite (the message gives the first bad row), or
-        does not have `n_features` columns.
-    """
-    array = np.asarray(X)
-    if array.dtype.kind not in "fiub":
-        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
-    if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {array.shape}.")
-    array = array.astype(np.float32, copy=False)
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        bad = np.flatnonzero(~finite)
-        raise ProtocolError(
-            f"{name}: expected finite numbers, got NaN or infinity in {bad.size} of {len(array)} rows, "
-            f"first in row {bad[0]}."
-        )
-    if n_features is not None and array.shape[1] != n_features:
-        raise ProtocolError(f"{name}: expected {n_features} features as in fit, got {array.shape[1]}.")
-    return array
-
-
-def check_images(array: Any, name: str = "images", *, n_items: int | None = None) -> None:
-    """Raise ProtocolError unless `array` holds non-empty images, and `n_items` of them if that is given.
-
-    Parameters
-    ----------
-    array : array of uint8, shape (n, height, width) or (n, height, width, 3)
-        Greyscale or RGB images. Only the shape and dtype are read.
-    name : str, default="images"
-        The name with which the error message starts.
-    n_items : int, optional
-        The expected number of images.
-    """
-    shape, dtype = np.shape(array), getattr(array, "dtype", type(array).__name__)
-    is_valid = dtype == np.uint8 and len(shape) in (3, 4) and shape[3:] in ((), (3,)) and 0 not in shape
-    if not is_valid or n_items not in (None, shape[0]):
-        n = "n" if n_items is None else n_items
-        raise ProtocolError(
-            f"{name}: expected uint8 ({n}, height, width) or ({n}, height, width, 3), not empty, "
-            f"got shape {shape} of {dtype}."
-        )
-
-
-def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
-    """Return `index` as a non-empty int64 array (n,) of row numbers in [0, n_items).
-
-    Raises
-    ------
-    ProtocolError
-        If it is empty, not integer or not one-dimensional, or has row numbers out of range.
-    """
-    array = np.asarray(index)
-    if array.size == 0:
-        raise ProtocolError(f"{name}: expected at least one row number, got none.")
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
-    if array.min() < 0 or array.max() >= n_items:
-        raise ProtocolError(
-            f"{name}: expected row numbers from 0 to {n_items - 1}, got {array.min()} to {array.max()}."
-        )
-    return array.astype(np.int64, copy=False)

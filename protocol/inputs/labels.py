@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs.arrays import as_integers, read_labels
-from protocol.inputs.conversion import array_of, as_numpy, is_file, named
+from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.inputs.validation import class_labels
 
 _FEW = 5
 _BLOCK = 1 << 22  # labels that are sorted at once, because a large database may be mapped from a file
@@ -156,42 +157,3 @@ def _kind(labels: NDArray) -> str:
     if labels.ndim == 2:
         return f"{labels.shape[1]} columns"
     return "one string per item" if labels.dtype.kind == "U" else "one integer per item"
-
-
-def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
-    """Return `y` as class labels: integers (n,), or a 0/1 matrix (n, n_classes) as bool.
-
-    Raises
-    ------
-    ProtocolError
-        If the length is not `n_items`, or the values are neither integers nor a 0/1 matrix.
-    """
-    array = array_of(y)
-    if array.dtype == object and all(isinstance(value, int) for value in array.flat):
-        raise ProtocolError(
-            f"{name}: integers from {array.min()} to {array.max()}, which no integer dtype can represent. "
-            "Number the classes from 0."
-        )
-    if array.ndim not in (1, 2) or array.dtype.kind not in "iub":
-        raise ProtocolError(
-            f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."
-        )
-    if len(array) != n_items:
-        raise ProtocolError(f"{name}: {len(array):,} labels for {n_items:,} items.")
-    if array.ndim == 2:
-        if array.dtype != bool and array.size and (array.min() < 0 or array.max() > 1):
-            raise ProtocolError(
-                f"{name}: expected a matrix of 0 and 1, got values from {array.min()} to {array.max()}."
-            )
-        array = array.astype(bool, copy=False)
-    return array
-
-
-def n_classes(y: NDArray | None) -> int | None:
-    """Return the number of classes of checked labels: of distinct integers, or of columns of a 0/1 matrix.
-
-    Returns None if `y` is None.
-    """
-    if y is None:
-        return None
-    return y.shape[1] if y.ndim == 2 else len(np.unique(y))

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_labels
-from protocol.inputs.conversion import rows
-from protocol.inputs.labels import class_labels
 from protocol.inputs.text import check_regular, string_array
 from protocol.inputs.text import lines as text_lines
+from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.scores import tables
 from protocol.splits._plain_lists import read_plain

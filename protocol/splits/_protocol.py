@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.inputs.labels import class_labels, n_classes
+from protocol.inputs.validation import class_labels, n_classes
 from protocol.splits._balance import balanced_order, drawn_of_each_class
 
 VALIDATION = ("validation_query", "validation_database")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.counting import count
-from protocol.inputs.labels import class_labels
+from protocol.inputs.validation import class_labels
 from protocol.metrics import evaluate, mean
 from protocol.scores.tables import DIGITS, write_csv
 from protocol.truth.relevance import Relevance

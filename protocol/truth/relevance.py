@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.conversion import array_of, rows
-from protocol.inputs.labels import class_labels
+from protocol.inputs.validation import array_of, class_labels, rows
 from protocol.scores.identity import OF_LABELS
 
 _BLOCK_BYTES = 32 << 20

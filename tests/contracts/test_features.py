@@ -9,7 +9,7 @@ from blocks import extract_all
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.features import Feature, Preprocessing
-from protocol.inputs.conversion import check_images
+from protocol.inputs.validation import check_images
 from protocol.registry import FeatureRecord
 
 

@@ -20,7 +20,7 @@ from sklearn.base import clone
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.hashers import Hasher, TrainingSet
-from protocol.inputs.conversion import matrix
+from protocol.inputs.validation import matrix
 from protocol.provenance import storage
 
 

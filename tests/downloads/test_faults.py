@@ -251,20 +251,25 @@ def test_a_redirect(server, official, place, retry_policy):
 
 def test_a_redirect_loop(server, official, place, retry_policy, pauses):
     loop = server.gives(Answer(b"", status=302, headers={"Location": "/data.bin"}))
-    fails(official(loop), place, retry_policy, r"/data.bin: Maximum \(10\) redirects followed")
+    fails(
+        official(loop),
+        place,
+        retry_policy,
+        "/data.bin: HTTP Error 302: The HTTP server returned a redirect error that would lead to an infinite loop",
+    )
     assert pauses == []
 
 
 def test_a_redirect_to_a_local_file_is_refused(server, official, place, retry_policy, tmp_path):
     (tmp_path / "secret").write_bytes(CONTENT)
     file = official(server.gives(Answer(b"", status=302, headers={"Location": f"file://{tmp_path}/secret"})))
-    fails(file, place, retry_policy, 'Protocol "file" is disabled')
+    fails(file, place, retry_policy, "Redirection to url .* is not allowed")
 
 
 @pytest.mark.parametrize("stall", [0, HALF], ids=["before the first byte", "in the middle"])
 def test_an_endless_stall(server, official, place, retry_policy, stall):
     file = official(server.gives(Answer(stall=stall), Answer()))
-    fails(file, place, dataclasses.replace(retry_policy, attempts=1), "Operation too slow.*last 1 seconds")
+    fails(file, place, dataclasses.replace(retry_policy, attempts=1), "no data for 1 seconds")
     fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={stall}-" if stall else None]
 
@@ -330,7 +335,7 @@ def test_all_sources_are_listed_if_none_works(server, official, place, retry_pol
 
 def test_an_unknown_host(official, place, retry_policy, pauses):
     unknown = f"http://{'x' * 64}.invalid/data.bin"  # longer than names may be, so no server is contacted
-    fails(official(unknown), place, retry_policy, "Could not resolve host")
+    fails(official(unknown), place, retry_policy, "idna|[Nn]ame")
     assert pauses == []
 
 
@@ -424,22 +429,17 @@ def test_a_proxy_from_the_environment_is_used(server, official, place, retry_pol
     assert [path for path, _ in server.requests] == [url]
 
 
-def test_ftp_resumes(ftp, official, place, retry_policy):
+def test_ftp_restarts_after_an_interruption(ftp, official, place, retry_policy):
     ftp.drops = [HALF]
-    file = official(ftp.url, sha256=None)
+    file = official(ftp.url, sha256=None, size=None)
     fetch(file, place, retry_policy=retry_policy)
     assert place.path(file).read_bytes() == CONTENT
-    assert f"REST {HALF}" in ftp.commands
 
 
-def test_ftp_restarts_when_the_file_was_modified(ftp, official, place, retry_policy):
-    ftp.drops, ftp.content = [HALF], OTHER
-    file = official(ftp.url, sha256=None)
-    with pytest.raises(ProtocolError, match="of 1 attempts"):
-        fetch(file, place, retry_policy=dataclasses.replace(retry_policy, attempts=1))
-    ftp.content, ftp.modified = CONTENT, "20210102030405"
-    fetch(file, place, retry_policy=retry_policy)
-    assert place.path(file).read_bytes() == CONTENT
+def test_ftp_without_any_size_is_refused(ftp, official, place, retry_policy):
+    ftp.announces = False
+    file = official(ftp.url, sha256=None, size=None)
+    fails(file, place, retry_policy, "the server does not send the size of the file")
 
 
 def test_offline_touches_no_network(server, official, tmp_path, retry_policy):

@@ -7,8 +7,8 @@ import pytest
 
 from protocol import checks
 from protocol.checks import ProtocolError
-from protocol.inputs import conversion
-from protocol.inputs.labels import class_labels
+from protocol.inputs import validation
+from protocol.inputs.validation import class_labels
 
 
 @pytest.mark.parametrize("value", [0, -1, True, 1.5, np.nan, "1", None])
@@ -75,7 +75,7 @@ def test_matrix_names_the_first_bad_row():
     with pytest.raises(
         ProtocolError, match=r"X: expected finite numbers, got NaN or infinity in 2 of 5 rows, first in row 3"
     ):
-        conversion.matrix(X)
+        validation.matrix(X)
 
 
 @pytest.mark.parametrize(
@@ -89,14 +89,14 @@ def test_matrix_names_the_first_bad_row():
 )
 def test_matrix_refuses(X, message):
     with pytest.raises(ProtocolError, match=message):
-        conversion.matrix(X)
+        validation.matrix(X)
 
 
 def test_matrix_refuses_another_width_and_does_not_copy_float32():
     X = np.ones((2, 3), dtype=np.float32)
-    assert conversion.matrix(X) is X
+    assert validation.matrix(X) is X
     with pytest.raises(ProtocolError, match="expected 4 features as in fit, got 3"):
-        conversion.matrix(X, n_features=4)
+        validation.matrix(X, n_features=4)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_label_matrix_becomes_bool():
 )
 def test_rows_refuses(index, message):
     with pytest.raises(ProtocolError, match=message):
-        conversion.rows(index, 4, "train")
+        validation.rows(index, 4, "train")
 
 
 def test_the_closest_name_is_found_ignoring_case():
@@ -150,13 +150,13 @@ def test_the_closest_name_is_found_ignoring_case():
 )
 def test_images_refuses(array, n_items, message):
     with pytest.raises(ProtocolError, match=f"^images: expected .*{message}"):
-        conversion.check_images(array, n_items=n_items)
+        validation.check_images(array, n_items=n_items)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3, 4, 3)])
 def test_images_may_be_grey_or_in_colour(shape):
-    conversion.check_images(np.zeros(shape, np.uint8))
-    conversion.check_images(np.zeros(shape, np.uint8), n_items=2)
+    validation.check_images(np.zeros(shape, np.uint8))
+    validation.check_images(np.zeros(shape, np.uint8), n_items=2)
 
 
 def test_a_module_that_is_needed_is_returned():
@@ -189,11 +189,11 @@ def test_an_import_that_failed_is_explained_where_an_extra_installs_the_module()
 def test_a_list_of_vectors_is_not_copied_into_python_objects():
     vectors = [np.random.default_rng(row).random(200) for row in range(500)]
     tracemalloc.start()
-    converted = conversion.array_of(vectors)
+    converted = validation.array_of(vectors)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     np.testing.assert_array_equal(converted, vectors)
     assert peak < 2 * converted.nbytes
-    assert conversion.array_of([1, 2**63]).tolist() == [1, 2**63]
-    assert conversion.array_of([-1, 2**63]).tolist() == [-1, 2**63]
-    assert conversion.array_of([np.nan, 2.0**63]).dtype == np.float64
+    assert validation.array_of([1, 2**63]).tolist() == [1, 2**63]
+    assert validation.array_of([-1, 2**63]).tolist() == [-1, 2**63]
+    assert validation.array_of([np.nan, 2.0**63]).dtype == np.float64
