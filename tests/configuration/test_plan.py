@@ -116,6 +116,8 @@ def test_files_agree_with_the_wildcards(root):
         "<results>/splits/standard/run1/splits.h5",
         "<results>/splits/improved/run1/splits.h5",
     ]
+    of_hasher = plan.job({"feature": "gist", "hasher": "itq"})
+    assert of_hasher.keys("draw", "run") == [("thesis", 0), ("thesis", 1)]  # of two splits
     assert of_run.file("<data>/{extraction}/features.h5") == "<data>/gist/features.h5"
     assert plan.job({"feature": "sift", "split": "improved"}).files(COUNTS) == [
         "<results>/sift/thesis/run0/lsh/counts.h5"
