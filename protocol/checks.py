@@ -27,7 +27,7 @@ _EXTRAS = {
     "torch": "learned",
     "tqdm": "pipeline",
     "vl_convert": "report",
-    "yaml": "pipeline",
+    "yaml": "report",
 }
 """For each optional module, the smallest extra of this package that installs it; a test compares this with
 ``pyproject.toml``."""

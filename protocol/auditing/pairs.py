@@ -12,7 +12,7 @@ from protocol.auditing.inputs import items_from
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
 from protocol.inputs.conversion import as_numpy, is_file
-from protocol.inputs.text import check_regular
+from protocol.inputs.limits import check_regular
 from protocol.splits import PARTITIONS
 
 

@@ -24,7 +24,7 @@ from protocol.comparison.rendering import (
     unused,
     with_figures,
 )
-from protocol.evaluation import Evaluation
+from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.report.figure import Section, Table, listed
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Comparison:
 
 
 def compare(
-    *sources: str | Path | Evaluation,
+    *sources: str | Path | Evaluation | WithoutQueries,
     metrics: str | Iterable[str] = (),
     assume: str | Iterable[str] = (),
     against: str | None = None,
@@ -105,7 +105,7 @@ def compare(
 
     Parameters
     ----------
-    *sources : str, Path or Evaluation
+    *sources : str, Path, Evaluation or WithoutQueries
         At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
         the result of `evaluate`.
     metrics : sequence of str, default=()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, integer, need, printable
-from protocol.evaluation import Evaluation
+from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
@@ -132,7 +132,7 @@ class Score:
     values: Callable[[], Values | Why]
 
 
-def read_sources(sources: Sequence[str | Path | Evaluation]) -> list[list[Score]]:
+def read_sources(sources: Sequence[str | Path | Evaluation | WithoutQueries]) -> list[list[Score]]:
     """Return the scores of each source; sources with the same name are numbered.
 
     Raises
@@ -149,15 +149,16 @@ def read_sources(sources: Sequence[str | Path | Evaluation]) -> list[list[Score]
     return [read_scores(source, name) for source, name in zip(sources, unique, strict=True)]
 
 
-def _name(source: str | Path | Evaluation, number: int) -> str:
+def _name(source: str | Path | Evaluation | WithoutQueries, number: int) -> str:
     """Return the name of a source; a summary is named after its folder, because all summaries have the same name."""
-    if isinstance(source, Evaluation):
+    if isinstance(source, Evaluation | WithoutQueries):
+        source = source if isinstance(source, Evaluation) else source.evaluation
         return printable(source.name or f"evaluation {number}")
     path = Path(source)
     return printable(f"{path.resolve().parent.name}/{path.name}" if path.name == "summary.csv" else path.name)
 
 
-def read_scores(source: str | Path | Evaluation, file: str | None = None) -> list[Score]:
+def read_scores(source: str | Path | Evaluation | WithoutQueries, file: str | None = None) -> list[Score]:
     """Return the scores of one source, called `file`.
 
     From a ``summary.csv``, the scores of codes without extension bits are read, or all if it has no column
@@ -170,7 +171,7 @@ def read_scores(source: str | Path | Evaluation, file: str | None = None) -> lis
         one is expected, a number out of range, or two different values of the same score.
     """
     name = file or _name(source, 1)
-    if isinstance(source, Evaluation):
+    if isinstance(source, Evaluation | WithoutQueries):
         return _of_evaluation(source, name)
     path = Path(source)
     if not path.is_file():
@@ -410,14 +411,14 @@ class _PerQuery:
             return f"{path.name} is not a table of numbers ({' '.join(str(error).split())})"
 
 
-def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
+def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score]:
+    evaluation = source if isinstance(source, Evaluation) else source.evaluation
     rules = find(evaluation.convention)
     fields = {field: getattr(evaluation, field, None) for field in PROTOCOL} | _DEFAULTS
     groups = [(evaluation.metrics, evaluation.per_query, evaluation.n_queries, fields)]
-    left = evaluation.without
-    if left is not None and left.n_excluded:
-        without = fields | {"excluded_queries": left.label, "n_queries": left.n_queries}
-        groups.append((left.metrics, left.per_query, left.n_queries, without))
+    if isinstance(source, WithoutQueries) and source.n_excluded:
+        without = fields | {"excluded_queries": source.label, "n_queries": source.n_queries}
+        groups.append((source.metrics, source.per_query, source.n_queries, without))
     scores = []
     for metrics, per_query, n_queries, of_group in groups:
         for metric, mean in metrics.items():

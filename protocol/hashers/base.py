@@ -72,7 +72,8 @@ class Hasher(abc.ABC):
         super().__init_subclass__()
         if cls.supervision is not None:
             one_of(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
-        dataclass(eq=False, repr=False, kw_only=True)(cls)
+        if inspect.get_annotations(cls):  # otherwise the constructor is inherited, also one that is written out
+            dataclass(eq=False, repr=False, kw_only=True)(cls)
 
     @abc.abstractmethod
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:

@@ -1,8 +1,4 @@
-"""Read arrays from untrusted files of users in several formats, without executing anything in them.
-
-Nothing is unpickled, HDF5 is read by another process, and the declared size is compared with a limit and with the file
-before any memory is allocated, because a few kilobytes can decompress to terabytes.
-"""
+"""Read arrays from files of users in several formats, under the policy of `protocol.inputs.limits`."""
 
 import contextlib
 import csv
@@ -22,10 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError
 from protocol.external import Span
-from protocol.inputs import big_ann, fvecs, hdf5, matlab, text
-
-LIMIT = 4 << 30
-"""Maximum decompressed size of an array in bytes; larger ones must be ``.npy``, which is not compressed."""
+from protocol.inputs import big_ann, fvecs, hdf5, limits, matlab, text
 
 _COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
@@ -54,7 +47,7 @@ def read_array(file: str | Path) -> NDArray:
     ------
     ProtocolError
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
-        `LIMIT` when decompressed, or not an array of numbers. The message names the file.
+        `limits.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
     path, key = path_and_key(file)
     return _numbers(_reader(path)(path, key), file)
@@ -362,10 +355,10 @@ def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
 
 
 def _within_limit(path: Path, n_bytes: int) -> None:
-    if n_bytes > LIMIT:
+    if n_bytes > limits.ARRAY_BYTES:
         raise ProtocolError(
-            f"{path}: expected at most {LIMIT / 2**30:.3g} GiB uncompressed, got {n_bytes / 2**30:.3g} GiB. "
-            "Save a larger array as .npy."
+            f"{path}: expected at most {limits.ARRAY_BYTES / 2**30:.3g} GiB uncompressed, got {n_bytes / 2**30:.3g} "
+            "GiB. Save a larger array as .npy."
         )
 
 
@@ -440,9 +433,9 @@ def _from_hdf5(request: Callable[..., Any], path: Path, key: str | None) -> Any:
     """Read an HDF5 file in another process; if the key is wrong, list the arrays in the file."""
     with _reading(path, "an HDF5 file"):
         try:
-            return request(path, key, limit=LIMIT)
+            return request(path, key, limit=limits.ARRAY_BYTES)
         except hdf5.UnknownKeyError as found:
-            return request(path, _chosen(path, key, found.keys), limit=LIMIT)
+            return request(path, _chosen(path, key, found.keys), limit=limits.ARRAY_BYTES)
 
 
 def _matlab(path: Path, key: str | None) -> NDArray:

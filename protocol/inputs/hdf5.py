@@ -20,11 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, need
-
-SECONDS = 60.0
-"""Seconds allowed for a reply, in addition to the size of the file or of the array over `BYTES_PER_SECOND`."""
-
-BYTES_PER_SECOND = 10 << 20
+from protocol.inputs import limits
 
 _CHILD = Path(__file__).with_name("_hdf5_child.py")
 _REFUSED = 65  # exit code of a child that has written the reason to stderr
@@ -100,7 +96,7 @@ def _child(path: Path, key: str | None, limit: int, *, data: bool) -> Iterator[t
 @contextlib.contextmanager
 def _watched(child: Any, path: Path, n_bytes: int) -> Iterator[None]:
     """Kill the process if it takes too long; convert its termination into a one-line error."""
-    seconds, began = SECONDS + n_bytes / BYTES_PER_SECOND, time.monotonic()
+    seconds, began = limits.HDF5_SECONDS + n_bytes / limits.HDF5_BYTES_PER_SECOND, time.monotonic()
     timer = threading.Timer(seconds, child.kill)
     timer.daemon = True
     timer.start()

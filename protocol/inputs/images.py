@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.text import check_regular
+from protocol.inputs import limits
 
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
 OTHER_EXTENSIONS = frozenset(
@@ -19,9 +19,8 @@ OTHER_EXTENSIONS = frozenset(
 )
 """Extensions of unsupported image formats."""
 
-MOST_PIXELS = 50_000_000
-"""Images with more pixels, more than those of cameras, are refused: a few kilobytes of PNG can expand to gigabytes."""
-os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(MOST_PIXELS))  # OpenCV reads it once, when it is imported
+# OpenCV reads it once, when it is imported.
+os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(limits.IMAGE_PIXELS))
 _STDERR = 2
 _ONE_THREAD = threading.Lock()
 """Held while stderr is redirected; a second thread would store the redirected stderr and restore that."""
@@ -36,12 +35,13 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     Raises
     ------
     ProtocolError
-        If the file can't be read, is not a complete image of a format in `EXTENSIONS`, or has more than `MOST_PIXELS`.
+        If the file can't be read, is not a complete image of a format in `EXTENSIONS`, or is too large
+        (`protocol.inputs.limits`).
     """
     import cv2
 
     try:
-        check_regular(Path(path), "an image")
+        limits.check_regular(Path(path), "an image")
         content = np.fromfile(path, dtype=np.uint8)
         # Decoded from memory, because OpenCV then rejects truncated images; from files, it returns incomplete ones.
         with _without_messages():
@@ -49,7 +49,8 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     except (OSError, MemoryError, cv2.error) as error:
         if "CV_IO_MAX_IMAGE_PIXELS" in str(error):
             raise ProtocolError(
-                f"{path}: expected an image of at most {MOST_PIXELS:,} pixels, got a larger one. Reduce the image."
+                f"{path}: expected an image of at most {limits.IMAGE_PIXELS:,} pixels, got a larger one. "
+                "Reduce the image."
             ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ProtocolError(f"{path}: expected an image, got a file that can't be read ({reason}).") from error

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._cutoff import found, places
-from protocol.metrics._undefined import EMPTY
+from protocol.metrics._ties import EMPTY, found, places
 from protocol.registry import MetricRecord
 
 

@@ -18,12 +18,15 @@ _NOT_DRAWN = "The static pictures could not be drawn on the machine that made th
 _log = logging.getLogger(__name__)
 
 
-def page(results: Results) -> str:
-    """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
+def page(results: Results, figures_of_papers: Section | None = None) -> str:
+    """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them.
+
+    `figures_of_papers` is the section that `protocol.papers.figures.section` returns.
+    """
     dataset = display_name(results.config, "dataset", results.config["experiment"])
     title = results.config.get("title", f"{dataset}: retrieval with binary codes")
     notes = results.provenance["notes"]
-    selections, (parts, *others) = named(results).selections, of_selections(results)
+    selections, (parts, *others) = named(results).selections, of_selections(results, figures_of_papers)
     return render(title, parts, summary=experiment_line(results), notes=notes, selections=selections, others=others)
 
 

@@ -114,8 +114,6 @@ class Results:
     claims : sequence of mapping
         The papers' claims and their outcomes; empty unless the experiment is a reproduction. The keys are ``paper``,
         ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
-    printed : mapping of str to mapping
-        Numbers that the papers print: the expected values of each claim, by the id of the claim and by name.
     names : mapping of str to mapping
         By kind ("feature", "ground_truth", "split", "hasher") and display name, the name in the config file; empty if
         the tables have no display names (`protocol.report.naming`).
@@ -142,7 +140,6 @@ class Results:
     libraries: Mapping[str, Mapping[str, int]]
     records: Mapping[str, Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
-    printed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     selected: Mapping[str, Any] = field(default_factory=dict)
 

@@ -346,7 +346,5 @@ def test_an_unwritable_output_is_refused(folder, capsys):
 def test_the_evaluation_excludes_the_queries_that_the_audit_writes(folder):
     main(["audit", "splits.h5", "--write-affected", "affected.txt"])
     codes = np.random.default_rng(0).integers(0, 2, (13, 8))
-    found = hp.evaluate(
-        codes[:3], codes[3:], query_labels=[0, 1, 0], database_labels=[0, 1] * 5, exclude_queries="affected.txt"
-    )
-    assert found.without.excluded.tolist() == [1]
+    found = hp.evaluate(codes[:3], codes[3:], query_labels=[0, 1, 0], database_labels=[0, 1] * 5)
+    assert found.without("affected.txt").excluded.tolist() == [1]

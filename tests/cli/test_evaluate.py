@@ -1,5 +1,6 @@
 """`protocol evaluate`: the scores of the Python function for files, and one line for a file it can't use."""
 
+import contextlib
 import csv
 import json
 import os
@@ -8,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import numpy as np
@@ -164,11 +166,18 @@ def test_labels_may_be_words_and_codes_signed_bytes(folder):
     assert scores("--bit-order", "big-128", **change) == scores()
 
 
+def helped(command):
+    """Return the complete help."""
+    with pytest.raises(SystemExit), contextlib.redirect_stdout(StringIO()) as out:
+        main([command, "--help-all"])
+    return out.getvalue()
+
+
 def examples():
     """Return the commands in the help: the complete ones, and the last of them continued by each line with dots."""
-    done = subprocess.run([sys.executable, "-m", "protocol", "evaluate", "--help-all"], capture_output=True, text=True)
+    texts = [helped(command).split("examples:", 1)[1] for command in ("evaluate", "quantisation")]
     commands = []
-    for line in re.sub(r" \\\n +", " ", done.stdout.split("examples:", 1)[1]).split("\n"):
+    for line in re.sub(r" \\\n +", " ", "\n".join(texts)).split("\n"):
         start, *options = re.split("  +", line.strip())[0].split() or [""]
         if start == "protocol":
             complete = options
@@ -200,7 +209,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
 def test_all_metrics_are_every_registered_one(folder):
     found = scores("--metric", "all")["metrics"]
     for name in registry.names("metric"):
-        if not name.startswith("F_beta") and not registry.entry("metric", name).relevant:
+        if not name.startswith("F_beta") and not registry.METRICS.entry(name).relevant:
             assert name.replace("@K", "@1000").replace("@rR", "@r1") in found
     short = evaluate([[0], [1]], [[0], [1]], query_labels=[0, 1], database_labels=[0, 1], metrics=["all"]).metrics
     assert "precision@r1" in short
@@ -249,8 +258,6 @@ def zipped(name, member, content):
 
 
 def declaring(shape):
-    from io import BytesIO
-
     stream = BytesIO()
     np.lib.format.write_array_header_1_0(stream, {"descr": "|u1", "fortran_order": False, "shape": shape})
     return stream.getvalue()
@@ -378,7 +385,7 @@ BAD = {
         "ground truth: expected query labels and database labels, relevance, or .*, got none",
     ),
     "two ground truths": (lambda: {"relevance": "near.npz"}, "got query labels and database labels and relevance"),
-    "no codes": (lambda: {"query_codes": None}, "query codes: expected an array or a file, got none. Only"),
+    "no codes": (lambda: {"query_codes": None}, "query codes: expected an array or a file, got none"),
     "rows outside": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n1\n2\n20\n")},
         "o.txt: relevance: indices: expected row numbers from 0 to 19, got 0 to 20",

@@ -231,9 +231,9 @@ def test_runs_and_queries_are_not_paired(experiment, codes):
 def test_evaluations_are_paired_by_query():
     codes = np.random.default_rng(1).integers(0, 2, (60, 12))
     labels = {"query_labels": np.arange(20) % 4, "database_labels": np.arange(40) % 4}
-    names = {"dataset": "toy", "split": "own", "ground_truth": "labels", "metrics": ["mAP"]}
+    names = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
     one, other = (
-        protocol.evaluate(c[:20], c[20:], name=name, **labels, **names)
+        protocol.evaluate(c[:20], c[20:], metrics=["mAP"], **labels).named(name, **names)
         for name, c in (("all", codes), ("half", codes & (np.arange(12) < 6)))
     )
     found = protocol.compare(one, other)

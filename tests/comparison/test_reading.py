@@ -14,7 +14,6 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
-from protocol.evaluation import write_json, write_per_query
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
 from protocol.scores.identity import PROTOCOL
@@ -25,8 +24,9 @@ NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
 
 
 def evaluated(name="mine", codes=CODES, **more):
-    given = {"metrics": ["mAP", "precision@r1", "precision_micro@r1"]} | LABELS | NAMES | more
-    return protocol.evaluate(codes[:10], codes[10:], name=name, **given)
+    names = NAMES | {field: more.pop(field) for field in NAMES if field in more}
+    given = {"metrics": ["mAP", "precision@r1", "precision_micro@r1"]} | LABELS | more
+    return protocol.evaluate(codes[:10], codes[10:], **given).named(name, **names)
 
 
 def described(score):
@@ -35,8 +35,8 @@ def described(score):
 
 def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path):
     found = evaluated()
-    write_per_query(tmp_path / "values.csv", found)
-    write_json(tmp_path / "mine.json", found, per_query=tmp_path / "values.csv")
+    found.write_per_query(tmp_path / "values.csv")
+    found.write_json(tmp_path / "mine.json", per_query=tmp_path / "values.csv")
     (direct, written) = read_scores(found), read_scores(tmp_path / "mine.json")
     assert list(map(described, direct)) == list(map(described, written))
     assert all(None not in score.protocol for score in direct)

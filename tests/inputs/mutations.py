@@ -25,7 +25,7 @@ import numpy as np
 from scipy import io as scipy_io
 
 from protocol.checks import ProtocolError
-from protocol.inputs import arrays, hdf5
+from protocol.inputs import arrays, limits
 from protocol.splits import read_list
 
 FORMATS = ("npy", "npz", "h5", "mat", "csv", "lists")
@@ -159,7 +159,7 @@ class Fuzz:
 
     def run(self, n, monkeypatch):
         """Read `n` mutated files."""
-        monkeypatch.setattr(hdf5, "SECONDS", SLOW)
+        monkeypatch.setattr(limits, "HDF5_SECONDS", SLOW)
         for number in range(n):
             self._one(*self._files[number % len(self._files)])
         return self.counts

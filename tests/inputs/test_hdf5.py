@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.inputs import hdf5
+from protocol.inputs import hdf5, limits
 from protocol.inputs.arrays import array_shape, map_array, read_array
 
 ARRAY = np.arange(60, dtype=">i4").reshape(12, 5)
@@ -132,7 +132,7 @@ def test_a_crash_amid_the_numbers_is_a_one_line_error(tmp_path, monkeypatch):
 
 def test_a_hang_is_a_one_line_error(tmp_path, monkeypatch):
     child(tmp_path, monkeypatch, "import time; time.sleep(60)")
-    monkeypatch.setattr(hdf5, "SECONDS", 0.5)
+    monkeypatch.setattr(limits, "HDF5_SECONDS", 0.5)
     start = time.monotonic()
     refused(small(tmp_path), r"got one that takes longer than 1 s\.$|takes longer than 0 s\.$")
     assert time.monotonic() - start < 20

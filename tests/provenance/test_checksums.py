@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from protocol import papers as claims
+from protocol import papers
 from protocol.checks import ProtocolError
 from protocol.papers import Results
 from protocol.provenance import checksums, storage
@@ -52,7 +52,7 @@ def write_summary(path):
 
 
 def write_claims(path):
-    claims.write_json(path, [{"id": "S2-01", "status": "reproduced"}] * 5, checksum=True)
+    papers.write_ledger(path, [{"id": "S2-01", "status": "reproduced"}] * 5, checksum=True)
 
 
 def read_json(path):

@@ -74,7 +74,7 @@ def test_no_section_is_empty(results, bare):
         for section in sections(made):
             assert section.figures or section.tables or section.template, section.name
     names = [section.name for section in sections(results)]
-    assert len(names) == len(set(names)) == len(ORDER) - 4  # no options searched, claims, judged pairs, paper's hashers
+    assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
     assert names[0] == "answer"
 
 

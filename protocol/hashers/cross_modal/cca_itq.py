@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer
-from protocol.hashers.cross_modal.base import CrossModalHasher
-from protocol.hashers.cross_modal.canonical import CanonicalDirections
+from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
 from protocol.hashers.linear_algebra import quantizing_rotation
 from protocol.registry import HasherRecord, Iterations
 

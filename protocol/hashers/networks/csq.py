@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from protocol.checks import positive_number
-from protocol.hashers.class_codes import class_codes
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.supervised.classifier import class_codes
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 

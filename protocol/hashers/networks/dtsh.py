@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar
 
 from protocol.checks import positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import off_diagonal, quantisation, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, off_diagonal, quantisation, shared_labels
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:

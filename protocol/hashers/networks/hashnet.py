@@ -4,8 +4,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from protocol.checks import ProtocolError, positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import off_diagonal, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, off_diagonal, shared_labels
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:

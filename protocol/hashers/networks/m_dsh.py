@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from protocol.checks import integer
-from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared
-from protocol.hashers.networks.objectives import shared_labels, squared
+from protocol.hashers.networks.base import shared_labels
+from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared, squared
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:

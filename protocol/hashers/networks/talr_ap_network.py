@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from protocol.checks import one_of, positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import shared_labels
-from protocol.hashers.ranking.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, shared_labels
+from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import integer, positive_number
 from protocol.hashers.base import Hasher
-from protocol.hashers.kernel import Kernel, fit_kernel_of_one_width
+from protocol.hashers.linear_algebra import Kernel, fit_kernel_of_one_width
 from protocol.hashers.training_set import TrainingSet
 
 _TILE = 1024  # rows of a Gram matrix that are converted at once

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from protocol.checks import integer, need, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.supervised.ksh import residue
-from protocol.hashers.supervision import Affinities
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.registry import HasherRecord, Iterations
 
 _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earlier if no block changes

@@ -10,8 +10,7 @@ from protocol.hashers.base import Hasher
 from protocol.hashers.itq import ITQ
 from protocol.hashers.linear_algebra import project
 from protocol.hashers.lsh import LSH
-from protocol.hashers.supervision import Affinities
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.registry import HasherRecord
 
 _STARTS = {"itq": ITQ, "lsh": LSH}

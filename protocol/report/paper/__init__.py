@@ -1,6 +1,6 @@
 """Figures and tables for the user's own paper, as the key `paper` of the configuration chooses them.
 
-`protocol.report.papers` draws figures of published papers instead.
+`protocol.papers` draws figures of published papers instead.
 """
 
 from protocol.report.paper.chosen import Chosen, read_chosen

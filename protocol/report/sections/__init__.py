@@ -9,7 +9,6 @@ from protocol.report.sections import (
     curves,
     duplicates,
     extensions,
-    figures_of_papers,
     lookups,
     loss,
     meanings,
@@ -33,7 +32,6 @@ ORDER = (
     lookups,
     retrieved,
     extensions,
-    figures_of_papers,
     published,
     claims,
     options,
@@ -43,7 +41,8 @@ ORDER = (
     meanings,
     provenance,
 )
-_AS_CONFIGURED = (figures_of_papers, published, claims, provenance)  # these sections use the names of the config file
+_PAPERS = ORDER.index(published)
+_AS_CONFIGURED = (published, claims, provenance)  # these sections use the names of the config file
 _FOLLOWING = (answer, loss, curves, splits_compared, ties, lookups, retrieved, extensions)
 """The sections that describe the reader's selection; the others describe the whole experiment."""
 
@@ -57,13 +56,14 @@ def sections(results: Results) -> list[Section]:
     return [section for section in made if section is not None]
 
 
-def of_selections(results: Results) -> list[list[Section]]:
-    """Return the sections for each of `Results.selections`."""
+def of_selections(results: Results, figures_of_papers: Section | None = None) -> list[list[Section]]:
+    """Return the sections for each of `Results.selections`; the figures of papers stand above published numbers."""
     shown = named(results)
     default = {module: module.section(results if module in _AS_CONFIGURED else shown) for module in ORDER}
     pages = []
     for selection in shown.selections:
         selected = shown.select(selection)
         own = default | {module: module.section(selected) for module in _FOLLOWING}
-        pages.append([section for section in own.values() if section is not None])
+        before, after = (list(map(own.get, part)) for part in (ORDER[:_PAPERS], ORDER[_PAPERS:]))
+        pages.append([section for section in (*before, figures_of_papers, *after) if section is not None])
     return pages
