@@ -76,12 +76,14 @@ def is_there(path):
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
-source("workflow/scripts/job.py")  # every script imports it, and one from git sees only fetched files
+source(
+    "workflow/scripts/job.py"
+)  # every script imports it, and one from git sees only fetched files
 
 
-def each(pattern, **only):
-    """Return the files of a pattern for all combinations of feature, split, run and hasher (see `Plan.each`)."""
-    return PLAN.each(pattern, **only)
+each = (
+    PLAN.each
+)  # the files of a pattern for all combinations of feature, split, run and hasher
 
 
 def of(name):
