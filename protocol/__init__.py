@@ -16,7 +16,9 @@ bucket_search, lookup_time
     Score the items that hash tables return; measure lookups in an inverted index.
 audit
     Find leaks and imbalance in a split.
-find_duplicates
+Evidence
+    What an audit knows about the items of a dataset: features, judged pairs, groups, doubtful labels.
+find_duplicates, find_duplicate_vectors
     Propose near-duplicates among images or vectors.
 load_split
     Read a split of a pipeline: which items of the dataset are queries, database and training set.
@@ -28,8 +30,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from protocol.auditing import Evidence as Evidence
     from protocol.auditing import audit as audit
     from protocol.comparison import compare as compare
+    from protocol.duplicates import find_duplicate_vectors as find_duplicate_vectors
     from protocol.duplicates import find_duplicates as find_duplicates
     from protocol.evaluation import Codes as Codes
     from protocol.evaluation import Hashing as Hashing
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "Evidence": "protocol.auditing",
     "audit": "protocol.auditing",
     "compare": "protocol.comparison",
     "Codes": "protocol.evaluation",
@@ -60,9 +65,10 @@ _MODULES = {
     "Rescoring": "protocol.evaluation",
     "bucket_search": "protocol.evaluation",
     "evaluate": "protocol.evaluation",
+    "find_duplicate_vectors": "protocol.duplicates",
+    "find_duplicates": "protocol.duplicates",
     "lookup_time": "protocol.evaluation",
     "quantisation": "protocol.evaluation",
-    "find_duplicates": "protocol.duplicates",
     "get": "protocol.registry",
     "load_split": "protocol.splits",
     "names": "protocol.registry",

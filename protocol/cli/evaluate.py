@@ -67,12 +67,7 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
     check_outputs(files | trec, [*inputs, *vectors, arguments.exclude_queries])
     for path in filter(None, files.values()):
         check_writable(path.parent)
-    if one_of(arguments.ranking, RANKINGS, "ranking") != "hamming":
-        for option in ("pr_curves", "tables", "lookup_radius", "trec"):
-            if getattr(arguments, option, None) not in (None, []):
-                raise ProtocolError(
-                    f"--{option.replace('_', '-')}: expected --ranking hamming, which has distances, got asymmetric."
-                )
+    _check_ranking(arguments)
     if arguments.exclude_queries is not None:
         rows_from(arguments.exclude_queries)
     options = {name: getattr(arguments, f"trec_{name}") for name in ("depth", "ties", "seed")}
@@ -80,6 +75,16 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
     if folder is None and options:
         raise ProtocolError(f"--trec-{next(iter(options))} needs --trec DIR as well.")
     return None if folder is None else TrecOptions(folder, **options)
+
+
+def _check_ranking(arguments: argparse.Namespace) -> None:
+    if one_of(arguments.ranking, RANKINGS, "ranking") == "hamming":
+        return
+    for option in ("pr_curves", "tables", "lookup_radius", "trec"):
+        if getattr(arguments, option, None) not in (None, []):
+            raise ProtocolError(
+                f"--{option.replace('_', '-')}: expected --ranking hamming, which has distances, got asymmetric."
+            )
 
 
 def codes(arguments: argparse.Namespace) -> tuple[Any, Any]:

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import __version__, registry
 from protocol.checks import ProtocolError, integer, need, printable
 from protocol.evaluation import Evaluation, WithoutQueries
-from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
@@ -23,10 +21,10 @@ from protocol.scores.summary import TOLERANCE, check_mean, read_summary
 if TYPE_CHECKING:
     import pandas as pd
 
-_DEFAULTS = {"excluded_queries": NONE_EXCLUDED}  # the values of fields that a file does not record
 RUN, QUERY = "run", "query"
 _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 _VALUES = ("mean", "std", "n_runs")
+_POOLED = "has one value for all queries together, not one per query"
 _JSON = "the JSON of `protocol evaluate --json`"
 Why = str
 """A reason in words."""
@@ -131,6 +129,11 @@ class Score:
     version: str | None
     values: Callable[[], Values | Why]
 
+    @property
+    def fields(self) -> dict[str, str | None]:
+        """The values of `protocol` by the name of the field."""
+        return dict(zip(PROTOCOL, self.protocol, strict=True))
+
 
 def read_sources(sources: Sequence[str | Path | Evaluation | WithoutQueries]) -> list[list[Score]]:
     """Return the scores of each source; sources with the same name are numbered.
@@ -186,49 +189,47 @@ def _known(value: Any) -> str | None:
     return text or None
 
 
+def _score(recorded: Mapping[str, Any], file: str, name: str, metric: str, values: Callable[[], Values | Why]) -> Score:
+    """Return the score with these recorded fields."""
+    supervision = printable(recorded.get("supervision") or "unknown")
+    return Score(
+        file=file,
+        method=method_name(printable(name), recorded["ranking"], supervision),
+        ranking=recorded["ranking"],
+        protocol=tuple(_known(recorded.get(field)) for field in PROTOCOL),
+        n_bits=recorded["n_bits"],
+        metric=metric,
+        mean=recorded["mean"],
+        std=recorded.get("std", np.nan),
+        n_runs=recorded.get("n_runs"),
+        ground_truth_sha256=_known(recorded.get("ground_truth_sha256")),
+        convention=_known(recorded.get("convention")),
+        version=_known(recorded.get("version")),
+        values=values,
+    )
+
+
+def _check_ranking(where: str | Path, value: Any) -> None:
+    if value not in RANKINGS:
+        shown = "none" if value is None else repr(value)
+        raise ProtocolError(f"{where}: ranking: expected {' or '.join(RANKINGS)}, got {shown}.")
+
+
 def _of_summary(path: Path, file: str) -> list[Score]:
     rows = [row for row in read_summary(path) if row["extension"] == "none"]
     _check_once(path, rows)
     runs, scores = _Runs(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
-        ranking = _ranking(path, row.get("ranking", "hamming"))
-        name, supervision = f"{row['hasher']}, {row['feature']}", row.get("supervision") or "unknown"
+        recorded = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED} | row
+        _check_ranking(path, recorded["ranking"])
         if row.get("relevance") not in OF_LABELS and row["ground_truth"] != "class_label":
-            row["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature
-        with_digests = {
-            field: with_options(row[field], field, row.get("options", ""))
-            for field in ("dataset", "ground_truth", "split")
-        }
+            recorded["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature
+        for field in ("dataset", "ground_truth", "split"):
+            recorded[field] = with_options(recorded[field], field, row.get("options", ""))
         values = functools.partial(runs.values, tuple(row[column] for column in _COMBINATION), row["mean"])
-        recorded = _DEFAULTS | row | with_digests
-        scores.append(
-            Score(
-                file=file,
-                method=method_name(printable(name), ranking, printable(supervision)),
-                ranking=ranking,
-                protocol=tuple(_known(recorded.get(field)) for field in PROTOCOL),
-                n_bits=row["n_bits"],
-                metric=printable(row["metric"]),
-                mean=row["mean"],
-                std=row["std"],
-                n_runs=row["n_runs"],
-                ground_truth_sha256=None,
-                convention=_known(row.get("convention")),
-                version=_known(row.get("version")),
-                values=values,
-            )
-        )
+        scores.append(_score(recorded, file, f"{row['hasher']}, {row['feature']}", printable(row["metric"]), values))
     return scores
-
-
-def _ranking(path: Path, value: Any) -> str:
-    """Return the recorded name of a ranking."""
-    if value not in RANKINGS:
-        raise ProtocolError(
-            f"{path}: ranking: expected {' or '.join(RANKINGS)}, got {'none' if value is None else repr(value)}."
-        )
-    return str(value)
 
 
 def _check_once(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -282,106 +283,108 @@ class _Runs:
 def _of_json(path: Path, file: str) -> list[Score]:
     try:
         content = json.loads(path.read_text(), object_pairs_hook=functools.partial(_once, path))
-        scores = {printable(metric): _number(mean) for metric, mean in content["metrics"].items()}
-        n_bits = integer(content["n_bits"], f"{path}: n_bits")
-        ranking = _ranking(path, content.get("ranking"))
-        for size in ("n_queries", "n_database"):
-            if content.get(size) is not None:
-                integer(content[size], f"{path}: {size}")
-        for metric, mean in scores.items():
-            if not np.isnan(mean):
-                check_mean(f"{path}: {metric}: mean", metric, mean)
+        for field in ("metrics", "empty", "ties", "per_query"):
+            if not isinstance(content[field] if field == "metrics" else content.get(field) or {}, dict):
+                raise ProtocolError(f"{path}: expected {_JSON}, with an object as {field}, got {content[field]!r}.")
+        return _of_content(content, path, file, path.stem, _PerQuery(path, file, content).values)
     except ProtocolError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ProtocolError(f"{path}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
-    for field in ("empty", "ties", "per_query"):
-        if not isinstance(content.get(field) or {}, dict):
-            raise ProtocolError(f"{path}: expected {_JSON}, with an object as {field}, got {content[field]!r}.")
-    recorded = content.get("per_query") or {}
-    if recorded and not all(isinstance(recorded.get(key), str) for key in ("file", "sha256")):
-        raise ProtocolError(f"{path}: expected {_JSON}, with file and sha256 in per_query, got {', '.join(recorded)}.")
-    table = _PerQuery(path, file, recorded, content.get("ground_truth_sha256"), content.get("n_queries"))
-    by_metric = {field: content.get(field) or {} for field in ("empty", "ties")}
-    left = _without(path, content)
-    groups: list[tuple[dict[str, float], Mapping[str, Any], NDArray[np.int64] | None]] = [(scores, _DEFAULTS, None)]
-    groups += [left] if left else []
-    return [
-        Score(
-            file=file,
-            method=method_name(_known(content.get("name")) or path.stem, ranking),
-            ranking=ranking,
-            protocol=tuple(
-                _known(by_metric[field].get(metric) if field in by_metric else queries.get(field, content.get(field)))
-                for field in PROTOCOL
-            ),
-            n_bits=n_bits,
-            metric=metric,
-            mean=mean,
-            std=np.nan,
-            n_runs=None,
-            ground_truth_sha256=_known(content.get("ground_truth_sha256")),
-            convention=_known(content.get("convention")),
-            version=_known(content.get("version")),
-            values=functools.partial(table.values, metric, mean, excluded),
-        )
-        for of_group, queries, excluded in groups
-        for metric, mean in of_group.items()
+
+
+def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score]:
+    evaluation = source if isinstance(source, Evaluation) else source.evaluation
+
+    def values(metric: str, mean: float, excluded: Sequence[int] | None) -> Values | Why:
+        scored = evaluation if excluded is None else source
+        if scored.per_query[metric].size != scored.n_queries or not evaluation.ground_truth_sha256:
+            return f"{file} {_POOLED}"
+        return Values(QUERY, np.array([evaluation.ground_truth_sha256]), scored.per_query[metric])
+
+    return _of_content(json.loads(source.to_json()), file, file, file, values)
+
+
+def _of_content(
+    content: Mapping[str, Any],
+    where: str | Path,
+    file: str,
+    name: str,
+    values: Callable[[str, float, Sequence[int] | None], Values | Why],
+) -> list[Score]:
+    """Return the scores of an evaluation, those without the excluded queries last.
+
+    Parameters
+    ----------
+    content : mapping
+        As `protocol.evaluation.Evaluation.to_json` describes it.
+    where : str or Path
+        The name of the source in messages.
+    file : str
+        The name of the source in tables.
+    name : str
+        The name of the method if none is recorded.
+    values : callable
+        Returns the values behind a mean, given the metric, the mean and the rows of the excluded queries, if any.
+    """
+    for size in ("n_bits", "n_queries", "n_database"):
+        if size == "n_bits" or content.get(size) is not None:
+            integer(content[size], f"{where}: {size}")
+    _check_ranking(where, content.get("ranking"))
+    groups: list[tuple[str, Mapping[str, Any], dict[str, Any], Sequence[int] | None]] = [
+        (str(where), content["metrics"], {"excluded_queries": NONE_EXCLUDED}, None)
     ]
-
-
-def _without(
-    path: Path, content: Mapping[str, Any]
-) -> tuple[dict[str, float], Mapping[str, Any], NDArray[np.int64]] | None:
-    """Return the scores without the excluded queries, their identifying fields, and the rows of these queries."""
-    recorded = content.get("without_queries")
-    if recorded is None:
-        return None
-    where = f"{path}: without_queries"
-    try:
-        scores = {printable(metric): _number(mean) for metric, mean in recorded["metrics"].items()}
-        n_queries = integer(recorded["n_queries"], f"{where}: n_queries")
-        rows = np.array(recorded["excluded"], dtype=np.int64)
-        excluded = excluded_rows(rows, n_queries + len(rows), f"{where}: excluded")
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        if isinstance(error, ProtocolError):
-            raise
-        raise ProtocolError(f"{where}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
-    for metric, mean in scores.items():
-        if not np.isnan(mean):
-            check_mean(f"{where}: {metric}: mean", metric, mean)
-    if content.get("n_queries") not in (None, n_queries + len(excluded)):
-        raise ProtocolError(
-            f"{where}: expected {content['n_queries']} queries in all, got {n_queries} remaining and {len(excluded)} "
-            "excluded ones."
-        )
-    label = excluded_label(len(excluded), excluded_sha256(excluded.tolist()))
-    return (scores, {"excluded_queries": label, "n_queries": n_queries}, excluded) if len(excluded) else None
+    without = content.get("without_queries")
+    if without is not None:
+        inside = f"{where}: without_queries"
+        n_queries, rows = integer(without["n_queries"], f"{inside}: n_queries"), np.array(without["excluded"], np.int64)
+        excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
+        if content.get("n_queries") not in (None, n_queries + len(excluded)):
+            raise ProtocolError(
+                f"{inside}: expected {content['n_queries']} queries in all, got {n_queries} remaining and "
+                f"{len(excluded)} excluded ones."
+            )
+        label = excluded_label(len(excluded), excluded_sha256(excluded))
+        if excluded:
+            left_out = {"excluded_queries": label, "n_queries": n_queries}
+            groups.append((inside, without["metrics"], left_out, excluded))
+    scores = []
+    for place, metrics, queries, excluded_queries in groups:
+        for metric, number in metrics.items():
+            if isinstance(number, bool) or not isinstance(number, int | float | None):
+                raise TypeError(f"{number!r} instead of a number")
+            mean = np.nan if number is None else float(number)
+            if not np.isnan(mean):
+                check_mean(f"{place}: {printable(metric)}: mean", metric, mean)
+            by_metric = {field: (content.get(field) or {}).get(metric) for field in ("empty", "ties")}
+            recorded = {**content, **queries, **by_metric, "mean": mean}
+            behind = functools.partial(values, metric, mean, excluded_queries)
+            scores.append(_score(recorded, file, _known(content.get("name")) or name, printable(metric), behind))
+    return scores
 
 
 def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object as a dict; raise ProtocolError if a key has two different values."""
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found and found[key] != value:
-            raise ProtocolError(f"{path}: {key}: expected one value, got {found[key]!r} and {value!r}.")
-        found[key] = value
-    return found
-
-
-def _number(mean: Any) -> float:
-    if isinstance(mean, bool) or not isinstance(mean, (int, float, type(None))):
-        raise TypeError(f"{mean!r} instead of a number")
-    return np.nan if mean is None else float(mean)
+        if content.setdefault(key, value) != value:
+            raise ProtocolError(f"{path}: {key}: expected one value, got {content[key]!r} and {value!r}.")
+    return content
 
 
 class _PerQuery:
     """The values per query to which a JSON file refers, read when needed."""
 
-    def __init__(self, path: Path, file: str, recorded: Mapping[str, str], truth: str | None, n: int | None) -> None:
-        self._path, self._file, self._recorded, self._truth, self._n = path, file, recorded, truth, n
+    def __init__(self, path: Path, file: str, content: Mapping[str, Any]) -> None:
+        self._file, self._truth, self._n = file, content.get("ground_truth_sha256"), content.get("n_queries")
+        self._recorded = content.get("per_query") or {}
+        if self._recorded:
+            if not all(isinstance(self._recorded.get(key), str) for key in ("file", "sha256")):
+                keys = ", ".join(self._recorded)
+                raise ProtocolError(f"{path}: expected {_JSON}, with file and sha256 in per_query, got {keys}.")
+            self._path = path.parent / self._recorded["file"]
 
-    def values(self, metric: str, mean: float, excluded: NDArray[np.int64] | None = None) -> Values | Why:
+    def values(self, metric: str, mean: float, excluded: Sequence[int] | None = None) -> Values | Why:
         """Return the values of one metric, without those of the excluded queries."""
         if not self._recorded or not self._truth:
             return f"{self._file} does not refer to values per query; `protocol evaluate --per-query` writes them"
@@ -389,7 +392,7 @@ class _PerQuery:
         if isinstance(table, str):
             return table
         if metric not in table:
-            return f"{self._file} has one value for all queries together, not one per query"
+            return f"{self._file} {_POOLED}"
         every = table[metric].to_numpy(dtype=np.float64)
         numbers = every if excluded is None or every.size != self._n else np.delete(every, excluded)
         of_mean = np.nanmean(numbers) if np.isfinite(numbers).any() else np.nan
@@ -399,55 +402,14 @@ class _PerQuery:
 
     @functools.cached_property
     def _table(self) -> "pd.DataFrame | Why":
-        pd = need("pandas", "report")
-        path = self._path.parent / self._recorded["file"]
-        if not path.is_file():
-            return f"{self._file} refers to {path.name}, which is missing"
-        if file_sha256(path) != self._recorded["sha256"]:
-            return f"{path.name} is not the file to which {self._file} refers: its SHA-256 differs"
+        if not self._path.is_file():
+            return f"{self._file} refers to {self._path.name}, which is missing"
+        if file_sha256(self._path) != self._recorded["sha256"]:
+            return f"{self._path.name} is not the file to which {self._file} refers: its SHA-256 differs"
         try:
-            return pd.read_csv(path).drop(columns="ranking").astype(np.float64)
+            return need("pandas", "report").read_csv(self._path).drop(columns="ranking").astype(np.float64)
         except (ValueError, KeyError) as error:
-            return f"{path.name} is not a table of numbers ({' '.join(str(error).split())})"
-
-
-def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score]:
-    evaluation = source if isinstance(source, Evaluation) else source.evaluation
-    rules = find(evaluation.convention)
-    fields = {field: getattr(evaluation, field, None) for field in PROTOCOL} | _DEFAULTS
-    groups = [(evaluation.metrics, evaluation.per_query, evaluation.n_queries, fields)]
-    if isinstance(source, WithoutQueries) and source.n_excluded:
-        without = fields | {"excluded_queries": source.label, "n_queries": source.n_queries}
-        groups.append((source.metrics, source.per_query, source.n_queries, without))
-    scores = []
-    for metrics, per_query, n_queries, of_group in groups:
-        for metric, mean in metrics.items():
-            by_metric = {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
-            values = functools.partial(_values_of, evaluation, per_query[metric], n_queries, file)
-            scores.append(
-                Score(
-                    file=file,
-                    method=method_name(_known(evaluation.name) or file, evaluation.ranking),
-                    ranking=evaluation.ranking,
-                    protocol=tuple(map(_known, (of_group | by_metric).values())),
-                    n_bits=evaluation.n_bits,
-                    metric=metric,
-                    mean=mean,
-                    std=np.nan,
-                    n_runs=None,
-                    ground_truth_sha256=evaluation.ground_truth_sha256,
-                    convention=evaluation.convention,
-                    version=__version__,
-                    values=values,
-                )
-            )
-    return scores
-
-
-def _values_of(evaluation: Evaluation, numbers: NDArray[np.float64], n_queries: int, file: str) -> Values | Why:
-    if numbers.size != n_queries or evaluation.ground_truth_sha256 is None:
-        return f"{file} has one value for all queries together, not one per query"
-    return Values(QUERY, np.array([evaluation.ground_truth_sha256]), np.asarray(numbers, dtype=np.float64))
+            return f"{self._path.name} is not a table of numbers ({' '.join(str(error).split())})"
 
 
 def named_by_method(scores: Sequence[Score]) -> list[Score]:

@@ -181,20 +181,18 @@ def quantisation(
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
     pair, hashed_by = _codes(first, query, database, progress)
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
-    numbers = truth.nearest.numbers if truth.nearest else ()
-    curves = [by_vectors(evaluation.nearest_counts, numbers, rescoring)]
+    relevances = {k: relevance for k, relevance in truth.by_number.items() if f"neighbours@{k}" in evaluation.metrics}
+    curves = [by_vectors(evaluation.nearest_counts, list(relevances), rescoring)]
     second_bytes = None
     if second is not None:
         second_pair, second_by = _codes(second, query, database, progress)
         second_bytes = second_pair.database.shape[1]
-        relevances = {k: truth.by_number[k] for k in numbers}
         done = stage(progress, "re-ranking", len(query))
         curves.append(by_codes(pair, second_pair, relevances, rescoring, hashed=second_by, progress=done))
-    any_set, all_set = (operation.reduce(pair.database, axis=0) for operation in (np.bitwise_or, np.bitwise_and))
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
         hashed_by=hashed_by,
-        constant_bits=pair.n_bits - int(np.bitwise_count(any_set ^ all_set).sum()),
+        constant_bits=_constant_bits(pair),
         rescoring=tuple(curves),
         cost=Cost(
             code_bytes=pair.database.shape[1],
@@ -223,6 +221,11 @@ def _codes(
 ) -> tuple[CodePair, HashedBy | None]:
     """Return the codes, and how they were computed."""
     return source.codes(query, database, progress=progress) if isinstance(source, Hashing) else (source, None)
+
+
+def _constant_bits(codes: CodePair) -> int:
+    any_set, all_set = np.bitwise_or.reduce(codes.database, axis=0), np.bitwise_and.reduce(codes.database, axis=0)
+    return codes.n_bits - int(np.bitwise_count(any_set ^ all_set).sum())
 
 
 def _speed(codes: CodePair, query: NDArray, database: NDArray, k: int, distance: Distance) -> Speed:

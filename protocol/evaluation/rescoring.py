@@ -156,20 +156,13 @@ def by_codes(
         number: [min(factor * number, n_database) for factor in of_number] for number, of_number in factors.items()
     }
     shares = second_stage(first, second, relevances, retrieved, progress=progress)
-    rows = [
-        RescoringRow(number, factor, top, *(mean(values) for values in shares[number, top]))
-        for number in relevances
-        for factor, top in zip(factors[number], retrieved[number], strict=True)
-    ]
-    smallest = {
-        number: Smallest(
-            *(
-                next((r.factor for r in rows if r.neighbours == number and getattr(r, ties) >= options.target), None)
-                for ties in Smallest._fields
-            )
-        )
-        for number in relevances
-    }
+    rows, smallest = [], {}
+    for number in relevances:
+        steps = zip(factors[number], retrieved[number], strict=True)
+        of_number = [RescoringRow(number, factor, top, *map(mean, shares[number, top])) for factor, top in steps]
+        reached = ([r.factor for r in of_number if getattr(r, ties) >= options.target] for ties in Smallest._fields)
+        smallest[number] = Smallest(*(min(sufficient, default=None) for sufficient in reached))
+        rows += of_number
     return RescoringCurve("codes", options.target, tuple(rows), smallest, second.n_bits, hashed)
 
 

@@ -157,32 +157,46 @@ def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scorin
     ProtocolError
         If no query has relevant items.
     """
-    rules = scoring.rules
-    of_spread: list[tuple[str, str]] = []
-    values: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
-    masks: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in names}
-    n_relevant, levels, curves = [], [], []
-    for counts in blocks:
-        if scoring.spread:
-            of_spread = spread_pairs(counts.n_database, ranking)
-        for name, empty in dict.fromkeys([*((name, rules.empty(name)) for name in names), *of_spread]):
-            values.setdefault((name, empty), []).append(metrics.evaluate(counts, [name], empty=empty)[name])
-        for name in names:
-            masks[name].append(undefined(counts, name, values[name, rules.empty(name)][-1]))
-        n_relevant.append(counts.n_relevant)
-        levels.append(counts.levels[counts.at_level.any(axis=(0, 2))])
-        curves.append(metrics.top_n_curve(counts, empty=rules.empty("R@K")))
-    occurring = np.concatenate(levels)
+    parts = [_of_block(counts, names, scoring, ranking) for counts in blocks]
+    occurring = np.concatenate([part.levels for part in parts])
     if not occurring.size:
         raise ProtocolError("relevance: expected at least one query with a relevant item, got none.")
-    joined = {pair: np.concatenate(of_blocks) for pair, of_blocks in values.items()}
+    rules = scoring.rules
+    values = {pair: np.concatenate([part.values[pair] for part in parts]) for pair in parts[0].values}
+    of_spread = {pair: values[pair] for pair in parts[0].of_spread}
     return Scores(
-        per_query={name: joined[name, rules.empty(name)] for name in names},
-        is_undefined={name: np.concatenate(of_blocks) for name, of_blocks in masks.items()},
-        n_relevant=np.concatenate(n_relevant),
+        per_query={name: values[name, rules.empty(name)] for name in names},
+        is_undefined={name: np.concatenate([part.masks[name] for part in parts]) for name in names},
+        n_relevant=np.concatenate([part.n_relevant for part in parts]),
         levels=(int(occurring.min()), int(occurring.max())),
-        top_n=_mean_curve(curves, n_relevant, rules.empty("R@K")),
-        spread=spread_rows({pair: joined[pair] for pair in of_spread}),
+        top_n=_mean_curve(parts, rules.empty("R@K")),
+        spread=spread_rows(of_spread),
+    )
+
+
+class _Block(NamedTuple):
+    """The scores of a block of queries, for each metric and treatment of undefined values."""
+
+    values: dict[tuple[str, str], NDArray[np.float64]]
+    masks: dict[str, NDArray[np.bool_]]
+    of_spread: list[tuple[str, str]]
+    n_relevant: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    top_n: metrics.TopNCurve
+
+
+def _of_block(counts: HammingCounts, names: Sequence[str], scoring: Scoring, ranking: str) -> _Block:
+    rules = scoring.rules
+    of_spread = spread_pairs(counts.n_database, ranking) if scoring.spread else []
+    pairs = dict.fromkeys([*((name, rules.empty(name)) for name in names), *of_spread])
+    values = {(name, empty): metrics.evaluate(counts, [name], empty=empty)[name] for name, empty in pairs}
+    return _Block(
+        values,
+        {name: undefined(counts, name, values[name, rules.empty(name)]) for name in names},
+        of_spread,
+        counts.n_relevant,
+        counts.levels[counts.at_level.any(axis=(0, 2))],
+        metrics.top_n_curve(counts, empty=rules.empty("R@K")),
     )
 
 
@@ -193,14 +207,15 @@ def undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -
     return np.isnan(values)
 
 
-def _mean_curve(
-    curves: Sequence[metrics.TopNCurve], n_relevant: Sequence[NDArray[np.int64]], empty: str
-) -> metrics.TopNCurve:
+def _mean_curve(blocks: Sequence[_Block], empty: str) -> metrics.TopNCurve:
     """Return the mean curve over all queries from the mean curves of the blocks."""
+    curves = [block.top_n for block in blocks]
     if len(curves) == 1:
         return curves[0]
-    n_queries = np.array([of_block.size for of_block in n_relevant])
-    n_defined = np.array([np.count_nonzero(of_block) for of_block in n_relevant]) if empty == "drop" else n_queries
+    n_queries = np.array([block.n_relevant.size for block in blocks])
+    n_defined = n_queries
+    if empty == "drop":
+        n_defined = np.array([np.count_nonzero(block.n_relevant) for block in blocks])
     precision = n_queries @ np.array([curve.precision for curve in curves]) / n_queries.sum()
     recall = n_defined @ np.nan_to_num([curve.recall for curve in curves]) / n_defined.sum()
     return metrics.TopNCurve(curves[0].n, precision, recall)

@@ -161,38 +161,18 @@ def write_trec(
     Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they sort in numerical order. Files are
     written query by query, so memory grows only with the database.
     """
-    size, n_queries = len(pair.database), len(pair.query)
+    size = len(pair.database)
     depth = min(DEPTH if options.depth is None else options.depth, size)
     if options.ties != "distance" and depth > _EXACT:
         raise ProtocolError(
             f"trec_depth: expected an integer <= {_EXACT}, the scores that trec_eval can distinguish, got {depth}."
         )
-    items = np.array(_ids("d", 7, size))
     run, qrels = (Path(options.folder) / name for name in ("run", "qrels"))
-    label = re.sub(r"\s+", "_", tag.strip()) if tag and tag.strip() else "protocol"
-    precisions = np.full((2, n_queries), np.nan)
-    rankings = zip(_ids("q", 6, n_queries), _rankings(pair, truth, options, depth), strict=True)
-    with (
-        replacing(run) as to_run,
-        replacing(qrels) as to_qrels,
-        open(to_run, "w", encoding="utf-8") as run_file,
-        open(to_qrels, "w", encoding="utf-8") as qrels_file,
-    ):
-        for row, (name, (order, by_id, distances, levels)) in enumerate(rankings):
-            scores = counts.n_bits - distances[order] if options.ties == "distance" else np.arange(depth, 0, -1)
-            n_relevant = np.count_nonzero(levels)
-            run_file.writelines(
-                f"{name} Q0 {item} {rank} {score} {label}\n"
-                for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
-            )
-            judged = np.flatnonzero(levels) if n_relevant or empty == "drop" else np.arange(1)
-            qrels_file.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
-            if n_relevant:
-                precisions[:, row] = [_gained(levels[ranked]) / n_relevant for ranked in (by_id, order)]
+    label = re.sub(r"\s+", "_", (tag or "").strip()) or "protocol"
+    with replacing(run) as to_run, replacing(qrels) as to_qrels:
+        precisions = _write((to_run, to_qrels), pair, truth, options, depth, label, empty)
     metric = "mAP" if depth == size else f"mAP@{depth}[all]"
-    if empty == "zero":
-        precisions = np.nan_to_num(precisions)
-    by_document_id, of_run = map(metrics.mean, precisions)
+    by_document_id, of_run = map(metrics.mean, np.nan_to_num(precisions) if empty == "zero" else precisions)
     return Trec(
         run=str(run),
         qrels=str(qrels),
@@ -204,6 +184,36 @@ def write_trec(
         by_document_id=by_document_id,
         of_run=of_run,
     )
+
+
+def _write(
+    files: tuple[Path, Path],
+    pair: CodePair,
+    truth: Relevance,
+    options: TrecOptions,
+    depth: int,
+    label: str,
+    empty: str,
+) -> NDArray[np.float64]:
+    """Write run and qrels; return the average precision of each query by document id and in the order of the run.
+
+    The result is (2, n_queries), with NaN for queries without relevant items.
+    """
+    items, queries = np.array(_ids("d", 7, len(pair.database))), _ids("q", 6, len(pair.query))
+    precisions = np.full((2, len(queries)), np.nan)
+    with open(files[0], "w", encoding="utf-8") as run, open(files[1], "w", encoding="utf-8") as qrels:
+        for row, (order, by_id, distances, levels) in enumerate(_rankings(pair, truth, options, depth)):
+            name, n_relevant = queries[row], np.count_nonzero(levels)
+            scores = pair.n_bits - distances[order] if options.ties == "distance" else np.arange(depth, 0, -1)
+            run.writelines(
+                f"{name} Q0 {item} {rank} {score} {label}\n"
+                for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
+            )
+            judged = np.flatnonzero(levels) if n_relevant or empty == "drop" else np.arange(1)
+            qrels.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
+            if n_relevant:
+                precisions[:, row] = [_gained(levels[ranked]) / n_relevant for ranked in (by_id, order)]
+    return precisions
 
 
 def _ids(letter: str, width: int, n: int) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from protocol.checks import ProtocolError
-from protocol.papers.drawn import PLACE, plugin_of, printed_name, several
+from protocol.papers.layout import PLACE, plugin_of, printed_name, several
 from protocol.provenance import storage
 from protocol.provenance.checksums import verify
 from protocol.report.results import Results

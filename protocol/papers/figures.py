@@ -7,8 +7,8 @@ results. Values that are in neither `protocol.report.display` nor the summary ta
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from protocol.papers.drawn import Drawn
 from protocol.papers.figure_data import FigureData
+from protocol.papers.layout import Drawn
 from protocol.papers.mlgap.figures import mlgap_figure_1, mlgap_figure_8, mlgap_table_1
 from protocol.papers.ramap.figures import ramap_figure_4, ramap_figure_5, ramap_figure_6, ramap_figure_7
 from protocol.papers.talr.figures import talr_alpha, talr_figure_3, talr_table_1, talr_table_2, talr_table_3

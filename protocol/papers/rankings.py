@@ -59,3 +59,14 @@ def small_ties(most: int, n_distances: int, levels: Sequence[int]) -> Iterator[l
     ties = [list(tie) for n in range(most + 1) for tie in np.ndindex(*[len(levels)] * n) if list(tie) == sorted(tie)]
     for chosen in np.ndindex(*[len(ties)] * n_distances):
         yield [[levels[item] for item in ties[number]] for number in chosen]
+
+
+def gains(levels: Sequence[int]) -> dict[str, list[float]]:
+    """Rank an item of each level before one of the highest, and solve nDCG for its gain, as a share of the highest."""
+    second, highest = 1 / np.log2(3), max(levels)
+    found = []
+    for level in levels:
+        relevant = {highest: [[int(level == highest), 1]]} | ({level: [[1, 0]]} if 0 < level < highest else {})
+        ndcg = value(histograms([1, 1], relevant), "nDCG")
+        found.append((2**highest - 1) * (ndcg - second) / (1 - second * ndcg))
+    return {"gains": found}

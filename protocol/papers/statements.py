@@ -3,8 +3,9 @@
 The keys of an entry are those of `Claim`, without ``paper``, ``check`` and ``proof``, and one that defines the check:
 
 ``check``
-    The name of a function in the paper's folder. The function may have the parameters ``results`` (without it,
-    it is a proof) and ``expected``; the key ``arguments`` has the others. Its docstring is the default of ``how``.
+    The name of a function in the paper's folder or in `protocol.papers.rankings`. It may have the parameters
+    ``results`` (without it, it is a proof) and ``expected``; the key ``arguments`` has the others. Its docstring is the
+    default of ``how``.
 ``scores``
     Metrics of hand-made rankings, such as ``mAP of +-+``: by name, or by reading and name; a value may be a list. A
     ranking consists of signs (+ is relevant), or is named in the key ``rankings``, which has the numbers of retrieved
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import need
+from protocol.papers import rankings as shared
 from protocol.papers.claim import AS_PRINTED, Claim, Evidence, Values
 from protocol.papers.rankings import histograms, untied, value
 from protocol.papers.results import Results
@@ -64,7 +66,7 @@ def expected(paper: str, number: str) -> Mapping[str, Any]:
 def claims_of(*modules: ModuleType) -> list[Claim]:
     """Return the claims of a paper, given the modules in its folder that have the functions of its checks."""
     content = statements(modules[0].__name__.split(".")[-2])
-    functions = {name: function for module in modules for name, function in vars(module).items()}
+    functions = {name: function for module in (shared, *modules) for name, function in vars(module).items()}
     return [_claim(content["paper"], entry, functions) for entry in content["claims"]]
 
 

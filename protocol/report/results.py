@@ -13,8 +13,8 @@ from protocol import registry
 from protocol.report.display import middle
 from protocol.report.figure import listed
 from protocol.scores.identity import UNSUPERVISED, supervision_of
-from protocol.scores.statistics import Lead, lead, shared_variance
-from protocol.scores.summary import PLACE
+from protocol.scores.statistics import Lead, lead
+from protocol.scores.summary import PLACE, at, shared_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +97,7 @@ class Results:
     selection : DataFrame or None
         As `protocol.selection.write_table` writes it; None if no options were selected.
     duplicates : DataFrame or None
-        As `protocol.report.with_and_without` returns it; None if no judged pairs of the dataset are known.
+        As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
     splits : mapping of str to mapping
         The partitions of run 0, by split protocol and partition.
     published, published_losses : DataFrame or None
@@ -171,23 +171,22 @@ class Results:
     @cached_property
     def n_bits(self) -> int:
         """The selected code length; by default the middle one at `place`."""
-        return int(self.selected.get("n_bits") or middle(self.at(self.plain, **self.place)["n_bits"].unique()))
+        return int(self.selected.get("n_bits") or middle(at(self.plain, **self.place)["n_bits"].unique()))
 
     @cached_property
     def selections(self) -> list[dict[str, Any]]:
         """Every feature, ground truth, split and code length that occur together; the default selection is first."""
-        found = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
-        return sorted(found, key=lambda selection: selection != self.place | {"n_bits": self.n_bits})
+        combinations = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
+        return sorted(combinations, key=lambda selection: selection != self.place | {"n_bits": self.n_bits})
 
     @cached_property
     def n_runs(self) -> int:
         """The number of runs at `place`."""
-        return int(self.at(self.plain, **self.place)["n_runs"].max())
+        return int(at(self.plain, **self.place)["n_runs"].max())
 
     def shared(self, split: str) -> float:
-        """Return `protocol.scores.statistics.shared_variance` of the runs of a split."""
-        sizes = self.at(self.summary, split=split).iloc[0]
-        return shared_variance(sizes["n_queries"], sizes["n_database"])
+        """Return `protocol.scores.summary.shared_of` the runs of a split."""
+        return shared_of(self.summary, split)
 
     @cached_property
     def table(self) -> dict[str, "pd.DataFrame"]:
@@ -203,10 +202,10 @@ class Results:
     @cached_property
     def leads(self) -> dict[tuple[Any, ...], Lead]:
         """The best hasher by feature, ground truth, split and code length, if any score is defined."""
-        scores = self.ordered(self.at(self.run_scores, metric=self.metric))
+        scores = self.ordered(at(self.run_scores, metric=self.metric))
         better = registry.METRICS.entry(self.metric).better
         groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-        found = {
+        leads = {
             key: lead(
                 own.pivot_table(index="run", columns="hasher", values="value"),
                 shared=self.shared(key[PLACE.index("split")]),
@@ -214,7 +213,7 @@ class Results:
             )
             for key, own in groups
         }
-        return {key: own for key, own in found.items() if own is not None}
+        return {key: own for key, own in leads.items() if own is not None}
 
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""
@@ -232,13 +231,6 @@ class Results:
         parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
         parts += [] if "split" in columns else [f"{place['split']} split"]
         return ", ".join([*parts, f"{self.n_bits} bits"] if n_bits else parts)
-
-    @staticmethod
-    def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
-        """Return the rows of a table that have these values."""
-        for column, value in values.items():
-            table = table[table[column] == value]
-        return table
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""

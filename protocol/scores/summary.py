@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, printable
 from protocol.scores.identity import pipeline_convention
+from protocol.scores.statistics import shared_variance
 from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
 
 if TYPE_CHECKING:
@@ -86,6 +87,19 @@ def summarise(
     )
 
 
+def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
+    """Return the rows of a table that have these values."""
+    for column, value in values.items():
+        table = table[table[column] == value]
+    return table
+
+
+def shared_of(table: "pd.DataFrame", split: str) -> float:
+    """Return `shared_variance` of the runs of a split, from a summary or from the items of each run."""
+    rows = at(table, split=split)
+    return shared_variance(_one_or_range(rows["n_queries"]), _one_or_range(rows["n_database"]))
+
+
 def _one_or_range(values: "pd.Series") -> Any:
     """Return the common value of all runs, or else the smallest and the largest value as a range."""
     return values.iloc[0] if (values == values.iloc[0]).all() else f"{values.min()} to {values.max()}"
@@ -99,6 +113,51 @@ def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     """
     columns = [*PLACE, "run", *ITEMS]
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
+
+
+def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.DataFrame":
+    """Return every metric with all queries and without some of them, and the ranks of the hashers.
+
+    Parameters
+    ----------
+    scores, without : DataFrame
+        The scores of all queries and of the remaining queries, as `collect` returns them. Rows that
+        only one of the two tables has, such as those of extended codes, are left out.
+
+    Returns
+    -------
+    DataFrame
+        A row for each dataset, feature, ground truth, split, code length, hasher and metric, sorted: ``n_runs``; the
+        mean numbers of queries ``n_queries`` and ``n_affected``; the means over the runs ``all_queries``, ``without``
+        and their ``difference``, with its sample standard deviation ``difference_std`` (missing for a single run); and
+        ``rank_all`` and ``rank_without``, the ranks of the hasher by these means. Rank 1 is the best; equal means share
+        the better rank, and undefined means have none.
+    """
+    keys, by = list(COLUMNS[:-1]), ["dataset", *PLACE, "n_bits", "hasher", "metric"]
+    both = scores.merge(without[[*keys, "n_queries", "value"]], on=keys, suffixes=("", "_without"))
+    both = both.assign(
+        difference=both["value_without"] - both["value"], n_affected=both["n_queries"] - both["n_queries_without"]
+    )
+    table = (
+        both.groupby(by, sort=True)
+        .agg(
+            n_runs=("run", "size"),
+            n_queries=("n_queries", "mean"),
+            n_affected=("n_affected", "mean"),
+            all_queries=("value", "mean"),
+            without=("value_without", "mean"),
+            difference=("difference", "mean"),
+            difference_std=("difference", "std"),
+        )
+        .reset_index()
+    )
+    lower = table["metric"].map(lambda metric: registry.METRICS.entry(metric).better == "lower")
+    for column, rank in (("all_queries", "rank_all"), ("without", "rank_without")):
+        values = table[column].where(lower, -table[column])
+        table[rank] = (
+            values.groupby([table[name] for name in by if name != "hasher"]).rank(method="min").astype("Int64")
+        )
+    return table
 
 
 def read_summary(path: str | Path) -> list[dict[str, Any]]:

@@ -127,7 +127,7 @@ def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
         values = rng.normal(size=(12, 40))
         scores = {str(at): {16: score_of(of_method)} for at, of_method in enumerate(values)}
         found = differences(scores, "mAP")
-        false += min(one.outcome.p for one in found.found) < 0.05
+        false += min(one.outcome.p for one in found.comparisons) < 0.05
     assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
 
 

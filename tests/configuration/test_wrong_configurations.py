@@ -12,7 +12,7 @@ from project import SMALL
 
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
-from protocol.report.paper.files import file_name
+from protocol.report.manuscript.files import file_name
 
 ARRAYS = {"dataset": "arrays", "features": {"precomputed": {}}, "ground_truths": ["epsilon_ball"]}
 SIFT1M = {"dataset": "sift1m", "features": {"precomputed": {}}, "splits": ["sift1m"], "hashers": ["lsh"]}

@@ -11,7 +11,7 @@ from protocol.papers import printed
 from protocol.papers.figure_data import COLUMNS, _named
 from protocol.papers.figures import DRAWINGS, FigureData
 from protocol.report import table_files
-from protocol.report.paper.printing import printed_pictures
+from protocol.report.manuscript.files import printed_pictures
 
 RESULTS = Path(__file__).parents[2] / "results"
 PLACE = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}

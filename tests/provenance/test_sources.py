@@ -68,7 +68,7 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
         assert changed_by("datasets/_cifar.py") == {"cifar10"}
         assert changed_by("datasets/digits.py") == set()
         assert changed_by("inputs/archives.py") == {"cifar10"}
-        assert changed_by("report/sections/ties.py") == {"page"}
+        assert changed_by("report/sections/conventions.py") == {"page"}
         assert changed_by("report/templates/style.css.j2") == {"page"}
         assert changed_by("papers/talr/claims.yaml") == {"page"}
         assert changed_by("checks.py") == {"itq", "cvh", "cifar10", "model", "count", "score", "page"}

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from protocol.report.identities import check_identities
+from protocol.report.sections.extensions import check_identities
 from protocol.scores.summary import COMBINATION
 
 CELL = ("digits", "gist", "class_label", "standard")

@@ -1,7 +1,6 @@
 """Compare every metric with and without the queries that have a judged near-duplicate."""
 
-from protocol.report import with_and_without
-from protocol.scores.summary import collect
+from protocol.scores.summary import collect, with_and_without
 from protocol.scores.tables import write_table
 
 

@@ -16,7 +16,7 @@ def main(job):
     pairs = auditing.known_pairs_for(None, dataset)
     for path, key in zip(job.input.splits, p.splits, strict=True):
         split = auditing.Split(storage.read(path), dataset)
-        remaining[key] = np.delete(np.arange(len(split.entries["query"])), auditing.affected_queries(split, pairs))
+        remaining[key] = np.delete(np.arange(len(split.entries["query"])), pairs.queries(split))
     for path, (_, run) in zip(job.input.counts, p.runs, strict=True):
         for own in read_counts(path):
             queries = remaining[own.split, run]

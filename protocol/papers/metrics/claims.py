@@ -7,7 +7,6 @@ import numpy as np
 
 from protocol import codes
 from protocol.papers.claim import Evidence, Values
-from protocol.papers.rankings import histograms, value
 from protocol.papers.results import Results, Row
 from protocol.scores.summary import COMBINATION
 
@@ -48,14 +47,3 @@ def top_of_the_ranking(results: Results) -> Evidence:
     }
     substitute = "" if papers_own else f"{', '.join(kinds)} for mAP@5000[retrieved] on nuswide"
     return Evidence.as_printed(values, substitute=substitute)
-
-
-def gains() -> Values:
-    """Rank an item of each level before one of level 3, and solve nDCG for its gain, as a share of 7."""
-    second = 1 / np.log2(3)
-    found = []
-    for level in range(4):
-        relevant = {3: [[1, 1]]} if level == 3 else {3: [[0, 1]]} | ({level: [[1, 0]]} if level else {})
-        ndcg = value(histograms([1, 1], relevant), "nDCG")
-        found.append(7 * (ndcg - second) / (1 - second * ndcg))
-    return {"gains": found}

@@ -4,24 +4,12 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from protocol.papers.drawn import (
-    PRINTED,
-    Drawn,
-    by_place,
-    cell,
-    chosen_lengths,
-    file_name,
-    lacking,
-    printed_name,
-    sentences,
-    several,
-    substitute,
-    variant_of,
-    where,
-)
+from protocol.papers import layout
 from protocol.papers.figure_data import FigureData, having
+from protocol.papers.layout import Drawn
 from protocol.papers.statements import expected
-from protocol.report.figure import Figure, Table, listed, rows_chart, tooltips
+from protocol.report.figure import Figure, listed, rows_chart, tooltips
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +32,7 @@ def mlgap_table_1(data: FigureData) -> Drawn:
     paper = having(rows, dataset=[*_DATASETS], n_bits=_LENGTHS)
     tables = list(_tables("mlgap_table_1", paper, [*_DATASETS], _LENGTHS))
     for dataset, others in rows[~rows["dataset"].isin(_DATASETS)].groupby("dataset", sort=False):
-        lengths = chosen_lengths(others["n_bits"], _LENGTHS)
+        lengths = layout.chosen_lengths(others["n_bits"], _LENGTHS)
         tables += _tables(f"mlgap_table_1_{dataset}", having(others, n_bits=lengths), [str(dataset)], lengths)
     scored = having(paper, metric="mAP")
     there = set(zip(scored["plugin"], scored["dataset"], scored["n_bits"], strict=True))
@@ -63,7 +51,7 @@ def _tables(name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: S
     for radius in range(3):
         metrics = (f"mLGAP@r{radius}", "mAP")
         scored = having(rows, metric=metrics)
-        if not several(scored["metric"]):
+        if not layout.several(scored["metric"]):
             continue
         columns, lines = list(itertools.product(datasets, lengths, metrics)), []
         for plugin, equation in _EQUATIONS.items():
@@ -71,11 +59,11 @@ def _tables(name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: S
                 names = itertools.product(titles, lengths, ("mLGAP", "mAP"))
                 printed = expected("mlgap", _CLAIMS[plugin])
                 values = [printed.get(f"{title}, {n_bits} bits: {metric}") for title, n_bits, metric in names]
-                lines.append([f"eq. {equation}", PRINTED, *(cell(value, 4) for value in values)])
+                lines.append([f"eq. {equation}", layout.PRINTED, *(layout.cell(value, 4) for value in values)])
             for source, ours in _sources(having(scored, plugin=plugin)):
                 means = {key: same["mean"].iloc[0] for key, same in ours.groupby(["dataset", "n_bits", "metric"])}
-                lines.append([f"eq. {equation}", source, *(cell(means.get(column), 4) for column in columns)])
-        caption = sentences(
+                lines.append([f"eq. {equation}", source, *(layout.cell(means.get(column), 4) for column in columns)])
+        caption = layout.sentences(
             "mLGAP, table 1: mLGAP and mAP of deep supervised hashing with the original objective (eq. 16) and with "
             "buffer zones (eq. 20 for CIFAR-10, eq. 25 for CIFAR-100).",
             f"Ours: mLGAP up to radius {radius}, an empty ball counts 0; the paper states neither. Our networks are "
@@ -93,18 +81,18 @@ def _tables(name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: S
 
 
 def _sources(rows: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
-    """Yield the rows of each method of each experiment and feature, of each split if a dataset has several."""
+    """Yield the rows of each method of each experiment and feature, of each split if a dataset has layout.several."""
     keys = ["experiment", "feature", "hasher", "plugin"]
     for (experiment, feature, hasher, plugin), of_method in rows.groupby(keys, sort=False):
         one_split = of_method.groupby("dataset")["split"].nunique().max() == 1
         for part in [of_method] if one_split else [part for _, part in of_method.groupby("split", sort=False)]:
-            words = [feature, variant_of(hasher, plugin), *part["split"].unique()]
+            words = [feature, layout.variant_of(hasher, plugin), *part["split"].unique()]
             yield f"{experiment}: {', '.join(filter(None, words))}", part
 
 
 def mlgap_figure_1(data: FigureData) -> Drawn:
     """Return how many items of the database have each 12-bit code, a panel for each of eight hashers."""
-    names = {plugin: printed_name(plugin, plugin) for plugin in _METHODS}
+    names = {plugin: layout.printed_name(plugin, plugin) for plugin in _METHODS}
     return _histograms(data, 1, names, "cifar10_s1.yaml", columns=4)
 
 
@@ -115,10 +103,10 @@ def mlgap_figure_8(data: FigureData) -> Drawn:
 
 def _histograms(data: FigureData, number: int, names: Mapping[str, str], config: str, *, columns: int) -> Drawn:
     rows = having(data.histogram, plugin=[*names])
-    rows = having(rows, n_bits=chosen_lengths(rows["n_bits"], [_LONGEST]))
-    drawn = [(place, own) for place, own in by_place(rows, "n_bits") if several(own["plugin"])]
+    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], [_LONGEST]))
+    drawn = [(place, own) for place, own in layout.by_place(rows, "n_bits") if layout.several(own["plugin"])]
     paper = [own["plugin"] for place, own in drawn if (place["dataset"], place["n_bits"]) == ("cifar10", _LONGEST)]
-    absent = min((lacking(names, found) for found in paper), key=len, default=[*names])
+    absent = min((layout.lacking(names, found) for found in paper), key=len, default=[*names])
     missing = (
         f"codes of {_LONGEST} bits of {listed(absent)} on cifar10: workflow/config/{config} "
         "(files display/SPLIT/histogram.csv)"
@@ -136,7 +124,7 @@ def _histogram(
     n_bits = place["n_bits"]
     n_codes = 2**n_bits
     pairs = zip(rows["hasher"], rows["plugin"], strict=True)
-    rows = rows.assign(objective=[f"{names[pair[1]]} {variant_of(*pair)}".strip() for pair in pairs])
+    rows = rows.assign(objective=[f"{names[pair[1]]} {layout.variant_of(*pair)}".strip() for pair in pairs])
     rows = rows.assign(order=rows["plugin"].map([*names].index)).sort_values("order", kind="stable")
     used = rows.groupby("objective", sort=False)["code"].nunique()
     panels = {name: f"{name}: {n:,} of {n_codes:,} codes ({n / n_codes:.1%})" for name, n in used.items()}
@@ -168,16 +156,16 @@ def _histogram(
             spacing=14,
         )
     )
-    shows = sentences(
+    shows = layout.sentences(
         f"Codes in use, of {n_codes:,}: {listed([f'{n / n_codes:.1%} ({name})' for name, n in used.items()])}; the "
         f"fullest bucket ({fullest['objective']}) has {fullest['items']:,} items "
-        f"({where(place)}, run 0).",
-        substitute(place, dataset="cifar10", feature="pixels")
+        f"({layout.where(place)}, run 0).",
+        layout.substitute(place, dataset="cifar10", feature="pixels")
         if columns == 1
-        else substitute(place, dataset="cifar10"),
+        else layout.substitute(place, dataset="cifar10"),
     )
     title = (
         f"mLGAP, figure {number}: items of the database with each {n_bits}-bit code (square-root scale), "
         f"{place['dataset']}, {place['feature']}"
     )
-    return Figure(file_name(f"mlgap_figure_{number}", place, n_bits), title, shows, chart, rows)
+    return Figure(layout.file_name(f"mlgap_figure_{number}", place, n_bits), title, shows, chart, rows)

@@ -1,24 +1,12 @@
 """Figures 4 to 7 of *On the Evaluation Metric for Hashing*: RAMAP, precision, empty bins and time by radius."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
-from protocol.papers.drawn import (
-    Drawn,
-    by_place,
-    chosen_lengths,
-    file_name,
-    lacking,
-    natural,
-    sentences,
-    series_colour,
-    series_shape,
-    several,
-    substitute,
-    where,
-)
+from protocol.papers import layout
 from protocol.papers.figure_data import FigureData, having
+from protocol.papers.layout import Drawn
 from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
 
 if TYPE_CHECKING:
@@ -58,20 +46,26 @@ def ramap_figure_7(data: FigureData) -> Drawn:
 def _by_radius(data: FigureData, name: str, title: str, *quantities: str) -> Drawn:
     rows = _rows(data, quantities)
     learned = rows[rows["plugin"].isin(_METHODS.values()) & (rows["extension"] == "none")]
-    lengths = chosen_lengths(learned["n_bits"], _LENGTHS)
+    lengths = layout.chosen_lengths(learned["n_bits"], _LENGTHS)
     drawn = [
         (place, own)
-        for place, own in by_place(having(learned, n_bits=lengths), "n_bits")
-        if several(own["plugin"]) and _complete(own, len(quantities))
+        for place, own in layout.by_place(having(learned, n_bits=lengths), "n_bits")
+        if layout.several(own["plugin"]) and _complete(own, len(quantities))
     ]
     figures = [_figure(name, title, quantities, place, own) for place, own in drawn]
     lsh = rows[rows["plugin"] == "lsh"]
-    for place, own in by_place(lsh, "n_bits"):
+    for place, own in layout.by_place(lsh, "n_bits"):
         shortest = min(having(lsh, experiment=place["experiment"])["n_bits"])
-        if place["n_bits"] == shortest and several(own["extension"]) and _complete(own, len(quantities)):
+        if place["n_bits"] == shortest and layout.several(own["extension"]) and _complete(own, len(quantities)):
             figures.append(_figure(f"{name}_extensions", title, quantities, place, own))
-    found = {place["n_bits"] for place, _ in drawn if place["dataset"] == "cifar10"}
-    return Drawn(figures, missing=_missing(found, quantities))
+    absent = layout.lacking(_LENGTHS, [place["n_bits"] for place, _ in drawn if place["dataset"] == "cifar10"])
+    missing = ""
+    if absent:
+        missing = (
+            f"{listed(quantities)} at several radii of {listed(list(_METHODS))} at {listed(absent)} bits on cifar10: "
+            "workflow/config/cifar10_learned.yaml"
+        )
+    return Drawn(figures, missing=missing)
 
 
 def _rows(data: FigureData, quantities: Sequence[str]) -> "pd.DataFrame":
@@ -92,23 +86,14 @@ def _rows(data: FigureData, quantities: Sequence[str]) -> "pd.DataFrame":
     codes = [column for column in rows if column not in ("quantity", "radius", "value", "std", "n_runs")]
     rows = rows.drop_duplicates([*codes, "quantity", "radius"])
     if "mAP" in quantities:
-        rows = pd.concat([rows, _at_every_radius(data.rows(metric="mAP"), rows, codes)], ignore_index=True)
-    method = rows["method"].where(rows["plugin"] != _METHODS["DSH"], "DSH") + _extension(rows)
+        mean = data.rows(metric="mAP").rename(columns={"mean": "value"}).assign(quantity="mAP").drop(columns="metric")
+        rows = pd.concat([rows, rows[[*codes, "radius"]].merge(mean, on=codes)], ignore_index=True)
+    bits = rows["extension_bits"].astype(str).where(rows["extension"] != "none", "")
+    method = rows["method"].where(rows["plugin"] != _METHODS["DSH"], "DSH") + rows["extension"].map(_EXTENDED) + bits
     rows = rows.assign(method=method, order=rows["extension"].map(list(_EXTENDED).index))
-    names = sorted(rows["hasher"].unique(), key=natural)
+    names = sorted(rows["hasher"].unique(), key=layout.natural)
     rows = rows.assign(place=rows["hasher"].map(names.index))
     return rows.sort_values(["order", "extension_bits", "place", "radius"], kind="stable", ignore_index=True)
-
-
-def _at_every_radius(mean: "pd.DataFrame", rows: "pd.DataFrame", codes: list[str]) -> "pd.DataFrame":
-    """Return a metric without a radius, at every radius at which the same codes have RAMAP."""
-    mean = mean.rename(columns={"mean": "value"}).assign(quantity="mAP").drop(columns="metric")
-    return rows[[*codes, "radius"]].merge(mean, on=codes)
-
-
-def _extension(rows: "pd.DataFrame") -> "pd.Series":
-    bits = rows["extension_bits"].astype(str).where(rows["extension"] != "none", "")
-    return rows["extension"].map(_EXTENDED) + bits
 
 
 def _complete(rows: "pd.DataFrame", n_quantities: int) -> bool:
@@ -121,14 +106,11 @@ def _figure(name: str, title: str, quantities: Sequence[str], place: dict[str, A
     n_bits = place["n_bits"]
     headings = {quantity: _heading(rows, quantity) for quantity in quantities}
     methods = list(dict.fromkeys(rows["method"]))
-    rows = rows.assign(
-        panel=rows["quantity"].map(headings),
-        width=rows["method"].map(_widths(rows)),
-        size=rows["method"].map(_sizes(rows)),
-    )
+    rows = rows.assign(panel=rows["quantity"].map(headings), width=rows["method"].map(_widths(rows)))
+    rows = rows.assign(size=16 * rows["width"] + 24)
     rows = rows[["panel", "quantity", "method", "radius", "value", "std", "n_runs", "width", "size"]]
     return Figure(
-        file_name(name, place, n_bits),
+        layout.file_name(name, place, n_bits),
         f"{title} by radius: {n_bits} bits, {place['dataset']}, {place['feature']}",
         _shows(rows, quantities, place),
         _chart(methods, list(headings.values()), sorted(set(rows["radius"]))),
@@ -150,13 +132,9 @@ def _heading(rows: "pd.DataFrame", quantity: str) -> str:
 def _widths(rows: "pd.DataFrame") -> dict[str, float]:
     """Return a line width for each method; that of extended codes falls, so that lines which coincide stay visible."""
     methods = list(dict.fromkeys(rows["method"]))
-    if not several(rows["extension"]):
+    if not layout.several(rows["extension"]):
         return dict.fromkeys(methods, 2)
     return {method: 1.5 + 1.8 * (len(methods) - 1 - i) for i, method in enumerate(methods)}
-
-
-def _sizes(rows: "pd.DataFrame") -> dict[str, float]:
-    return {method: 16 * width + 24 for method, width in _widths(rows).items()}
 
 
 def _chart(methods: list[str], headings: list[str], radii: list[int]) -> Any:
@@ -168,7 +146,7 @@ def _chart(methods: list[str], headings: list[str], radii: list[int]) -> Any:
     base = rows_chart().encode(
         x=alt.X("radius:Q", title="Hamming radius R", scale=alt.Scale(nice=False, padding=8), axis=axis),
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, format="~g")),
-        color=series_colour(methods),
+        color=layout.series_colour(methods),
     )
     ends = base.transform_filter("isValid(datum.std)").transform_calculate(
         low="datum.value - datum.std", high="datum.value + datum.std"
@@ -178,7 +156,7 @@ def _chart(methods: list[str], headings: list[str], radii: list[int]) -> Any:
     size = alt.Size("size:Q", scale=None, legend=None)
     lines = base.mark_line().encode(strokeWidth=width, order="radius:Q", detail="method:N")
     points = base.mark_point(filled=True, opacity=1).encode(
-        shape=series_shape(methods),
+        shape=layout.series_shape(methods),
         size=size,
         tooltip=tooltips("method:N", "panel:N", "radius:Q", "value:Q", "std:Q"),
     )
@@ -199,14 +177,14 @@ def _chart(methods: list[str], headings: list[str], radii: list[int]) -> Any:
 
 
 def _shows(rows: "pd.DataFrame", quantities: Sequence[str], place: dict[str, Any]) -> str:
-    radius = _middle(rows["radius"])
+    radius = int(min(rows["radius"].unique(), key=lambda radius: (abs(radius - 2), radius)))  # 2, or the nearest
     parts = "; ".join(_range(rows, quantity, radius) for quantity in quantities)
     widest = int(rows["n_runs"].max())
-    return sentences(
-        f"{parts} ({where(place)}; {counted(widest, 'run')}"
+    return layout.sentences(
+        f"{parts} ({layout.where(place)}; {counted(widest, 'run')}"
         f"{', bars are one standard deviation' if widest > 1 and rows['std'].notna().any() else ''}).",
         _TIMES if "milliseconds" in quantities else "",
-        substitute(place, dataset="cifar10", feature="alexnet"),
+        layout.substitute(place, dataset="cifar10", feature="alexnet"),
     )
 
 
@@ -215,18 +193,3 @@ def _range(rows: "pd.DataFrame", quantity: str, radius: int) -> str:
     low, high = here.iloc[0], here.iloc[-1]
     name = _NAMES.get(quantity, quantity) + f" at R = {radius}" * (quantity != "mAP")
     return f"{name} is {number(low['value'])} ({low['method']}) to {number(high['value'])} ({high['method']})"
-
-
-def _middle(radii: "pd.Series") -> int:
-    """Return radius 2, or the nearest to it."""
-    return int(min(radii.unique(), key=lambda radius: (abs(radius - 2), radius)))
-
-
-def _missing(found: Collection[int], quantities: Sequence[str]) -> str:
-    lengths = lacking(_LENGTHS, found)
-    if not lengths:
-        return ""
-    return (
-        f"{listed(quantities)} at several radii of {listed(list(_METHODS))} at {listed(lengths)} bits on cifar10: "
-        "workflow/config/cifar10_learned.yaml"
-    )

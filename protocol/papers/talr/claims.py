@@ -120,12 +120,12 @@ def tie_aware_dcg() -> Values:
     return {"largest difference": worst, "cases": cases}
 
 
-def _random_histograms(n: int, *, most: int = 6, n_distances: int = 5) -> list[tuple[NDArray, NDArray]]:
-    """Return the numbers of items and relevant items at each distance; at least one item is relevant and one is not."""
+def _random_histograms(n: int) -> list[tuple[NDArray, NDArray]]:
+    """Return numbers of items and relevant items at five distances; at least one item is relevant and one is not."""
     rng = np.random.default_rng(0)
     found: list[tuple[NDArray, NDArray]] = []
     while len(found) < n:
-        items = rng.integers(0, most + 1, n_distances)
+        items = rng.integers(0, 7, 5)
         relevant = rng.binomial(items, 0.4)
         if 0 < relevant.sum() < items.sum():
             found.append((items, relevant))
@@ -341,16 +341,6 @@ def _both(
     (reached, one), (_, other) = (mean_objective(batch, gains, best, objective) for objective in objectives)
     cosine = (one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum())
     return float(cosine), reached
-
-
-def labelme_gains() -> Values:
-    """Rank an item of each level before one of level 10, and solve nDCG for its gain, as a share of 1023."""
-    second, found = 1 / np.log2(3), []
-    for level in (1, 2, 5, 10):
-        relevant = {10: [[1, 1]]} if level == 10 else {level: [[1, 0]], 10: [[0, 1]]}
-        ndcg = value(histograms([1, 1], relevant), "nDCG")
-        found.append(1023 * (ndcg - second) / (1 - second * ndcg))
-    return {"gains": found}
 
 
 def numbers_of_a_query() -> Values:

@@ -5,24 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
-from protocol.papers.drawn import (
-    PLACE,
-    PRINTED,
-    Drawn,
-    by_place,
-    cell,
-    chosen_lengths,
-    file_name,
-    sentences,
-    series_colour,
-    series_shape,
-    several,
-    substitute,
-    where,
-)
+from protocol.papers import layout
 from protocol.papers.figure_data import FigureData, having
+from protocol.papers.layout import Drawn
 from protocol.papers.statements import expected
-from protocol.report.figure import Figure, Table, listed, number, rows_chart, tooltips
+from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,14 +161,14 @@ def _table(name: str, data: FigureData, blocks: Sequence[_Block], caption: str, 
     for method, plugin in _PLUGINS.items():
         values = [value for block in blocks for value in _printed(block, method)]
         if any(value is not None for value in values):
-            lines.append((method, PRINTED, values))
+            lines.append((method, layout.PRINTED, values))
         lines += _lines(ours, blocks, plugin.__eq__)
     metrics = sorted({metric for rows in ours.values() for metric in rows["metric"].unique()})
     return Table(
         name.replace("_", "-"),
-        sentences(caption, f"Metric: {listed(metrics)}. Bold: the best of each source."),
+        layout.sentences(caption, f"Metric: {listed(metrics)}. Bold: the best of each source."),
         ["method", "source", *(f"{n_bits} bits" for block in blocks for n_bits in block.lengths)],
-        [[method, source, *(cell(value, digits) for value in values)] for method, source, values in lines],
+        [[method, source, *(layout.cell(value, digits) for value in values)] for method, source, values in lines],
         n_labels=2,
         strong=_best(lines),
         groups=[[("", 2), *((block.title, len(block.lengths)) for block in blocks)]],
@@ -221,10 +209,10 @@ def _best(lines: Sequence[_Line]) -> frozenset[tuple[int, int]]:
 def talr_figure_3(data: FigureData) -> Drawn:
     """Return the range of mAP over all orders of ties by method, a panel for each code length."""
     rows = data.rows(plugin=_TRAINED, extension="none", ground_truth="class_label", metric=[*_RANGE])
-    keys = [*PLACE, "plugin", "method", "n_bits", "n_runs"]
+    keys = [*layout.PLACE, "plugin", "method", "n_bits", "n_runs"]
     rows = rows.assign(order=rows["metric"].map(_RANGE)).pivot_table(index=keys, columns="order", values="mean")
     rows = rows.reindex(columns=[*_RANGE.values()]).dropna().reset_index()
-    drawn = [(place, own) for place, own in by_place(rows) if several(own["plugin"])]
+    drawn = [(place, own) for place, own in layout.by_place(rows) if layout.several(own["plugin"])]
     missing = f"{listed([*_RANGE])} of {_ANY} on {_S1.title.split(' (')[0]} ({_S1.dataset}, {_S1.split})"
     found = {(place["dataset"], place["split"]) for place, _ in drawn}
     return Drawn(
@@ -236,7 +224,7 @@ def talr_figure_3(data: FigureData) -> Drawn:
 def _range_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     import altair as alt
 
-    rows = having(rows, n_bits=chosen_lengths(rows["n_bits"], _S1.lengths))
+    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], _S1.lengths))
     rows = rows.assign(order=rows["plugin"].map(_TRAINED.index)).sort_values(["n_bits", "order"], kind="stable")
     rows = rows.assign(panel=rows["n_bits"].astype(str) + " bits")
     y = alt.Y("method:N", title=None, sort=list(dict.fromkeys(rows.sort_values("order", kind="stable")["method"])))
@@ -253,15 +241,15 @@ def _range_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
         .resolve_scale(y="independent")
     )
     widths = (rows["best"] - rows["worst"]).groupby(rows["n_bits"]).mean()
-    shows = sentences(
+    shows = layout.sentences(
         f"The mean width of the ranges is {listed([f'{number(w)} ({n} bits)' for n, w in widths.items()])}; "
-        f"{where(place)}, {counted(int(rows['n_runs'].max()), 'run')}.",
+        f"{layout.where(place)}, {counted(int(rows['n_runs'].max()), 'run')}.",
         "A bar extends from the worst to the best order of ties; the dot is the tie-aware mAP.",
-        substitute(place, dataset=_S1.dataset, split=_S1.split),
+        layout.substitute(place, dataset=_S1.dataset, split=_S1.split),
     )
     rows = rows[["panel", "method", "n_bits", *_RANGE.values(), "n_runs"]]
     title = f"TALR, figure 3: mAP over all orders of tied items, {place['dataset']}, {place['feature']}"
-    return Figure(file_name("talr_figure_3", place), title, shows, chart, rows)
+    return Figure(layout.file_name("talr_figure_3", place), title, shows, chart, rows)
 
 
 def talr_alpha(data: FigureData) -> Drawn:
@@ -270,8 +258,8 @@ def talr_alpha(data: FigureData) -> Drawn:
     for plugin, metric in _OBJECTIVES.items():
         rows = having(data.alpha, plugin=plugin, metric=metric)
         rows = rows.assign(last=rows["alpha"] * rows["growth"], training=_training(rows))
-        for place, own in by_place(rows, "n_bits", "metric"):
-            if several(own["last"]):
+        for place, own in layout.by_place(rows, "n_bits", "metric"):
+            if layout.several(own["last"]):
                 figures.append(_alpha_figure(place, own))
     return Drawn(figures, missing="" if figures else _ALPHA_NEEDS)
 
@@ -292,14 +280,14 @@ def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     base = rows_chart().encode(
         x=alt.X("last:Q", title="alpha at the end of training (log scale)", scale=log, axis=axis),
         y=alt.Y("mean:Q", title=place["metric"], scale=alt.Scale(zero=False), axis=alt.Axis(format="~g")),
-        color=series_colour(series, "training", title="alpha"),
+        color=layout.series_colour(series, "training", title="alpha"),
     )
     ends = base.transform_filter("isValid(datum.std)").transform_calculate(
         low="datum.mean - datum.std", high="datum.mean + datum.std"
     )
     bars = ends.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=place["metric"]), y2="high:Q")
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
-        shape=series_shape(series, "training", title="alpha"),
+        shape=layout.series_shape(series, "training", title="alpha"),
         tooltip=tooltips("training:N", "last:Q", "mean:Q", "std:Q"),
     )
     chart = alt.layer(bars, base.mark_line(), points).properties(width="container", height=240)
@@ -308,8 +296,8 @@ def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     bits = f"{place['n_bits']} bits" if place["n_bits"] else "code length not recorded"
     shows = (
         f"{best['method']}: {place['metric']} is highest, {number(best['mean'])}, with alpha {best['last']:g} at the "
-        f"end of training ({best['training']}); {where(place)}, {bits}; {counted(runs, 'run')}"
+        f"end of training ({best['training']}); {layout.where(place)}, {bits}; {counted(runs, 'run')}"
         f"{', bars are one standard deviation' if runs > 1 else ''}. The paper's alpha is 40."
     )
-    name = file_name("talr_alpha", place, *([place["n_bits"]] if place["n_bits"] else []), place["metric"])
+    name = layout.file_name("talr_alpha", place, *([place["n_bits"]] if place["n_bits"] else []), place["metric"])
     return Figure(name, f"TALR: {place['metric']} by alpha, {bits}", shows, chart, rows)

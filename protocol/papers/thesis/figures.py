@@ -3,20 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
-from protocol.papers.drawn import (
-    Drawn,
-    by_place,
-    chosen_lengths,
-    file_name,
-    lacking,
-    sentences,
-    series_colour,
-    series_shape,
-    several,
-    substitute,
-    where,
-)
+from protocol.papers import layout
 from protocol.papers.figure_data import FigureData, having
+from protocol.papers.layout import Drawn
 from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
 
 if TYPE_CHECKING:
@@ -30,11 +19,11 @@ _SIDES = ("precision", "recall")
 def thesis_figure_3_8(data: FigureData) -> Drawn:
     """Return the micro precision-recall curves of GRH, SH and ITQ at 32 bits, a point for each Hamming radius."""
     rows = _curves(having(data.radii, plugin=_METHODS, extension="none"))
-    rows = having(rows, n_bits=chosen_lengths(rows["n_bits"], [_LENGTH]))
-    drawn = [(place, own) for place, own in by_place(rows, "n_bits") if several(own["plugin"])]
+    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], [_LENGTH]))
+    drawn = [(place, own) for place, own in layout.by_place(rows, "n_bits") if layout.several(own["plugin"])]
     paper = [set(own["plugin"]) for place, own in drawn if place["dataset"] == "cifar10"]
     fullest: set[str] = max(paper, key=len, default=set())
-    absent = lacking(_METHODS, fullest)
+    absent = layout.lacking(_METHODS, fullest)
     missing = (
         f"the curves of {listed(absent)} at {_LENGTH} bits on cifar10, in one experiment with the others (files "
         "display/SPLIT/radii.csv): `workflow/config/cifar10_thesis.yaml`"
@@ -62,23 +51,23 @@ def _figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     base = rows_chart().encode(
         x=alt.X("recall:Q", title="recall", scale=unit, axis=axis),
         y=alt.Y("precision:Q", title="precision", scale=unit, axis=axis),
-        color=series_colour(methods),
+        color=layout.series_colour(methods),
     )
     points = base.mark_point(filled=True, size=30, opacity=1).encode(
-        shape=series_shape(methods), tooltip=tooltips("method:N", "radius:Q", "precision:Q", "recall:Q")
+        shape=layout.series_shape(methods), tooltip=tooltips("method:N", "radius:Q", "precision:Q", "recall:Q")
     )
     lines = base.mark_line().encode(order="radius:Q")
     chart = alt.layer(lines, points).properties(width="container", height=300)
-    shows = sentences(
-        f"{_at_half(rows)} ({where(place)}, {place['n_bits']} bits, {counted(n_runs, 'run')}).",
+    shows = layout.sentences(
+        f"{_at_half(rows)} ({layout.where(place)}, {place['n_bits']} bits, {counted(n_runs, 'run')}).",
         "All queries of a run are pooled; a point is a Hamming radius.",
-        substitute(place, dataset="cifar10"),
+        layout.substitute(place, dataset="cifar10"),
     )
     columns = ["method", "n_bits", "radius", "precision", "recall", "n_runs"]
     title = (
         f"Thesis, figure 3.8: precision-recall curves, {place['n_bits']} bits, {place['dataset']}, {place['feature']}"
     )
-    return Figure(file_name("thesis_figure_3_8", place, place["n_bits"]), title, shows, chart, rows[columns])
+    return Figure(layout.file_name("thesis_figure_3_8", place, place["n_bits"]), title, shows, chart, rows[columns])
 
 
 def _at_half(rows: "pd.DataFrame") -> str:
