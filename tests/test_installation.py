@@ -303,7 +303,7 @@ def test_a_checkout_names_its_own_snakefile(capsys):
     assert capsys.readouterr().out == f"{ROOT / 'Snakefile'}\n"
 
 
-@pytest.mark.workflow
+@pytest.mark.ci
 def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
     path = snakefile(target, tmp_path)
     assert Path(path).is_relative_to(target)
@@ -316,7 +316,7 @@ def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
     assert list(tmp_path.glob("results/datasets/*/content.h5"))
 
 
-@pytest.mark.workflow
+@pytest.mark.ci
 def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
     """As the guide to the workflow as a module shows it."""
     text = (ROOT / "docs" / "how-to" / "use-the-workflow-as-a-module.md").read_text()

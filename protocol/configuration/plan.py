@@ -335,6 +335,10 @@ class Job:
         """Return the files of a pattern for every combination that agrees with the wildcards, each once."""
         return self.plan.each(pattern, **self.combination)
 
+    def keys(self, *names: str) -> list[tuple[Any, ...]]:
+        """Return some fields of the combinations of `files`, each tuple once, in the same order."""
+        return self.plan.keys(*names, **self.combination)
+
     def file(self, pattern: str) -> str:
         """Return the file of a pattern that the wildcards determine."""
         files = self.files(pattern)
@@ -370,7 +374,7 @@ class Job:
     @property
     def code_files(self) -> dict[str, dict[int, dict[str, str]]]:
         """The files of a method's finished codes by split, code length and role."""
-        return {split: self.codes.files(split, self.run) for (split,) in self.plan.keys("split", **self.combination)}
+        return {split: self.codes.files(split, self.run) for (split,) in self.keys("split")}
 
     @property
     def code_paths(self) -> list[Path]:

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import yaml
-from project import SMALL, Project
+from project import SMALL, Results
 
 from protocol import configuration
 from protocol.checks import ProtocolError
@@ -88,12 +88,10 @@ def test_figures_for_a_paper_need_no_audit_no_claims_and_no_table_of_choices(roo
     assert not {"score_without", "duplicates"} & set(shipped(root, "cifar10_duplicates").jobs(("paper",)))
 
 
-@pytest.mark.workflow
 @pytest.mark.parametrize("targets", [("report",), ("paper",), ("report", "paper")])
-def test_the_jobs_of_a_target_are_those_that_snakemake_plans(targets, tmp_path, root):
-    project, grid = Project(tmp_path, root), {"hasher_grids": {"itq": {"n_iter": [5, 10]}}}
-    project.write(SMALL | grid)
-    assert project.jobs(*targets) == jobs(targets, **grid)
+def test_the_jobs_of_a_target_are_those_that_snakemake_plans(targets, tmp_path):
+    grid = {"hasher_grids": {"itq": {"n_iter": [5, 10]}}}
+    assert Results(tmp_path).planned(SMALL | grid, *targets) == jobs(targets, **grid)
 
 
 def test_downloads_are_the_files_of_the_dataset(root):
@@ -118,6 +116,8 @@ def test_files_agree_with_the_wildcards(root):
         "<results>/splits/standard/run1/splits.h5",
         "<results>/splits/improved/run1/splits.h5",
     ]
+    of_hasher = plan.job({"feature": "gist", "hasher": "itq"})
+    assert of_hasher.keys("draw", "run") == [("thesis", 0), ("thesis", 1)]  # of two splits
     assert of_run.file("<data>/{extraction}/features.h5") == "<data>/gist/features.h5"
     assert plan.job({"feature": "sift", "split": "improved"}).files(COUNTS) == [
         "<results>/sift/thesis/run0/lsh/counts.h5"

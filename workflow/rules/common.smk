@@ -76,13 +76,14 @@ def is_there(path):
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
-# Every script imports this one, and a script from git sees only the files that were fetched.
-source("workflow/scripts/job.py")
+source(
+    "workflow/scripts/job.py"
+)  # every script imports it, and one from git sees only fetched files
 
 
-def each(pattern, **only):
-    """Return the files of a pattern for all combinations of feature, split, run and hasher (see `Plan.each`)."""
-    return PLAN.each(pattern, **only)
+each = (
+    PLAN.each
+)  # the files of a pattern for all combinations of feature, split, run and hasher
 
 
 def of(name):
@@ -93,6 +94,11 @@ def of(name):
 def files(pattern):
     """Return a function that returns the files of a pattern for all combinations that agree with the wildcards."""
     return lambda wildcards: PLAN.job(wildcards.items()).files(pattern)
+
+
+def keys(*names):
+    """Return a function that returns fields of the combinations of `files`, in the same order, as tuples."""
+    return lambda wildcards: PLAN.job(wildcards.items()).keys(*names)
 
 
 def file(pattern):

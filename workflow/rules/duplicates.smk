@@ -20,6 +20,8 @@ rule score_without:
         **needs("score_without"),
     params:
         dataset=DATASET,
+        splits=keys("split", "run"),
+        runs=keys("draw", "run"),
         metrics=CONFIG["metrics"],
         empty=CONFIG["empty"],
         pairs=known_pairs_sha256(DATASET),

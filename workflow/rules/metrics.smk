@@ -23,6 +23,7 @@ rule score:
         **needs("score"),
     params:
         dataset=DATASET,
+        runs=keys("draw", "run"),
         metrics=CONFIG["metrics"],
         empty=CONFIG["empty"],
         code=code("score.py", metric=tuple(CONFIG["metrics"])),

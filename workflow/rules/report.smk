@@ -41,6 +41,8 @@ rule display:
     resources:
         **needs("display"),
     params:
+        runs=keys("draw", "run", "hasher"),
+        hashers=keys("hasher"),
         n_bits=of("feature.n_bits"),
         extended=of("extended_hasher"),
         empty=CONFIG["empty"],
