@@ -29,7 +29,7 @@ else:
 include: "workflow/rules/metrics.smk"
 
 
-if DUPLICATES:
+if PLAN.duplicates:
 
     include: "workflow/rules/duplicates.smk"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import h5py
 
-from protocol import papers as claims
+from protocol import papers
 from protocol.provenance import storage
 from protocol.scores import tables
 
@@ -227,7 +227,7 @@ def _described(array: str, described: Mapping[str, str], path: Path) -> str:
 def _table(experiment: Path, name: str) -> str:
     """Return the section of a table: each column with its description."""
     if name == "claims.json":  # only a reproduction writes it
-        columns = list(claims.FIELDS)
+        columns = list(papers.FIELDS)
     else:
         columns = next(csv.reader((experiment / name).read_text().splitlines()))
     rows = [[f"`{column}`", _COLUMNS[column]] for column in columns]

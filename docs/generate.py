@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from protocol import cli, registry
-from protocol import papers as claims
+from protocol import cli, papers, registry
 from protocol.cli._explanation import entries, properties
 from protocol.cli.list import markdown
 from protocol.configuration import reference
@@ -185,8 +184,8 @@ def _claims() -> str:
         "holds](../explanation/claims-of-the-papers.md) describes the statuses."
     )
     stored = sorted((FOLDER.parents[1] / "results" / "reference").glob("*/*.csv"))
-    entries = claims.judge(claims.Results(stored))
-    return "\n\n".join(["# Claims of the papers", above, claims.markdown(entries)]) + "\n"
+    entries = papers.judge(papers.Results(stored))
+    return "\n\n".join(["# Claims of the papers", above, papers.ledger_markdown(entries)]) + "\n"
 
 
 if __name__ == "__main__":

@@ -2,13 +2,23 @@
 
 This is the public API. Each name is loaded when it is first used:
 
+Codes, Outputs
+    The encoding of codes; real-valued outputs of the queries, for the asymmetric ranking.
+Labels, Relevant, Nearest
+    Ground truths for `evaluate`.
 compare
     Compare the scores of experiments and evaluations whose protocols agree.
 evaluate
     Score codes under a named convention.
+quantisation, Hashing, Rescoring
+    Measure what binary codes lose of vectors; the hasher that computes the codes, and the re-ranking.
+bucket_search, lookup_time
+    Score the items that hash tables return; measure lookups in an inverted index.
 audit
     Find leaks and imbalance in a split.
-find_duplicates
+Evidence
+    What an audit knows about the items of a dataset: features, judged pairs, groups, doubtful labels.
+find_duplicates, find_duplicate_vectors
     Propose near-duplicates among images or vectors.
 load_split
     Read a split of a pipeline: which items of the dataset are queries, database and training set.
@@ -20,10 +30,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from protocol.auditing import Evidence as Evidence
     from protocol.auditing import audit as audit
     from protocol.comparison import compare as compare
+    from protocol.duplicates import find_duplicate_vectors as find_duplicate_vectors
     from protocol.duplicates import find_duplicates as find_duplicates
+    from protocol.evaluation import Codes as Codes
+    from protocol.evaluation import Hashing as Hashing
+    from protocol.evaluation import Labels as Labels
+    from protocol.evaluation import Nearest as Nearest
+    from protocol.evaluation import Outputs as Outputs
+    from protocol.evaluation import Relevant as Relevant
+    from protocol.evaluation import Rescoring as Rescoring
+    from protocol.evaluation import bucket_search as bucket_search
     from protocol.evaluation import evaluate as evaluate
+    from protocol.evaluation import lookup_time as lookup_time
+    from protocol.evaluation import quantisation as quantisation
     from protocol.registry import get as get
     from protocol.registry import names as names
     from protocol.splits import load_split as load_split
@@ -31,10 +53,22 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "Evidence": "protocol.auditing",
     "audit": "protocol.auditing",
     "compare": "protocol.comparison",
+    "Codes": "protocol.evaluation",
+    "Hashing": "protocol.evaluation",
+    "Labels": "protocol.evaluation",
+    "Nearest": "protocol.evaluation",
+    "Outputs": "protocol.evaluation",
+    "Relevant": "protocol.evaluation",
+    "Rescoring": "protocol.evaluation",
+    "bucket_search": "protocol.evaluation",
     "evaluate": "protocol.evaluation",
+    "find_duplicate_vectors": "protocol.duplicates",
     "find_duplicates": "protocol.duplicates",
+    "lookup_time": "protocol.evaluation",
+    "quantisation": "protocol.evaluation",
     "get": "protocol.registry",
     "load_split": "protocol.splits",
     "names": "protocol.registry",

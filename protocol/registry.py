@@ -1,4 +1,4 @@
-"""The registry of plug-ins: a typed record for each kind, which registers the plug-in that it decorates.
+"""The registries of plug-ins, one for each kind, and the typed records that register the plug-ins they decorate.
 
 A plug-in is one file in the package of its kind, or in a sub-package, with one decorator; there is no list to edit.
 
@@ -6,8 +6,6 @@ The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
-import copy
-import dataclasses
 import difflib
 import functools
 import importlib
@@ -15,12 +13,12 @@ import inspect
 import os
 import pkgutil
 import re
-import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from protocol.checks import ProtocolError, one_of
 from protocol.provenance import sources
@@ -39,35 +37,8 @@ _NUMBERS = {
 _F_BETA = re.compile("[fF](?!1(?![0-9.]))([0-9]+(?:[.][0-9]+)?)")  # F1 is excluded, because it is a separate metric
 
 
-class _ChecksFields(type):
-    """The metaclass of the records: errors about missing and unknown fields name the plug-in's file and the field."""
-
-    def __call__(cls, *names: str, **given: Any) -> Any:
-        fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
-        required = {name for name, f in fields.items() if f.default is dataclasses.MISSING}
-        name = names[0] if names else given.get("name", "")
-        if len(names) > 1:
-            raise _refused(cls, name, f"expected one argument without a keyword, the name, got {len(names)}")
-        for unknown in given.keys() - fields:
-            near = difflib.get_close_matches(unknown, fields, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"Known fields: {', '.join(sorted(fields))}."
-            raise _refused(cls, name, f"unknown field {unknown!r}. {hint}")
-        missing = sorted(required - given.keys() - ({"name"} if names else set()))
-        if missing:
-            raise _refused(cls, name, f"missing field{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}")
-        return super().__call__(*names, **given)
-
-
-def _refused(record: Any, name: str, problem: str) -> ProtocolError:
-    """Return the error of a record that is created in a plug-in's file."""
-    frame = sys._getframe(2)  # 0 is this function, 1 the check, 2 the file with the decorator
-    path = Path(frame.f_code.co_filename)
-    file = path.relative_to(_PACKAGE.parent).as_posix() if path.is_relative_to(_PACKAGE) else str(path)
-    return ProtocolError(f"{file}: {record.kind} {name!r}: {problem}")
-
-
 @dataclass(frozen=True, eq=False)
-class Record(metaclass=_ChecksFields):
+class Record:
     """The declaration of a plug-in, and the decorator that registers it.
 
     Parameters
@@ -81,6 +52,8 @@ class Record(metaclass=_ChecksFields):
     printed : str, default=""
         The name as papers print it, such as ``PCA-RR``; the default is `name`. In the name of a metric, braces mark
         the numbers: ``Precision@{cutoff}``, ``F{beta:g} within radius {radius}``.
+    module : str, default=""
+        The plug-in's module, ``__name__``; required unless the plug-in is a class or a function, which know theirs.
 
     Attributes
     ----------
@@ -88,44 +61,47 @@ class Record(metaclass=_ChecksFields):
         The kind, such as ``"hasher"``; `package` is the package of this kind, such as ``"hashers"``.
     plugin : object
         The decorated class, function or object; None until the record decorates one.
-    module : str
-        The plug-in's module; "" until then.
 
     Raises
     ------
     ProtocolError
-        If a field is missing or unknown; on decoration, if another module has registered the same kind and name.
+        On decoration, if the module is unknown, or another module has registered the same kind and name.
     """
 
     kind: ClassVar[str]
     package: ClassVar[str]
 
     name: str
-    _: dataclasses.KW_ONLY
+    _: KW_ONLY
     source: str
     summary: str = ""
     printed: str = ""
+    module: str = ""
     plugin: Any = field(default=None, init=False)
-    module: str = field(default="", init=False)
 
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a plug-in, and return it unchanged."""
-        module = sys._getframe(1).f_globals["__name__"]  # the plug-in's file, also if the plug-in is a plain object
-        taken = _records.get((self.kind, self.name))
-        if taken is not None and taken.module != module:
+        record, records = self.describing(plugin), REGISTRIES[self.kind].records
+        taken = records.get(self.name)
+        if taken is not None and taken.module != record.module:
             raise ProtocolError(
                 f"{self.kind} {self.name!r}: expected one plug-in of this name, got two: in {taken.module} and in "
-                f"{module}."
+                f"{record.module}."
             )
-        _records[self.kind, self.name] = self.describing(plugin, module)
+        records[self.name] = record
         return plugin
 
-    def describing(self, plugin: Any, module: str) -> Self:
+    def describing(self, plugin: Any) -> Self:
         """Return a copy of the record that belongs to a plug-in; nothing is registered."""
-        described = copy.copy(self)
+        module = self.module or (plugin.__module__ if inspect.isclass(plugin) or inspect.isfunction(plugin) else "")
+        if not module:
+            raise ProtocolError(
+                f"{self.kind} {self.name!r}: a plug-in that is neither a class nor a function needs module=__name__ in "
+                "its record."
+            )
         summary = self.summary or (inspect.getdoc(plugin) or "").split("\n")[0]
-        for name, value in (("plugin", plugin), ("module", module), ("summary", summary)):
-            object.__setattr__(described, name, value)
+        described = replace(self, summary=summary, module=module)
+        object.__setattr__(described, "plugin", plugin)
         return described
 
 
@@ -296,56 +272,184 @@ class MetricRecord(Record):
     needs: Literal["", "bucket_sizes", "largest_bucket", "index_average_precision"] = ""
 
 
-_CLASSES = (DatasetRecord, FeatureRecord, GroundTruthRecord, SplitRecord, HasherRecord, MetricRecord)
-PACKAGES = MappingProxyType({record.kind: record.package for record in _CLASSES})
-"""The package of each kind of plug-in."""
-_records: dict[tuple[str, str], Record] = {}
+R = TypeVar("R", bound=Record, covariant=True)
 
 
-@functools.cache
-def _scan(kind: str) -> None:
-    """Import every public module of a kind's package and of its public sub-packages."""
-    _import_below(importlib.import_module(f"protocol.{PACKAGES[one_of(kind, PACKAGES, 'kind')]}"))
+class Registry(Generic[R]):
+    """The plug-ins of one kind, which are found when they are first requested.
+
+    Attributes
+    ----------
+    records : dict of str to Record
+        The records that have been registered so far, by name.
+    """
+
+    def __init__(self, record: type[R]) -> None:
+        self.record, self.kind, self.package = record, record.kind, record.package
+        self.records: dict[str, Any] = {}
+        self._scanned = False
+
+    def entries(self) -> Iterator[R]:
+        """Yield the records, sorted by name."""
+        self._scan()
+        yield from (self.records[name] for name in sorted(self.records))
+
+    def _scan(self) -> None:
+        if not self._scanned:
+            try:
+                import_below(importlib.import_module(f"protocol.{self.package}"))
+            except TypeError as error:
+                raise _field_error(error) or error from error
+            self._scanned = True
+
+    def names(self) -> list[str]:
+        """Return the names, sorted."""
+        return [record.name for record in self.entries()]
+
+    def find(self, name: str) -> tuple[R, dict[str, float]]:
+        """Return a record and the numbers in the requested name; raises the errors of `get`."""
+        self._scan()
+        one_of(name, sorted(self.records), self.kind, listing=f"protocol list {self.kind}s")
+        return self.records[name], {}
+
+    def entry(self, name: str) -> R:
+        """Return the record of the plug-in called `name`. Raises the errors of `get`."""
+        return self.find(name)[0]
+
+    def get(self, name: str) -> Any:
+        """Return a plug-in, as the function `get` does."""
+        record, numbers = self.find(name)
+        if any(mark in name for mark in _NUMBERS):
+            raise ProtocolError(
+                f"{self.kind} {name!r}: expected a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
+            )
+        return functools.partial(record.plugin, **numbers) if numbers else record.plugin
 
 
-def _import_below(package: ModuleType) -> None:
-    for found in sorted(pkgutil.iter_modules(package.__path__), key=lambda found: found.name):
-        if not found.name.startswith("_"):
+def import_below(package: ModuleType) -> None:
+    """Import every public module of a package and of its public sub-packages."""
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
+        if not module.name.startswith("_"):
             folder = os.getcwd()
-            module = importlib.import_module(f"{package.__name__}.{found.name}")
+            imported = importlib.import_module(f"{package.__name__}.{module.name}")
             if os.getcwd() != folder:
                 os.chdir(folder)
                 raise ProtocolError(
-                    f"{module.__file__}: changed the working directory, to which relative paths refer. Remove os.chdir."
+                    f"{imported.__file__}: changed the working directory, to which relative paths refer. Remove "
+                    "os.chdir."
                 )
-            if found.ispkg:
-                _import_below(module)
+            if module.ispkg:
+                import_below(imported)
 
 
-@overload
-def entries(kind: Literal["dataset"]) -> Iterator[DatasetRecord]: ...
-@overload
-def entries(kind: Literal["feature"]) -> Iterator[FeatureRecord]: ...
-@overload
-def entries(kind: Literal["ground_truth"]) -> Iterator[GroundTruthRecord]: ...
-@overload
-def entries(kind: Literal["split"]) -> Iterator[SplitRecord]: ...
-@overload
-def entries(kind: Literal["hasher"]) -> Iterator[HasherRecord]: ...
-@overload
-def entries(kind: Literal["metric"]) -> Iterator[MetricRecord]: ...
-@overload
-def entries(kind: str) -> Iterator[Record]: ...
-def entries(kind: str) -> Iterator[Any]:
-    """Yield the records of a kind's plug-ins, sorted by name."""
-    _scan(kind)
-    yield from (record for (of, _), record in sorted(_records.items(), key=lambda item: item[0]) if of == kind)
+def _field_error(error: TypeError) -> ProtocolError | None:
+    """Return the error of a record with missing or unknown fields, with its file and line; None for other errors."""
+    call = re.match(r"(\w+)\.__init__\(\) (missing|got an unexpected|takes)", str(error))
+    record = {one.record.__name__: one.record for one in REGISTRIES.values()}.get(call[1]) if call else None
+    if call is None or record is None:
+        return None
+    quoted = re.findall(r"'(\w+)'", str(error).partition(". ")[0])
+    if call[2] == "missing":
+        problem = f"missing field{'s' * (len(quoted) > 1)} {', '.join(map(repr, quoted))}."
+    elif call[2] == "takes":
+        problem = "expected one argument without a keyword, the name."
+    else:
+        known = [one.name for one in fields(record) if one.init]
+        near = difflib.get_close_matches(quoted[0], known, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known fields: {', '.join(sorted(known))}."
+        problem = f"unknown field {quoted[0]!r}. {hint}"
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    path = Path(place.filename)
+    file = path.relative_to(_PACKAGE.parent).as_posix() if path.is_relative_to(_PACKAGE) else str(path)
+    return ProtocolError(f"{file}: line {place.lineno}: {record.__name__}: {problem}")
 
 
-def _kind(kind: str) -> str:
-    """Return a kind of plug-in, given its name in the singular or, as in `protocol list`, in the plural."""
+class _MetricRegistry(Registry[MetricRecord]):
+    """The metrics, whose registered names have placeholders for the numbers in requested names."""
+
+    def find(self, name: str) -> tuple[MetricRecord, dict[str, float]]:
+        """Return the record whose name, with numbers in place of K, R and beta, is the requested one."""
+        for record in self.entries():
+            if match := re.fullmatch(_pattern(record.name), name):
+                texts = match.groupdict().items()
+                return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
+        if name in self.records:  # a name with placeholders
+            return self.records[name], {}
+        number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
+        if number is not None and name in {registered.replace("@K", number[0]) for registered in self.records}:
+            raise ProtocolError(f"metric {name!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
+        raise self._unknown(name)
+
+    def _unknown(self, name: str) -> ProtocolError:
+        """Return the error for an unknown metric; the suggested names have the number that was requested."""
+        known = self._with_numbers(name)
+        request = _comparable(name)
+        variants = [known[key] for key in known if key.startswith(f"{request}[")]
+        if variants and request not in known:
+            choices = f"{', '.join(variants[:-1])} or {variants[-1]}"
+            return ProtocolError(f"metric {name!r} is ambiguous: choose {choices} (protocol list metrics).")
+        keys = [request, request.replace("@#", "@r#")] if "@" in request else [request]
+        near = [known[key] for key in keys if key in known]
+        near = near or [known[f"{request}@{number}"] for number in ("#", "r#") if f"{request}@{number}" in known]
+        near = near or [known[key] for key in difflib.get_close_matches(request, known, n=1)]
+        hint = f" Did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?" if near else ""
+        count = len(self.records)
+        return ProtocolError(f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}")
+
+    def _with_numbers(self, name: str) -> dict[str, str]:
+        """Return the metrics by comparable names, with the numbers of a requested name, or those of an example."""
+        head, _, tail = name.partition("@")
+        number, start = re.search("[0-9]+", tail), _F_BETA.match(head)
+        cutoff = number[0] if number and int(number[0]) else "1000"
+        radius, beta = number[0] if number else "2", start[1] if start else "2"
+        known: dict[str, str] = {}
+        for registered, record in self.records.items():
+            filled = registered.replace("@K", f"@{cutoff}").replace("@rR", f"@r{radius}").replace("F_beta", f"F{beta}")
+            known |= {_comparable(other): filled for other in (*record.synonyms, registered)}
+        return known
+
+
+@functools.cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """Return the regular expression that matches requests for a registered name, with the numbers as named groups."""
+    pattern = re.escape(name)
+    for mark, number in _NUMBERS.items():
+        pattern = pattern.replace(mark, number)
+    return re.compile(pattern)
+
+
+def _comparable(name: str) -> str:
+    """Return a name in lower case, with # for the cutoff or radius, which may be missing or written as ``K=5``."""
+    head, mark, tail = name.partition("@")
+    head = _F_BETA.sub("F_beta", head)
+    tail = re.sub(r"^(r?)(?:k *= *|r *= *|top-?)?(?:[0-9]+|k(?![a-z0-9])|r(?![a-z0-9]))?", r"\1#", tail.casefold())
+    return f"{head}{mark}{tail if mark else ''}".casefold()
+
+
+DATASETS, FEATURES, GROUND_TRUTHS = Registry(DatasetRecord), Registry(FeatureRecord), Registry(GroundTruthRecord)
+SPLITS, HASHERS, METRICS = Registry(SplitRecord), Registry(HasherRecord), _MetricRegistry(MetricRecord)
+REGISTRIES: dict[str, Registry[Record]] = {
+    registry.kind: registry for registry in (DATASETS, FEATURES, GROUND_TRUTHS, SPLITS, HASHERS, METRICS)
+}
+"""The registry of each kind of plug-in."""
+PACKAGES = MappingProxyType({kind: registry.package for kind, registry in REGISTRIES.items()})
+"""The package of each kind of plug-in."""
+
+
+def _of(kind: str) -> Registry[Record]:
+    """Return the registry of a kind, given its name in the singular or, as in `protocol list`, in the plural."""
     singular = str(kind).removesuffix("s")
-    return singular if singular in PACKAGES else one_of(kind, PACKAGES, "kind")
+    return REGISTRIES[singular if singular in PACKAGES else one_of(kind, PACKAGES, "kind")]
+
+
+def entries(kind: str) -> Iterator[Record]:
+    """Yield the records of a kind's plug-ins, sorted by name."""
+    return _of(kind).entries()
+
+
+def entry(kind: str, name: str) -> Record:
+    """Return the record of the plug-in called `name`. Raises the errors of `get`."""
+    return _of(kind).entry(name)
 
 
 def names(kind: str) -> list[str]:
@@ -366,96 +470,7 @@ def names(kind: str) -> list[str]:
     >>> names("ground_truths")
     ['class_label', 'epsilon_ball', 'graded_distance', 'nearest_neighbours']
     """
-    return [record.name for record in entries(_kind(kind))]
-
-
-def _pattern(name: str) -> str:
-    """Return the regular expression that matches requests for a registered name, with the numbers as named groups."""
-    pattern = re.escape(name)
-    for mark, number in _NUMBERS.items():
-        pattern = pattern.replace(mark, number)
-    return pattern
-
-
-def _check_number(kind: str, name: str) -> None:
-    """Raise ProtocolError for a name that would be known if its cutoff were valid."""
-    number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
-    if number is not None and name in {record.name.replace("@K", number[0]) for record in entries(kind)}:
-        raise ProtocolError(f"{kind} {name!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
-
-
-def _refuse_metric(name: str) -> NoReturn:
-    """Raise ProtocolError for an unknown metric; the suggested names have the number that was requested."""
-    known = _with_numbers(name)
-    request = _comparable(name)
-    variants = [known[key] for key in known if key.startswith(f"{request}[")]
-    if variants and request not in known:
-        choices = f"{', '.join(variants[:-1])} or {variants[-1]}"
-        raise ProtocolError(f"metric {name!r} is ambiguous: choose {choices} (protocol list metrics).")
-    keys = [request, request.replace("@#", "@r#")] if "@" in request else [request]
-    near = [known[key] for key in keys if key in known]
-    near = near or [known[f"{request}@{number}"] for number in ("#", "r#") if f"{request}@{number}" in known]
-    near = near or [known[key] for key in difflib.get_close_matches(request, known, n=1)]
-    hint = f" Did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?" if near else ""
-    count = len(names("metric"))
-    raise ProtocolError(f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}")
-
-
-def _with_numbers(name: str) -> dict[str, str]:
-    """Return the metrics by comparable names, with the numbers of a requested name, or those of an example."""
-    head, _, tail = name.partition("@")
-    number, start = re.search("[0-9]+", tail), _F_BETA.match(head)
-    cutoff = number[0] if number and int(number[0]) else "1000"
-    radius, beta = number[0] if number else "2", start[1] if start else "2"
-    known: dict[str, str] = {}
-    for (kind, registered), record in _records.items():
-        if kind == "metric":
-            filled = registered.replace("@K", f"@{cutoff}").replace("@rR", f"@r{radius}").replace("F_beta", f"F{beta}")
-            known |= {_comparable(other): filled for other in (*getattr(record, "synonyms", ()), registered)}
-    return known
-
-
-def _comparable(name: str) -> str:
-    """Return a name in lower case, with # for the cutoff or radius, which may be missing or written as ``K=5``."""
-    head, mark, tail = name.partition("@")
-    head = _F_BETA.sub("F_beta", head)
-    tail = re.sub(r"^(r?)(?:k *= *|r *= *|top-?)?(?:[0-9]+|k(?![a-z0-9])|r(?![a-z0-9]))?", r"\1#", tail.casefold())
-    return f"{head}{mark}{tail if mark else ''}".casefold()
-
-
-@functools.cache
-def _find(kind: str, name: str) -> tuple[Any, dict[str, float]]:
-    _scan(kind)
-    if (kind, name) in _records:
-        return _records[kind, name], {}
-    for record in entries(kind):
-        if match := re.fullmatch(_pattern(record.name), name):
-            texts = match.groupdict()
-            return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts.items()}
-    _check_number(kind, name)
-    if kind == "metric":
-        _refuse_metric(name)
-    one_of(name, names(kind), kind, listing=f"protocol list {kind}s")
-    raise ProtocolError(f"{kind} {name!r}: expected a number in the name.")  # pragma: no cover - one_of() raises first
-
-
-@overload
-def entry(kind: Literal["dataset"], name: str) -> DatasetRecord: ...
-@overload
-def entry(kind: Literal["feature"], name: str) -> FeatureRecord: ...
-@overload
-def entry(kind: Literal["ground_truth"], name: str) -> GroundTruthRecord: ...
-@overload
-def entry(kind: Literal["split"], name: str) -> SplitRecord: ...
-@overload
-def entry(kind: Literal["hasher"], name: str) -> HasherRecord: ...
-@overload
-def entry(kind: Literal["metric"], name: str) -> MetricRecord: ...
-@overload
-def entry(kind: str, name: str) -> Record: ...
-def entry(kind: str, name: str) -> Any:
-    """Return the record of the plug-in called `name`. Raises the errors of `get`."""
-    return _find(kind, name)[0]
+    return _of(kind).names()
 
 
 def get(kind: str, name: str) -> Any:
@@ -482,13 +497,7 @@ def get(kind: str, name: str) -> Any:
     >>> get("metric", "mAP@1000[all]").keywords
     {'cutoff': 1000}
     """
-    kind = _kind(kind)
-    found, numbers = _find(kind, name)
-    if any(mark in name for mark in _NUMBERS):
-        raise ProtocolError(
-            f"{kind} {name!r}: expected a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
-        )
-    return functools.partial(found.plugin, **numbers) if numbers else found.plugin
+    return _of(kind).get(name)
 
 
 def printed_name(kind: str, plugin: str, name: str | None = None) -> str:
@@ -514,7 +523,7 @@ def printed_name(kind: str, plugin: str, name: str | None = None) -> str:
     >>> printed_name("hasher", "talr_ap", "talr_ap_40"), printed_name("hasher", "itq", "mine")
     ('TALR-AP 40', 'mine')
     """
-    record, numbers = _find(_kind(kind), plugin)
+    record, numbers = _of(kind).find(plugin)
     if record.printed:
         printed = record.printed.format(**numbers)
     else:

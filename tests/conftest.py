@@ -1,7 +1,9 @@
 """What every test may use: the project's folder, and the shared data where it is."""
 
+import fcntl
 import gc
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,24 @@ def shared() -> Path:
     if "PROTOCOL_SHARED" not in os.environ:
         pytest.skip("PROTOCOL_SHARED is not set: needs the folder with data/")
     return Path(os.environ["PROTOCOL_SHARED"]).resolve()
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Return a function that returns a folder by its name, which the first of all workers to need it has filled."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def folder(name: str, fill: Callable[[Path], None]) -> Path:
+        with open(base / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
+            if not (base / name).is_dir():
+                filling = tmp_path_factory.mktemp(name)
+                fill(filling)
+                filling.rename(base / name)
+        return base / name
+
+    return folder
 
 
 @pytest.fixture(scope="session")

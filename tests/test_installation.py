@@ -128,18 +128,17 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     assert (done.returncode, done.stderr) == (0, "")
     # Here the compiled loops count.
     monkeypatch.setattr(counting, "_choose", lambda *_: BitPlanes)
-    found = evaluation.evaluate(
-        **{name: str(files / file) for name, file in INPUTS.items()}, spread=True, tables=["16x4"]
-    )
-    evaluation.write_json(tmp_path / "expected.json", found)
-    evaluation.write_per_query(tmp_path / "expected.csv", found)
+    inputs = {name: str(files / file) for name, file in INPUTS.items()}
+    found, buckets = evaluation.evaluate(**inputs, spread=True), evaluation.bucket_search(**inputs, tables=["16x4"])
+    found.write_json(tmp_path / "expected.json", buckets)
+    found.write_per_query(tmp_path / "expected.csv")
     means, expected = (json.loads((tmp_path / name).read_text()) for name in ("means.json", "expected.json"))
     spreads = [[row.pop("value") for row in one["spread"]] for one in (means, expected)]
     assert means.pop("per_query")["file"] == "values.csv"
     assert means == expected
     np.testing.assert_allclose(*spreads, rtol=1e-12)  # mAP[index] is a sum in another order
     assert (tmp_path / "values.csv").read_text() == (tmp_path / "expected.csv").read_text()
-    assert done.stdout == evaluation.table(found) + "\n"
+    assert done.stdout == f"{found}\n\n{buckets}\n"
 
 
 def test_the_python_api_scores_codes_with_numpy_alone(core, files):
@@ -304,7 +303,7 @@ def test_a_checkout_names_its_own_snakefile(capsys):
     assert capsys.readouterr().out == f"{ROOT / 'Snakefile'}\n"
 
 
-@pytest.mark.workflow
+@pytest.mark.ci
 def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
     path = snakefile(target, tmp_path)
     assert Path(path).is_relative_to(target)
@@ -317,7 +316,7 @@ def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
     assert list(tmp_path.glob("results/datasets/*/content.h5"))
 
 
-@pytest.mark.workflow
+@pytest.mark.ci
 def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
     """As the guide to the workflow as a module shows it."""
     text = (ROOT / "docs" / "how-to" / "use-the-workflow-as-a-module.md").read_text()

@@ -8,8 +8,7 @@ from pathlib import Path
 import yaml
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
-from protocol import papers as claims
-from protocol import registry
+from protocol import papers, registry
 from protocol.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -187,4 +186,4 @@ def test_the_changelog_counts_what_there_is():
         for kind, words in {"hasher": "hashers", "split": "split"}.items()
     }
     assert counted == {kind: len(registry.names(kind)) for kind in counted}
-    assert f"checks {len(claims.all_claims())} claims" in text
+    assert f"checks {len(papers.all_claims())} claims" in text

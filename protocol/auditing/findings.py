@@ -1,15 +1,19 @@
 """A finding: its kind, its severity, and the affected items."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.kinds import find
+from protocol.auditing.kinds import KIND_OF
 
 EXAMPLES = 5
 """Maximum number of items that a text lists; JSON contains all of them."""
+Findings = dict[str, list["Finding"]]
+"""Findings by file."""
+NOT_CHECKED = "Not checked: "
+"""The beginning of the sentence about checks that were not possible."""
 SEVERITIES = ("error", "warning", "information")
 """Severities, the worst first."""
 
@@ -55,8 +59,8 @@ class Finding:
         What follows from it, in one sentence.
     partners : tuple of str
         For findings on pairs, the other member of each pair, in the order of `items`; otherwise ().
-    removals : callable, optional
-        Returns the items to remove from partitions to fix it. None if removing items does not fix it.
+    removals : tuple of Removal
+        The items to remove from partitions to fix it; empty if removing items does not fix it.
     """
 
     name: str
@@ -65,7 +69,7 @@ class Finding:
     items: tuple[str, ...]
     consequence: str
     partners: tuple[str, ...] = ()
-    removals: Callable[[], Sequence[Removal]] | None = field(default=None, compare=False, repr=False)
+    removals: tuple[Removal, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -76,26 +80,26 @@ class Finding:
     @property
     def treatment(self) -> str:
         """How papers treat it."""
-        return find(self.name).treatment
+        return KIND_OF[self.name].treatment
 
     @property
     def fix(self) -> str:
         """How to fix it, in one sentence."""
-        return find(self.name).fix
+        return KIND_OF[self.name].fix
 
 
-def found(
+def findings_of(
     name: str,
     severity: str,
     count: int,
     items: Sequence[str] = (),
     *,
     partners: Sequence[str] = (),
-    removals: Callable[[], Sequence[Removal]] | None = None,
+    removals: Sequence[Removal] = (),
     **words: str,
 ) -> list[Finding]:
-    """Return a finding of the kind `name`, or none if `count` is 0; `words` are inserted into its consequence."""
+    """Return a finding of the kind `name`, none if `count` is 0; `words` are inserted into its consequence."""
     if not count:
         return []
-    consequence = find(name).consequence_of(**words)
-    return [Finding(name, severity, count, tuple(map(str, items)), consequence, tuple(map(str, partners)), removals)]
+    consequence, names = KIND_OF[name].consequence_of(**words), tuple(map(str, items))
+    return [Finding(name, severity, count, names, consequence, tuple(map(str, partners)), tuple(removals))]

@@ -3,8 +3,6 @@
 import re
 from dataclasses import dataclass
 
-from protocol.checks import one_of
-
 _PLACE = re.compile(r"\{(\w+)\|([^}]*)\}")
 _STANDARD, _IMPROVED = "Moran 2016, thesis section 3.5.1", "Moran 2016, thesis section 3.5.2"
 
@@ -46,12 +44,6 @@ class Kind:
     def source(self) -> str:
         """The last column of `protocol list`."""
         return self.treatment
-
-
-def find(name: str) -> Kind:
-    """Return the kind of finding with the given name; raise ProtocolError if there is none."""
-    one_of(name, (kind.name for kind in KINDS), "finding", listing="protocol list findings")
-    return next(kind for kind in KINDS if kind.name == name)
 
 
 KINDS = (
@@ -281,3 +273,6 @@ KINDS = (
     ),
 )
 """The kinds of findings in the order of reports: leaks first."""
+
+KIND_OF = {kind.name: kind for kind in KINDS}
+"""The kinds by name, in the same order."""

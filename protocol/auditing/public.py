@@ -1,9 +1,11 @@
-"""The public function `audit`, which the command also calls, and its result."""
+"""The public function `audit`, which the command also calls, its evidence and its result."""
 
+import dataclasses
 import errno
+import functools
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,32 +13,96 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing import writing
-from protocol.auditing.all_checks import about, audit_splits
-from protocol.auditing.copies import Copied, equal_content, first_equal, within_distance
-from protocol.auditing.declared import sizes_from
-from protocol.auditing.difference import Difference, ProtocolDifference, difference_from
+from protocol.auditing.checks import about, audit_splits
+from protocol.auditing.checks.classes import audit_relevance
+from protocol.auditing.checks.declared import sizes_from
+from protocol.auditing.checks.difference import Difference, ProtocolDifference, against_from, difference_of
+from protocol.auditing.checks.known import audit_known
+from protocol.auditing.checks.training_log import Reported, about_log, audit_training_log, read_logs
 from protocol.auditing.findings import SEVERITIES, Finding
-from protocol.auditing.fixing import Fixed, write_fixed
-from protocol.auditing.groups import about_groups, audit_groups, groups_from
-from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
-from protocol.auditing.known_pairs import about_known_pairs, affected_queries, known_pairs_for
-from protocol.auditing.label_issues import (
-    AGREEMENT,
-    about_label_issues,
-    audit_label_issues,
-    doubtful_places,
-    label_issues_from,
-)
-from protocol.auditing.pairs import audit_pairs, pairs_from
-from protocol.auditing.reading import Run, read_lists, read_runs
-from protocol.auditing.relevance import audit_relevance
-from protocol.auditing.split import Dataset
-from protocol.auditing.training_log import Reported, about_log, audit_training_log, read_logs
-from protocol.checks import ProtocolError, need, number, one_of
+from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal
+from protocol.auditing.inputs.groups import groups_from
+from protocol.auditing.inputs.items import features_from, known_dataset, modalities_from, name_of
+from protocol.auditing.inputs.known_pairs import known_pairs_for
+from protocol.auditing.inputs.label_issues import AGREEMENT, label_issues_from
+from protocol.auditing.inputs.reading import Known, Run, read_lists, read_runs
+from protocol.auditing.inputs.split import Dataset
+from protocol.auditing.kinds import KIND_OF
+from protocol.auditing.output import fixing, texts
+from protocol.checks import ProtocolError, need, number, one_of, printable
+from protocol.inputs.conversion import is_file
+from protocol.splits import PARTITIONS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known about the items of a dataset besides their labels, for `audit`; each is a file or an array.
+
+    Parameters
+    ----------
+    features : path or array_like, shape (n_items, d), optional
+        Features in the order of the row numbers; items with equal features count as copies of each other.
+    distance : float, optional
+        The maximum Euclidean distance in the features between copies; by default 0.
+    pairs : path or array_like, shape (n_pairs, 2), optional
+        The ids or row numbers of the two modalities of each item, which must be in the same partitions.
+    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
+        Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
+        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar) or
+        with those of ciFAIR, or an array of row numbers and judgements. For splits of the pipeline on these datasets,
+        the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
+        its test images.
+    groups : path, array_like of shape (n_items,), mapping of id to group, ``"auto"`` or ``"re:PATTERN"``, optional
+        The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
+        has lines ``id,group`` (``.csv``) or one group per line. ``"auto"`` derives groups from file names. See
+        `protocol.auditing.inputs.groups`.
+    label_issues : path or array_like, optional
+        Doubts about labels: the number of annotators who gave each class (n, n_classes), or a table of suggested
+        labels. See `protocol.auditing.inputs.label_issues`.
+    label_agreement : float, optional
+        The share of annotators below which a label is doubtful; by default 0.5.
+    """
+
+    features: Any = None
+    distance: float | None = None
+    pairs: Any = None
+    known_pairs: Any = None
+    groups: Any = None
+    label_issues: Any = None
+    label_agreement: float | None = None
+
+    def files(self) -> dict[str, Any]:
+        """Return the files and arrays by name, None for those that were not given."""
+        names = ("features", "pairs", "known_pairs", "groups", "label_issues")
+        return {name: getattr(self, name) for name in names}
+
+    def copies(self, run: Run) -> dict[str, Copies]:
+        """Return the search for copies by the features."""
+        if self.distance is not None:
+            number(self.distance, "distance")
+        if self.features is None:
+            if self.distance is not None:
+                got = f"{self.distance:g}"
+                raise ProtocolError(f"distance: expected features in which it is measured (features), got only {got}.")
+            return {}
+        X = features_from(self.features, run.split.dataset, run.n_listed)
+        if self.distance:
+            return {f"features within {self.distance:g}": WithinDistance(X, self.distance)}
+        return {"equal features": EqualContent(first_equal(X, name_of(self.features, "features")))}
+
+    def known(self, dataset: Dataset, n_listed: int) -> Known:
+        """Return what is known about the items of a dataset; `n_listed` is the largest item number plus one."""
+        judged = known_pairs_for(self.known_pairs, dataset, n_listed)
+        modalities = None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed)
+        groups = None if self.groups is None else groups_from(self.groups, dataset, n_listed)
+        issues = None
+        if self.label_issues is not None:
+            agreement = AGREEMENT if self.label_agreement is None else self.label_agreement
+            issues = label_issues_from(self.label_issues, dataset, n_listed, agreement=agreement)
+        return Known(modalities=modalities, judged=judged, groups=groups, label_issues=issues)
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,8 +124,6 @@ class Audit:
         `protocol.evaluate`.
     runs : sequence of Run
         The splits.
-    check : callable, optional
-        Repeats the checks on other splits of the same dataset; see `write_fixed`.
     """
 
     findings: Mapping[str, Sequence[Finding]]
@@ -67,7 +131,6 @@ class Audit:
     differences: Mapping[str, Difference | ProtocolDifference] = field(default_factory=dict)
     affected: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     runs: Sequence[Run] = field(default=(), compare=False)
-    check: Callable[[Sequence[Run]], "Audit"] | None = field(default=None, compare=False)
 
     @property
     def n_errors(self) -> int:
@@ -90,27 +153,27 @@ class Audit:
         return any(self._count(severity) for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1])
 
     def _count(self, severity: str) -> int:
-        return sum(finding.severity == severity for made in self.findings.values() for finding in made)
+        return sum(finding.severity == severity for findings in self.findings.values() for finding in findings)
 
     def to_text(self, *, colour: bool = False) -> str:
         """Return the findings in the format of the command, with or without terminal colours."""
         differences = [one.to_text() for one in self.differences.values()]
-        return "\n\n".join([*differences, writing.text(self.findings, self.about, colour=colour)])
+        return "\n\n".join([*differences, texts.text(self.findings, self.about, colour=colour)])
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub Markdown, with a table for each split."""
         differences = [one.to_markdown() for one in self.differences.values()]
-        return "\n\n".join([writing.markdown(self.findings, self.about), *differences])
+        return "\n\n".join([texts.markdown(self.findings, self.about), *differences])
 
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects."""
-        return writing.as_json(self.findings)
+        return texts.as_json(self.findings)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the findings as a data frame with one row each; the columns are the keys of the JSON objects."""
-        return need("pandas", "report").DataFrame(writing.records(self.findings), columns=list(writing.KEYS))
+        return need("pandas", "report").DataFrame(texts.records(self.findings), columns=list(texts.KEYS))
 
-    def write_fixed(self, folder: str | Path, *, also: Sequence[str] = ()) -> Fixed:
+    def write_fixed(self, folder: str | Path, *, also: Sequence[str] = ()) -> "Fixed":
         """Write the splits without misplaced items, and audit the written files.
 
         Parameters
@@ -139,36 +202,96 @@ class Audit:
         >>> fixed.audit.n_errors, fixed.n_removed
         (0, 1)
         """
-        return write_fixed(self, folder, also=also)
+        for name in also:
+            one_of(name, KIND_OF, "also", listing="protocol list findings")
+        fixing.check_folder(folder)
+        files = fixing.files_of(self.runs)
+        names = [" ".join(str(Path(folder, file.target)) for file in of_run) for of_run in files]
+        audited, keep, removed = self._without_faults(names, also)
+        sentences = [
+            fixing.sentence_about(old, new, removed[new.file], audited.findings[new.file])
+            for old, new in zip(self.runs, audited.runs, strict=True)
+        ]
+        with fixing.filling(Path(folder)) as temporary:
+            for run, files_of_run in zip(audited.runs, files, strict=True):
+                for file in files_of_run:
+                    fixing.write_file(temporary, file, keep[run.file], run)
+            fixing.write_log(temporary / fixing.LOG, sentences, audited.findings, removed)
+        return Fixed(Path(folder), audited, list(removed.values()), sentences)
+
+    def _without_faults(
+        self, names: Sequence[str], also: Sequence[str]
+    ) -> tuple["Audit", dict[str, fixing.Keep], dict[str, list[fixing.Removed]]]:
+        """Return the audit of the splits without misplaced items, and by new name, the kept and the removed entries.
+
+        Removing items may cause other findings, so the checks are repeated until nothing more must be removed.
+        """
+        originals = dict(zip(names, self.runs, strict=True))
+        logs = {file: made for file, made in self.findings.items() if file not in {run.file for run in self.runs}}
+        keep = {
+            name: {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
+            for name, run in originals.items()
+        }
+        removed: dict[str, list[fixing.Removed]] = {name: [] for name in names}
+        findings: Mapping[str, Sequence[Finding]] = {name: self.findings[run.file] for name, run in originals.items()}
+        while True:
+            new = {name: fixing.remove(findings[name], keep[name], run.split, also) for name, run in originals.items()}
+            runs = [fixing.reduced(run, keep[name], name) for name, run in originals.items()]
+            audited = _checked(runs, {file: (made, self.about[file]) for file, made in logs.items()})
+            if not any(new.values()):
+                return audited, keep, removed
+            for name, entries in new.items():
+                removed[name] += entries
+            findings = audited.findings
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return writing.html(self.findings, self.about)
+        return texts.html(self.findings, self.about)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The splits as written, without misplaced items.
+
+    Parameters
+    ----------
+    folder : Path
+    audit : Audit
+        The audit of the written files, with the remaining findings.
+    removed : sequence of sequence of Removed
+        The removals from each split.
+    sentences : sequence of str
+        A summary of the removals and the remaining findings for each split; the log begins with these.
+    """
+
+    folder: Path
+    audit: Audit
+    removed: Sequence[Sequence[fixing.Removed]]
+    sentences: Sequence[str]
+
+    @property
+    def n_removed(self) -> int:
+        """The number of removed entries."""
+        return sum(len(one.positions) for removed in self.removed for one in removed)
+
+    def __str__(self) -> str:
+        listed = f"All removed items are listed in {self.folder / fixing.LOG}"
+        return "\n".join(map(printable, [*self.sentences, listed] if self.n_removed else self.sentences))
 
 
 def audit(
     *splits: Any,
-    query: Any = None,
-    database: Any = None,
-    train: Any = None,
-    validation_query: Any = None,
-    validation_database: Any = None,
     labels: Any = None,
     ids: Any = None,
-    features: Any = None,
-    distance: float | None = None,
-    pairs: Any = None,
-    known_pairs: Any = None,
-    groups: Any = None,
-    label_issues: Any = None,
-    label_agreement: float | None = None,
+    evidence: Evidence | None = None,
     training_log: Any = None,
     reported: float | str | None = None,
     protocol: str | None = None,
     sizes: Mapping[str, int] | None = None,
     against: Any = None,
+    **lists: Any,
 ) -> Audit:
     """Find problems in a split that make results wrong, or incomparable with published ones.
 
@@ -182,38 +305,15 @@ def audit(
         ``partition,id``), or row numbers or ids by partition (``query``, ``database``, ``train``,
         ``validation_query``, ``validation_database``). Several splits are treated as runs of one protocol and
         are also compared with each other.
-    query, database, train, validation_query, validation_database : path or array_like, shape (n,), optional
-        The list of each partition: row numbers, or ids (str). A file is text (also ``.gz``) with a line
-        ``id label label ...``, ``.csv``, row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``,
-        or ids as ``F.npy``, ``F.npz:key``. `query` and `database` are required.
     labels : path or array_like, shape (n_items,) or (n_items, n_classes), optional
         Class labels in the order of the row numbers: integers, or a 0/1 matrix.
     ids : path or array_like of str, shape (n_items,), optional
         The ids of the dataset in the order of the row numbers; a file has one id per line.
-    features : path or array_like, shape (n_items, d), optional
-        Features in the order of the row numbers; items with equal features count as copies of each other.
-    distance : float, optional
-        The maximum Euclidean distance in the features between copies; by default 0.
-    pairs : path or array_like, shape (n_pairs, 2), optional
-        The ids or row numbers of the two modalities of each item, which must be in the same partitions.
-    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
-        Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
-        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar) or
-        with those of ciFAIR, or an array of row numbers and judgements. For splits of the pipeline on these datasets,
-        the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
-        its test images.
-    groups : path, array_like of shape (n_items,), mapping of id to group, ``"auto"`` or ``"re:PATTERN"``, optional
-        The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
-        has lines ``id,group`` (``.csv``) or one group per line. ``"auto"`` derives groups from file names. See
-        `protocol.auditing.groups`.
-    label_issues : path or array_like, optional
-        Doubts about labels: the number of annotators who gave each class (n, n_classes), or a table of suggested
-        labels. See `protocol.auditing.label_issues`.
-    label_agreement : float, optional
-        The share of annotators below which a label is doubtful; by default 0.5.
+    evidence : Evidence, optional
+        What else is known about the items: features, judged pairs, groups, doubtful labels.
     training_log : path or sequence of path, optional
         Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
-        `protocol.auditing.log_formats`.
+        `protocol.auditing.inputs.log_formats`.
     reported : float or str, optional
         The score that a paper reports for this training.
     protocol : str, optional
@@ -225,6 +325,11 @@ def audit(
     against : str, path, result of `protocol.load_split` or mapping, optional
         What each split is compared with: another complete split, or lists as ``"query=F,database=F"``, item by item; or
         the name of a declared protocol.
+    **lists : path or array_like, shape (n,)
+        The list of each partition, by its name: `query` and `database`, which are required, `train`,
+        `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a
+        line ``id label label ...``, ``.csv``, row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, or ids as
+        ``F.npy``, ``F.npz:key``.
 
     Returns
     -------
@@ -240,93 +345,80 @@ def audit(
     --------
     Item 7 is a query that is also in the database.
 
-    >>> found = audit(query=[7, 8], database=[0, 1, 2, 7], labels=[0, 1] * 5)
-    >>> found.n_errors, found.n_warnings
+    >>> audited = audit(query=[7, 8], database=[0, 1, 2, 7], labels=[0, 1] * 5)
+    >>> audited.n_errors, audited.n_warnings
     (1, 1)
-    >>> for finding in found.findings["query database"]:
+    >>> for finding in audited.findings["query database"]:
     ...     print(finding.severity, finding.name, finding.count, finding.examples)
     error query-in-database 1 ('7',)
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
-    lists = {
-        "query": query,
-        "database": database,
-        "train": train,
-        "validation_query": validation_query,
-        "validation_database": validation_database,
-    }
+    evidence = evidence or Evidence()
+    for part in lists:
+        one_of(part, PARTITIONS, "audit: list of a partition")
+    lists = {part: lists[part] for part in _ORDER if lists.get(part) is not None}
     if protocol is not None and not isinstance(protocol, str):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
-    named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, "known_pairs": known_pairs, **lists}
-    named |= {"groups": groups, "label_issues": label_issues}
-    for role, given in [*named.items(), *(("split", split) for split in splits)]:
-        _check_path(given, role)
+    files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
+    for role, value in [*files.items(), *(("split", split) for split in splits)]:
+        _check_path(value, role)
     for entry in str(against).split(",") if is_file(against) else ():
         _check_path(entry.rpartition("=")[2], "against")
     logs = _logs(training_log, reported)
-    if label_agreement is not None and label_issues is None:
-        raise ProtocolError(f"label_agreement: expected label issues (label_issues), got only {label_agreement!r}.")
-    if logs and not splits and all(given is None for given in named.values()):
-        of_splits = {"protocol": protocol, "sizes": sizes, "against": against, "distance": distance}
+    if evidence.label_agreement is not None and evidence.label_issues is None:
+        got = f"{evidence.label_agreement!r}"
+        raise ProtocolError(f"label_agreement: expected label issues (label_issues), got only {got}.")
+    if logs and not splits and all(value is None for value in files.values()):
+        of_splits = {"protocol": protocol, "sizes": sizes, "against": against, "distance": evidence.distance}
         for name, value in of_splits.items():
             if value is not None:
                 raise ProtocolError(f"{name}: expected a split, got only a training log.")
-        return Audit(
-            {file: made for file, (made, _) in logs.items()},
-            {file: sentences for file, (_, sentences) in logs.items()},
-        )
-    expected, agreement = sizes_from(sizes), AGREEMENT if label_agreement is None else label_agreement
-    dataset = known_dataset(ids, labels)
-    runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
-    copies = _copies(features, distance, runs[0])
-    known = {**named, "sizes": sizes, "training_log": training_log, "distance": distance or None}
-    given = {name for name, value in known.items() if value is not None}
-    n_listed = max(map(_n_listed, runs))
-
-    def check(runs: Sequence[Run]) -> Audit:
-        judged_by_file = {run.file: known_pairs_for(known_pairs, run.split.dataset, n_listed) for run in runs}
-        findings = audit_splits(runs, copies, judged_by_file, expected)
-        n_runs = Counter(run.name for run in runs)
-        sentences_by_file, affected, differences = {}, {}, {}
-        for run in runs:
-            judged = judged_by_file[run.file]
-            given_here = given if judged is None else given | {"known_pairs"}
-            sentences_by_file[run.file] = about(run, n_runs=n_runs[run.name], given=given_here, sizes=expected)
-            findings[run.file] += audit_relevance(run.split)
-            if pairs is not None:
-                findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
-            if groups is not None:
-                item_groups = groups_from(groups, run.split.dataset, n_listed)
-                findings[run.file] += audit_groups(run.split, item_groups)
-                sentences_by_file[run.file].append(about_groups(run.split, item_groups))
-            if judged is not None:
-                affected[run.file] = affected_queries(run.split, judged)
-                sentences_by_file[run.file].append(about_known_pairs(run.split, judged))
-            if label_issues is not None:
-                issues = label_issues_from(label_issues, run.split.dataset, n_listed, agreement=agreement)
-                findings[run.file] += audit_label_issues(run.split, issues)
-                sentences_by_file[run.file].append(about_label_issues(run.split, issues))
-                affected[run.file] = np.union1d(
-                    affected.get(run.file, np.empty(0, dtype=np.int64)), doubtful_places(run.split, issues)
-                )
-            if against is not None:
-                differences[run.file] = difference_from(run.split, run.file, against, dataset)
-                findings[run.file] += differences[run.file].findings()
-        findings |= {file: list(made) for file, (made, _) in logs.items()}
-        sentences_by_file |= {file: list(sentences) for file, (_, sentences) in logs.items()}
-        return Audit(
-            {file: tuple(made) for file, made in findings.items()},
-            {file: tuple(sentences) for file, sentences in sentences_by_file.items()},
-            differences,
-            affected,
-            tuple(runs),
-            check,
-        )
-
-    return check(runs)
+        return _checked([], logs)
+    expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
+    runs = _runs(splits, lists, dataset, protocol)
+    copies, n_listed = evidence.copies(runs[0]), max(run.n_listed for run in runs)
+    other = None if against is None else against_from(against, dataset)
+    for position, run in enumerate(runs):
+        known = evidence.known(run.split.dataset, n_listed)
+        known = dataclasses.replace(known, copies=copies, sizes=expected, against=other)
+        runs[position] = dataclasses.replace(run, known=known)
+    return _checked(runs, logs)
 
 
-def _logs(files: Any, reported: Any) -> dict[str, tuple[tuple[Finding, ...], tuple[str, ...]]]:
+_ORDER = ("query", "database", "train", "validation_query", "validation_database")
+_Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str]]]
+"""The findings on training logs, and sentences about them, by file."""
+
+
+def _checked(runs: Sequence[Run], logs: _Logs) -> Audit:
+    """Return the audit of splits and of training logs."""
+    findings, n_runs = audit_splits(runs), Counter(run.name for run in runs)
+    sentences, affected, differences = {}, {}, {}
+    for run in runs:
+        split, known = run.split, run.known
+        findings[run.file] += audit_relevance(split) + audit_known(split, known)
+        sentences[run.file] = about(run, n_runs=n_runs[run.name], has_log=bool(logs))
+        for source in (known.groups, known.judged, known.label_issues):
+            if source is not None:
+                sentences[run.file].append(source.about(split))
+        queries = [source.queries(split) for source in (known.judged, known.label_issues) if source is not None]
+        if queries:
+            affected[run.file] = functools.reduce(np.union1d, queries)
+        if known.against is not None:
+            differences[run.file] = difference_of(run, known.against)
+            findings[run.file] += differences[run.file].findings()
+    return Audit(
+        {file: tuple(made) for file, made in findings.items()}
+        | {file: tuple(made) for file, (made, _) in logs.items()},
+        {file: tuple(lines) for file, lines in sentences.items()}
+        | {file: tuple(lines) for file, (_, lines) in logs.items()},
+        differences,
+        affected,
+        tuple(runs),
+    )
+
+
+def _logs(files: Any, reported: Any) -> _Logs:
     """Return the findings on training logs, and sentences about the logs, by file."""
     if files is None:
         if reported is not None:
@@ -336,24 +428,19 @@ def _logs(files: Any, reported: Any) -> dict[str, tuple[tuple[Finding, ...], tup
         return {}
     score = None if reported is None else Reported(reported)
     logs = read_logs(files).items()
-    return {file: (tuple(audit_training_log(log, score)), tuple(about_log(log, score))) for file, log in logs}
+    return {file: (audit_training_log(log, score), about_log(log, score)) for file, log in logs}
 
 
-def _n_listed(run: Run) -> int:
-    """Return the largest item number of a split plus one."""
-    return max(int(part.max()) + 1 for part in run.split.parts.values() if len(part))
-
-
-def _check_path(given: Any, role: str) -> None:
+def _check_path(value: Any, role: str) -> None:
     """Raise ProtocolError if a path is invalid."""
-    if not is_file(given):
+    if not is_file(value):
         return
     try:
-        os.stat(given)
+        os.stat(value)
     except (OSError, ValueError) as error:  # ValueError: a null character
         if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
             raise ProtocolError(
-                f"{role}: expected the path of a file, got {str(given)[:80]!r} ({error.args[-1]})."
+                f"{role}: expected the path of a file, got {str(value)[:80]!r} ({error.args[-1]})."
             ) from error
 
 
@@ -371,19 +458,3 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
     if lists:
         return [read_lists(lists, dataset, protocol=protocol)]
     return read_runs(splits, dataset, protocol=protocol)
-
-
-def _copies(features: Any, distance: float | None, run: Run) -> dict[str, Copied]:
-    """Return the search for copies by the given features."""
-    if distance is not None:
-        number(distance, "distance")
-    if features is None:
-        if distance is not None:
-            raise ProtocolError(
-                f"distance: expected features in which it is measured (features), got only {distance:g}."
-            )
-        return {}
-    X = features_from(features, run.split.dataset, _n_listed(run))
-    if distance:
-        return {f"features within {distance:g}": within_distance(X, distance)}
-    return {"equal features": equal_content(first_equal(X, name_of(features, "features")))}

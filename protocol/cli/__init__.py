@@ -20,7 +20,17 @@ _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIP
 
 def _parser() -> "Parser":
     from protocol import __version__
-    from protocol.cli import audit, check, claims, compare, evaluate, find_duplicates, paper_figures, snakefile
+    from protocol.cli import (
+        audit,
+        check,
+        claims,
+        compare,
+        evaluate,
+        find_duplicates,
+        paper_figures,
+        quantisation,
+        snakefile,
+    )
     from protocol.cli import list as list_
     from protocol.cli._help import Parser
 
@@ -41,7 +51,18 @@ def _parser() -> "Parser":
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     parser.add_argument("--debug", action="store_true", help="print the full traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="protocol", required=True)
-    for command in (evaluate, compare, audit, find_duplicates, list_, check, snakefile, claims, paper_figures):
+    for command in (
+        evaluate,
+        quantisation,
+        compare,
+        audit,
+        find_duplicates,
+        list_,
+        check,
+        snakefile,
+        claims,
+        paper_figures,
+    ):
         command.add(commands)
     for command_parser in commands.choices.values():  # error messages suggest the option after the command
         command_parser.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from protocol.cli._help import Parser
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
-_FILES = ("labels", "ids", "features", "pairs", "known_pairs", "groups", "label_issues")
-_KNOWN = (*_FILES, "distance", "protocol", "sizes", "against", "label_agreement", "training_log", "reported")
+_EVIDENCE = ("features", "pairs", "known_pairs", "groups", "label_issues")
+_FILES = ("labels", "ids", *_EVIDENCE)
+_OPTIONS = ("labels", "ids", "protocol", "sizes", "against", "training_log", "reported")
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from protocol.auditing import audit
+    from protocol.auditing import Evidence, audit
 
     files = {"--json": arguments.json, "--write-affected": arguments.write_affected}
     check_outputs(files, _inputs(arguments))
@@ -31,15 +32,17 @@ def _audit(arguments: argparse.Namespace) -> int:
     if arguments.write_fixed:
         if not (arguments.splits or arguments.query):
             raise ProtocolError("--write-fixed: expected a split, got none.")
-        from protocol.auditing.fixing import check_folder
+        from protocol.auditing.output.fixing import check_folder
 
         check_folder(arguments.write_fixed)
     for name in (*_FILES, *_LISTS, "against"):
         if getattr(arguments, name) == "":
             raise ProtocolError(f"--{name.replace('_', '-')}: expected a file, got an empty name.")
-    audited = audit(*arguments.splits, **{name: getattr(arguments, name) for name in (*_LISTS, *_KNOWN)})
+    values = vars(arguments)
+    evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance", "label_agreement")})
+    audited = audit(*arguments.splits, evidence=evidence, **{name: values[name] for name in (*_LISTS, *_OPTIONS)})
     if arguments.json:
-        from protocol.auditing import write_json
+        from protocol.auditing.output.texts import write_json
 
         write_json(arguments.json, audited.findings)
     if arguments.write_affected:
@@ -56,7 +59,7 @@ def _audit(arguments: argparse.Namespace) -> int:
 
 def _write_affected(path: Path, audited: "Audit") -> None:
     """Write the row numbers of the affected queries of one split, in the order of its query list."""
-    from protocol.auditing import write_affected
+    from protocol.provenance.storage import replacing
 
     if len(audited.runs) > 1:
         raise ProtocolError(
@@ -67,7 +70,9 @@ def _write_affected(path: Path, audited: "Audit") -> None:
             "--write-affected: expected judged pairs of the dataset (--known-pairs), or label issues (--label-issues), "
             "got none."
         )
-    write_affected(path, *audited.affected.values())
+    (positions,) = audited.affected.values()
+    with replacing(path) as temporary:
+        temporary.write_text("".join(f"{position}\n" for position in positions), encoding="utf-8")
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:

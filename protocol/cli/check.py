@@ -112,7 +112,7 @@ def _files(experiment: "Experiment") -> list[str]:
     from protocol.splits import list_paths
 
     config = experiment.config
-    fetched = [file.name for file in registry.entry("dataset", config["dataset"]).files]
+    fetched = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     files, folders = datasets.user_paths(config["dataset"], config["dataset_options"])
     splits = dict.fromkeys(split for feature in experiment.features.values() for split in feature.splits)
     lists = [
@@ -125,19 +125,19 @@ def _files(experiment: "Experiment") -> list[str]:
 
 
 def _jobs(experiment: "Experiment") -> list[str]:
-    from protocol.configuration import jobs
+    from protocol.configuration import Plan
 
-    found = jobs(experiment, _TARGETS)
+    found = Plan(experiment).jobs(_TARGETS)
     text = ", ".join(f"{rule}\N{NO-BREAK SPACE}{number:,}" for rule, number in found.items())
     lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(text, 100)]
     return [f"{sum(found.values()):,} if there are no results yet", *lines]
 
 
 def _needs(experiment: "Experiment") -> list[str]:
-    from protocol.configuration import jobs, need
+    from protocol.configuration import Plan, need
     from protocol.configuration.resources import matrix_mb
 
-    needs = {rule: need(experiment, rule) for rule in jobs(experiment, _TARGETS)}
+    needs = {rule: need(experiment, rule) for rule in Plan(experiment).jobs(_TARGETS)}
     memory = max(needs, key=lambda rule: needs[rule]["mem_mb"])
     longest = max(needs, key=lambda rule: needs[rule]["runtime"])
     total = sum(matrix_mb(experiment, name) for name in experiment.features)

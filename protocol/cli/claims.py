@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 
 def _claims(arguments: argparse.Namespace) -> None:
-    from protocol import papers as claims
+    from protocol import papers
     from protocol.checks import one_of
     from protocol.provenance.storage import check_writable
 
     folder = arguments.results or Path("results")
     check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
     for status in arguments.status:
-        one_of(status, claims.STATUSES, "status")
+        one_of(status, papers.STATUSES, "status")
     if arguments.json:
         check_writable(arguments.json.parent)
     with progress("checking", " claims") as shown:
-        entries = claims.ledger(arguments.results, arguments.id, progress=shown)
+        entries = papers.ledger(arguments.results, arguments.id, progress=shown)
     entries = [entry for entry in entries if not arguments.status or entry["status"] in arguments.status]
     if arguments.json:
-        claims.write_json(arguments.json, entries)
+        papers.write_ledger(arguments.json, entries)
     if arguments.markdown:
-        text = claims.markdown(entries)
+        text = papers.ledger_markdown(entries)
     elif arguments.id:
-        text = "\n\n".join(map(claims.full, entries))
+        text = "\n\n".join(map(papers.entry_text, entries))
     else:
-        text = claims.table(entries)
+        text = papers.ledger_text(entries)
     show(text)
 
 

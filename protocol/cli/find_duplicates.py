@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _find_duplicates(arguments: argparse.Namespace) -> None:
-    from protocol.duplicates import contact_sheet, find_duplicates, image_files
+    from protocol.duplicates import contact_sheet, find_duplicate_vectors, find_duplicates, image_files
 
     outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
     inputs = [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids]
@@ -33,25 +33,20 @@ def _find_duplicates(arguments: argparse.Namespace) -> None:
     if arguments.sheet:
         need("jinja2", "report")
         need("cv2", "pipeline")
+    options = {name: getattr(arguments, name) for name in ("query_ids", "database_ids", "most", "threads")}
+    options |= {} if arguments.least is None else {"least": arguments.least}
     with stages() as shown:
-        found = find_duplicates(
-            arguments.query,
-            arguments.database,
-            kind="vectors" if arguments.vectors else "images",
-            query_ids=arguments.query_ids,
-            database_ids=arguments.database_ids,
-            most=arguments.most,
-            least=arguments.least,
-            mirror=not arguments.no_mirror,
-            exact=arguments.exact or None,
-            threads=arguments.threads,
-            progress=shown,
-        )
+        if arguments.vectors:
+            options |= {"exact": arguments.exact or None}
+            proposals = find_duplicate_vectors(arguments.query, arguments.database, progress=shown, **options)
+        else:
+            options |= {"mirror": not arguments.no_mirror}
+            proposals = find_duplicates(arguments.query, arguments.database, progress=shown, **options)
     if arguments.csv:
-        found.to_csv(arguments.csv)
+        proposals.to_csv(arguments.csv)
     if arguments.sheet:
-        contact_sheet(arguments.sheet, found, arguments.query, arguments.database)
-    show(found.to_text())
+        contact_sheet(arguments.sheet, proposals, arguments.query, arguments.database)
+    show(proposals.to_text())
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:

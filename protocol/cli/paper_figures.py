@@ -9,21 +9,20 @@ from protocol.cli._output import show
 
 if TYPE_CHECKING:
     from protocol.cli._help import Parser
-    from protocol.report.papers import Drawn
+    from protocol.papers.figures import Drawn
 
 
 def _paper_figures(arguments: argparse.Namespace) -> None:
     from protocol.checks import one_of
-    from protocol.papers import printed
+    from protocol.papers.figures import DRAWINGS, FigureData
     from protocol.provenance.storage import check_writable, replacing
     from protocol.report import figure_files, table_files
-    from protocol.report.papers import DRAWINGS, Evidence
 
     for name in arguments.name:
         one_of(name, [*DRAWINGS], "figure")
     check_writable(arguments.output)
-    evidence = Evidence.in_folder(arguments.results, printed())
-    drawn = {name: DRAWINGS[name](evidence) for name in arguments.name or DRAWINGS}
+    data = FigureData.in_folder(arguments.results)
+    drawn = {name: DRAWINGS[name](data) for name in arguments.name or DRAWINGS}
     files = figure_files([figure for one in drawn.values() for figure in one.figures])
     files |= table_files([table for one in drawn.values() for table in one.tables])
     for name, content in files.items():

@@ -1,37 +1,49 @@
 """The function `compare`, which builds tables in which all scores have the same protocol, and its result."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import html
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from protocol.checks import need, one_of, positive_number
-from protocol.comparison.differences import Differences, differences
-from protocol.comparison.matching import Assumed, assumptions, match
+import numpy as np
+
+from protocol.checks import counted, need, one_of, positive_number, printable
+from protocol.comparison.differences import UNCORRECTED, Difference, Differences, differences
+from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed, assumptions, match
 from protocol.comparison.reading import Score, read_sources
-from protocol.comparison.rendering import (
-    as_number,
-    differences_table,
-    heading,
-    html_of,
-    name_of,
-    notes,
-    overview,
-    protocol_of,
-    scores_table,
-    text_of,
-    title_of,
-    unused,
-    with_figures,
+from protocol.evaluation import Evaluation, WithoutQueries
+from protocol.report.figure import (
+    ABSENT,
+    COLOURS,
+    Figure,
+    Section,
+    between,
+    listed,
+    rows_chart,
+    spread,
+    tooltips,
 )
-from protocol.evaluation import Evaluation
-from protocol.report.figure import Section, Table, listed
+from protocol.scores.identity import NONE_EXCLUDED, NOTED, PROTOCOL
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _Rows = list[tuple[Score, Assumed]]
 _FEW = 4
+_EMPTY = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
+_SIZES = {"n_queries": "queries", "n_database": "database items"}
+_VERDICT = {True: "shown", False: "not shown"}
+_TESTED = {
+    CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
+    UNCORRECTED: "Over runs: paired t-test (Student's t), not corrected for the items that the runs share, because no "
+    "file records the numbers of queries and database items; its p-values and intervals are too small.",
+}
+_LEVEL = 1 - CONFIDENCE
+_TINY = 1e-4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,10 +66,18 @@ class Comparison:
     differences: tuple[tuple[str, str, Differences], ...]
 
     def __repr__(self) -> str:
-        return text_of(self.sections)
+        blocks = []
+        for part in self.sections:
+            blocks += ["\n".join([f"== {part.title}", *part.text]), *(table.text() for table in part.tables)]
+        return printable("\n\n".join(blocks), keep="\n")
 
     def _repr_html_(self) -> str:
-        return html_of(self.sections)
+        blocks = []
+        for part in self.sections:
+            blocks.append(f"<h4>{html.escape(part.title)}</h4>")
+            blocks += [f"<p>{html.escape(paragraph)}</p>" for paragraph in part.text]
+            blocks += [table.html() for table in part.tables]
+        return printable("\n".join(blocks), keep="\n")
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the compared scores: a row per file, method, code length and metric.
@@ -68,9 +88,9 @@ class Comparison:
         """
         rows = [
             {"section": section, "method": score.method, "ranking": score.ranking, "file": score.file}
-            | protocol_of(score)
+            | score.fields
             | {name: getattr(score, name) for name in ("n_bits", "metric", "mean", "std")}
-            | {"n_runs": as_number(score.n_runs), "convention": score.convention, "version": score.version}
+            | {"n_runs": score.n_runs or np.nan, "convention": score.convention, "version": score.version}
             | {"assumed": " ".join(assumed)}
             for section, score, assumed in self.scores
         ]
@@ -83,7 +103,7 @@ class Comparison:
             | {"n_bits": one.n_bits, "unit": one.pairs.unit, "n_pairs": one.pairs.one.size, "test": one.test}
             | one.outcome._asdict()
             for section, metric, of_table in self.differences
-            for one in of_table.found
+            for one in of_table.comparisons
         ]
         return need("pandas", "report").DataFrame(rows)
 
@@ -91,11 +111,13 @@ class Comparison:
         """Return a page that opens offline, with the tables and a figure for each section."""
         from protocol.report.page import render
 
-        return render("Comparison", with_figures(self.sections, self.to_frame()))
+        scores = self.to_frame()
+        shown = [(part, scores[scores["section"] == part.name]) for part in self.sections]
+        return render("Comparison", [replace(p, figures=[_figure(p.name, s)]) if len(s) else p for p, s in shown])
 
 
 def compare(
-    *sources: str | Path | Evaluation,
+    *sources: str | Path | Evaluation | WithoutQueries,
     metrics: str | Iterable[str] = (),
     assume: str | Iterable[str] = (),
     against: str | None = None,
@@ -105,7 +127,7 @@ def compare(
 
     Parameters
     ----------
-    *sources : str, Path or Evaluation
+    *sources : str, Path, Evaluation or WithoutQueries
         At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
         the result of `evaluate`.
     metrics : sequence of str, default=()
@@ -131,77 +153,236 @@ def compare(
     assumed = assumptions(assume)
     if margin is not None:
         margin = positive_number(margin, "margin")
-    read = read_sources(sources)
-    files = [scores[0].file if scores else str(source) for source, scores in zip(sources, read, strict=True)]
-    chosen = [metrics] if isinstance(metrics, str) else list(metrics)
-    known = dict.fromkeys(score.metric for scores in read for score in scores)
-    for metric in chosen:
+    sources_scores = read_sources(sources)
+    files = [scores[0].file if scores else str(source) for source, scores in zip(sources, sources_scores, strict=True)]
+    selected = [metrics] if isinstance(metrics, str) else list(metrics)
+    known = dict.fromkeys(score.metric for scores in sources_scores for score in scores)
+    for metric in selected:
         one_of(metric, known, "metric")
-    found = match([[score for score in scores if not chosen or score.metric in chosen] for scores in read], assumed)
+    matched = match([[s for s in scores if not selected or s.metric in selected] for scores in sources_scores], assumed)
     if against is not None:
-        one_of(against, dict.fromkeys(score.method for score, _ in found.compared), "against")
-    by_heading: dict[tuple[tuple[str, str], ...], dict[tuple[str, ...], _Rows]] = {}
-    for score, filled in found.compared:
-        protocol = protocol_of(score)
-        key = (score.metric, str(protocol["empty"]), str(protocol["ties"]))
-        by_heading.setdefault(tuple(heading(score).items()), {}).setdefault(key, []).append((score, filled))
-    by_section: dict[str, dict[tuple[str, ...], _Rows]] = {}
-    parts, all_differences = [], []
-    for fields, of_section in by_heading.items():
-        name = unused(name_of(dict(fields)), by_section)
-        by_section[name] = of_section
-        part, of_part = _section(name, title_of(dict(fields)), of_section, against, margin)
-        parts.append(part)
-        all_differences += of_part
-    n_tables = sum(map(len, by_section.values()))
-    paired = any(of_table.found for _, _, of_table in all_differences)
-    return Comparison(
-        sections=(overview(n_tables, files, found.left_out, paired=paired, margin=margin), *parts),
-        scores=tuple(
-            (name, score, filled)
-            for name, tables in by_section.items()
-            for rows in tables.values()
-            for score, filled in rows
-        ),
-        differences=tuple(all_differences),
-    )
+        one_of(against, dict.fromkeys(score.method for score, _ in matched.compared), "against")
+    tables: dict[tuple[tuple[str, str], ...], dict[tuple[str, str, str], _Rows]] = {}
+    for score, filled in matched.compared:
+        key = (score.metric, str(score.fields["empty"]), str(score.fields["ties"]))
+        tables.setdefault(tuple(_heading(score).items()), {}).setdefault(key, []).append((score, filled))
+    sections: dict[str, Section] = {}
+    compared: list[tuple[str, Score, Assumed]] = []
+    paired: list[tuple[str, str, Differences]] = []
+    for heading, of_section in tables.items():
+        name = _unused(_name(value for _, value in heading), sections)
+        sections[name], of_tables = _section(name, _title(dict(heading)), of_section, against, margin)
+        compared += [(name, score, filled) for rows in of_section.values() for score, filled in rows]
+        paired += of_tables
+    is_paired = any(of_table.comparisons for _, _, of_table in paired)
+    n_tables = sum(map(len, tables.values()))
+    first = _overview(n_tables, files, matched.left_out, paired=is_paired, margin=margin)
+    return Comparison((first, *sections.values()), tuple(compared), tuple(paired))
+
+
+def _heading(score: Score) -> dict[str, str]:
+    """Return the fields of the heading of a score's section; the fields that depend on the metric are in the captions.
+
+    Excluded queries are included if there are any.
+    """
+    fields = {field: str(value) for field, value in score.fields.items() if field not in OF_METRIC}
+    return {field: value for field, value in fields.items() if (field, value) != ("excluded_queries", NONE_EXCLUDED)}
+
+
+def _title(fields: Mapping[str, str]) -> str:
+    """Return the heading of a section."""
+    recorded = {field: value for field, value in fields.items() if value != NOT_RECORDED}
+    words = [f"{value} {_SIZES[field]}" if field in _SIZES else f"{field} {value}" for field, value in recorded.items()]
+    text = ", ".join(words).replace("ground_truth ", "ground truth ", 1).replace("excluded_queries ", "without ", 1)
+    return text or "protocol not recorded"
+
+
+def _name(values: Iterable[str]) -> str:
+    """Return the name of a section or table on a page."""
+    return "-".join("".join(c if c.isalnum() else "-" for c in value) for value in values)
+
+
+def _unused(name: str, names: Collection[str]) -> str:
+    """Return the name, with a number added if it is already among `names`: different headings may have equal names."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], numbered) if one not in names)
 
 
 def _section(
-    name: str, title: str, tables: dict[tuple[str, ...], _Rows], against: str | None, margin: float | None
+    name: str, title: str, tables: Mapping[tuple[str, str, str], _Rows], against: str | None, margin: float | None
 ) -> tuple[Section, list[tuple[str, str, Differences]]]:
     """Return a section with its tables of scores and differences, and the differences themselves."""
-    shown: list[Table] = []
-    every: list[tuple[str, str, Differences]] = []
+    shown: dict[str, Table] = {}
+    paired: list[tuple[str, str, Differences]] = []
     missing: dict[str, dict[tuple[str, str], None]] = {}
     for (metric, empty, _), rows in tables.items():
-        table_name = unused(name_of({"section": name, "empty": empty, "metric": metric}), [one.name for one in shown])
-        shown.append(scores_table(table_name, metric, rows))
+        table_name = _unused(_name([name, empty, metric]), shown)
+        shown[table_name] = _scores_table(table_name, metric, rows)
         by_method: dict[str, dict[int, Score]] = {}
         for score, _ in rows:
             by_method.setdefault(score.method, {})[score.n_bits] = score
-        found = differences(by_method, metric, against=against, margin=margin)
-        if found is None:
-            reason = f"{against} has no value here" if against else "no method has a value"
-            missing.setdefault(reason, {}).update(dict.fromkeys((method, metric) for method in by_method))
-            continue
-        shown += [differences_table(table_name, metric, found, margin)] if found.found else []
-        for reason, methods in found.missing.items():
+        of_table = differences(by_method, metric, against=against, margin=margin)
+        if of_table is None:
+            reasons = {f"{against} has no value here" if against else "no method has a value": list(by_method)}
+        else:
+            reasons = of_table.missing
+            paired.append((name, metric, of_table))
+            if of_table.comparisons:
+                shown[f"{table_name}-differences"] = _differences_table(table_name, metric, of_table, margin)
+        for reason, methods in reasons.items():
             missing.setdefault(reason, {}).update(dict.fromkeys((method, metric) for method in methods))
-        every.append((name, metric, found))
-    text = [*notes([score for rows in tables.values() for score, _ in rows]), *_unpaired(missing)]
-    return Section(name, title, text, [], shown), every
-
-
-def _unpaired(missing: dict[str, dict[tuple[str, str], None]]) -> list[str]:
-    """Return a sentence for each reason why methods and metrics have no paired differences."""
-    sentences = []
-    for reason, found in missing.items():
-        methods, metrics = (list(dict.fromkeys(names)) for names in zip(*found, strict=True))
-        sentences.append(f"No paired differences for {_few(methods)} ({_few(metrics)}): {reason}.")
-    return sentences
+    text = _notes([score for rows in tables.values() for score, _ in rows])
+    for reason, methods_and_metrics in missing.items():
+        names, metrics = (_few(list(dict.fromkeys(each))) for each in zip(*methods_and_metrics, strict=True))
+        text.append(f"No paired differences for {names} ({metrics}): {reason}.")
+    return Section(name, title, text, [], list(shown.values())), paired
 
 
 def _few(names: list[str]) -> str:
     """Return the first names as text, and the number of further ones."""
     return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more" if len(names) > _FEW else listed(names)
+
+
+def _overview(
+    n_tables: int, files: Sequence[str], left_out: Mapping[str, Sequence[str]], *, paired: bool, margin: float | None
+) -> Section:
+    """Return the section about what is compared and tested, and what was left out and why."""
+    statement = (
+        f"{listed(files)}: {counted(n_tables, 'table')}. All scores in a table agree in {listed(PROTOCOL)}, and in the "
+        "metric; those in a column also agree in the code length."
+    )
+    text = [statement]
+    if paired:
+        text.append(
+            "Differences are means over pairs: runs on the same items, or queries at the same position, where all have "
+            "the same relevant positions (labels alone do not identify the items). Intervals: "
+            f"{100 * CONFIDENCE:g} % simultaneously for all comparisons in a table (Bonferroni). p: paired t-tests "
+            "(sign tests where all differences are equal), corrected for all comparisons in the table (Holm). Name the "
+            "reference with --against if you can. Otherwise it is the method with the best mean, which depends on the "
+            "tested values, so all pairs of methods then count as comparisons."
+        )
+    if paired and margin is not None:
+        text.append(
+            f"Margin {margin:g}: a method is “no worse” if its mean is less than {margin:g} worse than the reference's "
+            f"(one-sided t-test), and “equal” if the two differ by less than {margin:g} (two one-sided t-tests, TOST); "
+            f"“shown” means that p, corrected for all comparisons in the table (Holm), is below {_LEVEL:.2g}."
+        )
+    text += [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
+    return Section("overview", "What is compared", text)
+
+
+def _notes(scores: Sequence[Score]) -> list[str]:
+    """Return a line for each field that is recorded but not compared, and in which the files differ."""
+    lines = []
+    for field in NOTED:
+        by_file: dict[str, dict[str, None]] = {}
+        for score in scores:
+            by_file.setdefault(score.file, {})[getattr(score, field) or NOT_RECORDED] = None
+        if len({tuple(values) for values in by_file.values()}) > 1:
+            recorded = "; ".join(f"{file}: {listed(list(values))}" for file, values in by_file.items())
+            lines.append(f"Different {field}s, which are not compared: {recorded}.")
+    return lines
+
+
+def _assumed(rows: Sequence[tuple[Score, Assumed]]) -> list[str]:
+    """Return a sentence for each file of a table that does not record the assumed fields."""
+    by_file: dict[str, Assumed] = {}
+    equal: dict[str, None] = {}
+    for score, assumed in rows:
+        known = {field: value for field, value in assumed.items() if value != NOT_RECORDED}
+        by_file.setdefault(score.file, {}).update(known)
+        equal |= dict.fromkeys(assumed.keys() - known.keys())
+    sentences = [
+        f"Assumed, because {file} does not record it: {', '.join(map(' = '.join, fields.items()))}."
+        for file, fields in by_file.items()
+        if fields
+    ]
+    fields = [field for field in PROTOCOL if field in equal]
+    return [*sentences, f"Assumed to agree, because no file records it: {listed(fields)}."] if fields else sentences
+
+
+def _scores_table(name: str, metric: str, rows: Sequence[tuple[Score, Assumed]]) -> Table:
+    """Return the means of one metric under one protocol: a row per method, a column per code length."""
+    by_method: dict[str, list[Score]] = {}
+    for score, _ in rows:
+        by_method.setdefault(score.method, []).append(score)
+    lengths = sorted({score.n_bits for score, _ in rows})
+    cells = []
+    for method, of_method in by_method.items():
+        by_length = {score.n_bits: spread(score.mean, score.std) for score in of_method}
+        runs = [score.n_runs for score in of_method if score.n_runs is not None]
+        files = ", ".join(dict.fromkeys(score.file for score in of_method))
+        cells.append([method, files, between(runs) if runs else ABSENT, *(by_length.get(n, ABSENT) for n in lengths)])
+    fields = rows[0][0].fields
+    empty, ties = str(fields["empty"]), str(fields["ties"])
+    statement = (
+        f"{metric}: mean ± standard deviation over the runs; {_EMPTY.get(empty, f'undefined values: {empty}')}; "
+        f"ties: {ties.rstrip('.')}."
+    )
+    caption = " ".join([statement, *_assumed(rows)])
+    header = ["method", "file", "runs", *(f"{n_bits} bits" for n_bits in lengths)]
+    return Table(name, caption, header, cells, n_labels=2)
+
+
+def _differences_table(name: str, metric: str, of_table: Differences, margin: float | None) -> Table:
+    """Return the differences from the reference, at least one, as a table."""
+    header = ["method", "bits", "difference", "interval", "p", "pairs"]
+    if margin is not None:
+        header += ["no worse", "equal"]
+    how = "" if of_table.is_named else ", the method with the best mean of this table"
+    caption = (
+        f"{metric}: differences from {of_table.reference}{how}; {counted(len(of_table.comparisons), 'comparison')}"
+    )
+    if of_table.n_tests > len(of_table.comparisons):
+        caption += f", corrected for all {of_table.n_tests:,} pairs of methods"
+    caption += "." if margin is None else f", margin {margin:g}."
+    caption = " ".join(
+        [caption, *dict.fromkeys(_TESTED[one.test] for one in of_table.comparisons if one.test in _TESTED)]
+    )
+    rows = [_row(one, margin) for one in of_table.comparisons]
+    return Table(f"{name}-differences", caption, header, rows, n_labels=1)
+
+
+def _row(one: Difference, margin: float | None) -> list[str]:
+    test, pairs = one.outcome, one.pairs
+    n = pairs.one.size
+    noun = pairs.unit if n == 1 else {"run": "runs", "query": "queries"}[pairs.unit]
+    cells = [
+        one.method,
+        str(one.n_bits),
+        f"{test.difference:+.4f}",
+        f"{test.low:+.4f} to {test.high:+.4f}",
+        "< 0.0001" if test.p < _TINY else f"{test.p:.4f}",
+        f"{n:,} {noun}" if n == pairs.of else f"{n:,} of {pairs.of:,} {noun}",
+    ]
+    verdicts = [_VERDICT[p < _LEVEL] for p in (test.p_no_worse, test.p_equal)]
+    return [*cells, *verdicts] if margin is not None else cells
+
+
+def _figure(name: str, scores: "pd.DataFrame") -> Figure:
+    """Return a figure of the means of a section, by method; the reader selects the metric and the code length."""
+    import altair as alt
+
+    rows = scores[["metric", "n_bits", "method", "file", "mean", "std", "n_runs"]]
+    metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
+    here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
+    shows = f"{metric} is undefined in all of them."
+    if len(here):
+        best, worst = here.loc[[here["mean"].idxmax(), here["mean"].idxmin()]].itertuples()
+        ends = [f"{end.mean:.4f} ({end.method})" for end in (worst, best)]
+        shows = f"{metric} at {n_bits} bits ranges from {' to '.join(ends)}."
+    files = list(dict.fromkeys(rows["file"]))
+    scale = alt.Scale(domain=files, range=[COLOURS[i % len(COLOURS)] for i in range(len(files))])
+    chart = (
+        rows_chart()
+        .mark_point(filled=True, size=80, opacity=1)
+        .encode(
+            y=alt.Y("method:N", title=None, sort=alt.EncodingSortField("mean", order="descending")),
+            x=alt.X("mean:Q", title="{metric} at {n_bits} bits", scale=alt.Scale(zero=False)),
+            color=alt.Color("file:N", title=None, scale=scale),
+            shape=alt.Shape("file:N", title=None, scale=alt.Scale(domain=files)),
+            tooltip=tooltips("file:N", "method:N", "mean:Q", "std:Q", "n_runs:Q"),
+        )
+    )
+    layered = alt.layer(chart).properties(width="container", height=alt.Step(24))
+    return Figure(f"figure-{name}", "Side by side", shows, layered, rows, {"metric": metric, "n_bits": n_bits})

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from protocol import registry
-from protocol.comparison.reading import Score
-from protocol.comparison.values import QUERY, RUN, Pairs, pair
+from protocol.comparison.reading import QUERY, RUN, Pairs, Score, pair
 from protocol.scores.identity import PROTOCOL
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_of, shared_variance
 
@@ -59,26 +58,26 @@ class Differences:
     ----------
     reference : str
     n_tests : int
-        The number of comparisons for which intervals and p-values are corrected: those in `found` if the user named the
-        reference. If the reference was chosen by its score, it could have been any method, so every pair of methods at
-        each code length counts.
-    chosen : bool
+        The number of comparisons for which intervals and p-values are corrected: those in `comparisons` if the user
+        named the reference. If the reference was chosen by its score, it could have been any method, so every pair of
+        methods at each code length counts.
+    is_named : bool
         Whether the user named the reference; otherwise it is the method with the best mean in the table.
-    found : list of Difference
+    comparisons : list of Difference
     missing : dict of str to list of str
         For each reason, the methods that could not be paired.
     """
 
     reference: str
     n_tests: int
-    chosen: bool
-    found: list[Difference]
+    is_named: bool
+    comparisons: list[Difference]
     missing: dict[str, list[str]]
 
 
 def best(rows: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
     """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
-    sign = 1 if registry.entry("metric", metric).better == "higher" else -1
+    sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
     means = {
         method: [sign * s.mean for s in by_length.values() if not np.isnan(s.mean)]
         for method, by_length in rows.items()
@@ -124,7 +123,7 @@ def differences(
                 paired.append((method, n_bits, pairs))
             elif method not in missing.setdefault(pairs, []):
                 missing[pairs].append(method)
-    better = registry.entry("metric", metric).better
+    better = registry.METRICS.entry(metric).better
     n_tests = len(paired) if against is not None else _n_pairs(n_bits for _, n_bits, _ in paired)
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     sizes = dict(zip(PROTOCOL, next(iter(rows[reference].values())).protocol, strict=True))
@@ -142,11 +141,11 @@ def differences(
     corrected = [
         one._replace(**{name: float(values[at]) for name, values in columns.items()}) for at, one in enumerate(outcomes)
     ]
-    found = [
+    comparisons = [
         Difference(*key, tests[key[-1].unit] if mean.error else EQUAL, one)
         for key, mean, one in zip(paired, means, corrected, strict=True)
     ]
-    return Differences(reference, n_tests, against is not None, found, missing)
+    return Differences(reference, n_tests, against is not None, comparisons, missing)
 
 
 def _n_pairs(n_bits: Iterable[int]) -> int:
@@ -160,12 +159,12 @@ def _paired(one: Score, other: Score) -> Pairs | str:
     return "; ".join(dict.fromkeys(reasons)) if reasons else pair(*values)  # type: ignore[arg-type]
 
 
-def outcome(found: Mean, *, level: float, margin: float | None = None, better: str = "higher") -> Outcome:
+def outcome(difference: Mean, *, level: float, margin: float | None = None, better: str = "higher") -> Outcome:
     """Test the mean of the differences of at least two pairs.
 
     Parameters
     ----------
-    found : Mean
+    difference : Mean
         The mean of the differences, method minus reference.
     level : float, in (0, 1)
         The confidence level of the interval.
@@ -175,6 +174,6 @@ def outcome(found: Mean, *, level: float, margin: float | None = None, better: s
     """
     above = below = float("nan")
     if margin is not None:
-        above, below = found.p_above(-margin), found.p_below(margin)
+        above, below = difference.p_above(-margin), difference.p_below(margin)
     no_worse = above if better == "higher" else below
-    return Outcome(found.mean, *found.interval(level), found.p(), no_worse, max(above, below))
+    return Outcome(difference.mean, *difference.interval(level), difference.p(), no_worse, max(above, below))

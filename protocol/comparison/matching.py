@@ -45,16 +45,16 @@ def assumptions(given: str | Iterable[str]) -> dict[str, str | None]:
     >>> assumptions(["dataset", "split=standard"])
     {'dataset': None, 'split': 'standard'}
     """
-    found: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     for text in [given] if isinstance(given, str) else given:
         field, equals, value = text.partition("=")
         one_of(field, PROTOCOL, "assume")
         if equals and not value.strip():
             raise ProtocolError(f"assume {field}: expected a value after '=', got none.")
-        if equals and found.get(field) not in (None, value.strip()):
-            raise ProtocolError(f"assume {field}: expected one value, got {found[field]} and {value.strip()}.")
-        found[field] = value.strip() if equals else found.get(field)
-    return found
+        if equals and values.get(field) not in (None, value.strip()):
+            raise ProtocolError(f"assume {field}: expected one value, got {values[field]} and {value.strip()}.")
+        values[field] = value.strip() if equals else values.get(field)
+    return values
 
 
 def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None]) -> Matched:
@@ -113,14 +113,14 @@ def _told_apart(scores: Sequence[Score]) -> list[Score]:
     digests: dict[_Protocol, set[str]] = defaultdict(set)
     for score in scores:
         digests[place(score)] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
-    at, found = PROTOCOL.index("ground_truth"), []
+    at, distinguished = PROTOCOL.index("ground_truth"), []
     for score in scores:
         known, name = digests[place(score)], score.protocol[at]
         if len(known) > 1 and score.ground_truth_sha256 and name:
             length = next(n for n in itertools.count(_DIGEST) if len({digest[:n] for digest in known}) == len(known))
             name = f"{name} ({score.ground_truth_sha256[:length]})"
-        found.append(replace(score, protocol=(*score.protocol[:at], name, *score.protocol[at + 1 :])))
-    return found
+        distinguished.append(replace(score, protocol=(*score.protocol[:at], name, *score.protocol[at + 1 :])))
+    return distinguished
 
 
 def _filled(
@@ -148,13 +148,13 @@ def _check_one_value(scores: Sequence[Score], filled: Mapping[int, Assumed]) -> 
 
     This can happen because different files may supply the value for different code lengths or metrics.
     """
-    found: dict[tuple[object, ...], str] = {}
+    first_values: dict[tuple[object, ...], str] = {}
     for score in scores:
         recorded = tuple(v for field, v in zip(PROTOCOL, score.protocol, strict=True) if field not in OF_METRIC)
         for field, value in filled[id(score)].items():
             if field in OF_METRIC or value == NOT_RECORDED:
                 continue
-            first = found.setdefault((score.file, recorded, field), value)
+            first = first_values.setdefault((score.file, recorded, field), value)
             if first != value:
                 raise ProtocolError(
                     f"assume {field}: expected one value for {score.file}, got {listed(sorted((first, value)))}, from "
@@ -185,12 +185,12 @@ class _Others:
 
     def nearest(self, score: Score) -> tuple[tuple[int, int], str, _Protocol] | None:
         """Return the numbers of differing and unknown fields, the other file and its protocol; None without one."""
-        found = [
+        candidates = [
             ((len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))), file, other)
             for file, other in self._kinds[score.metric, score.n_bits]
             if file != score.file
         ]
-        return min(found, key=lambda one: one[0]) if found else None
+        return min(candidates, key=lambda one: one[0]) if candidates else None
 
     def missing(self, score: Score) -> str:
         """Return which of "metric" and "code length" no other file has."""
@@ -224,14 +224,14 @@ def _nothing(scores: Sequence[Score]) -> str:
     remedy: dict[str, None] = {}
     for file in dict.fromkeys(score.file for score in scores):
         of_file = [score for score in scores if score.file == file]
-        found = [(*nearest, score) for score in of_file if (nearest := others.nearest(score))]
-        if not found:
+        nearest_others = [(*nearest, score) for score in of_file if (nearest := others.nearest(score))]
+        if not nearest_others:
             shared = (
                 "metric" if all(others.missing(score) == "metric" for score in of_file) else "metric and code length"
             )
             reasons[frozenset((file,))] = f"{file} shares no {shared} with another file"
             continue
-        _, other, protocol, score = min(found, key=lambda one: one[0])
+        _, other, protocol, score = min(nearest_others, key=lambda one: one[0])
         differing = _differing(score.protocol, protocol)
         parts = _unrecorded(file, score.protocol, other, protocol)
         if differing:
@@ -253,11 +253,11 @@ def _nothing(scores: Sequence[Score]) -> str:
 def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
     """Return, for each file, the scores that were left out, grouped by reason."""
     others = _Others(scores)
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
     for score in left:
-        found[score.file, _reason(score, others)].append(score.metric)
+        by_reason[score.file, _reason(score, others)].append(score.metric)
     reasons: dict[str, list[str]] = {}
-    for (file, reason), metrics in found.items():
+    for (file, reason), metrics in by_reason.items():
         names = list(dict.fromkeys(metrics))
         more = f" and {counted(len(names) - _FEW, 'more metric')}" if len(names) > _FEW else ""
         reasons.setdefault(file, []).append(

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from protocol import registry
-from protocol.checks import ProtocolError, not_installed, one_of, rows
+from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.configuration.finished_codes import check_code_files
 from protocol.downloads import redacted
+from protocol.inputs.validation import rows
 from protocol.metrics import ALL, keywords, needs
 from protocol.selection import points
 from protocol.splits import VALIDATION, list_paths, read_list
@@ -92,7 +93,7 @@ def check_installed(experiment: Experiment) -> None:
     This is not part of `check`, so that a config file can be checked where its experiment will not be run.
     """
     for name in dict.fromkeys(name for feature in experiment.features.values() for name in feature.hashers):
-        learned = registry.entry("hasher", experiment.hashers[name].plugin).extra == "learned"
+        learned = registry.HASHERS.entry(experiment.hashers[name].plugin).extra == "learned"
         if learned and importlib.util.find_spec("torch") is None:
             raise ProtocolError(f"hasher {name!r}: {not_installed('torch', 'learned')}")
 
@@ -103,7 +104,7 @@ def _check_mirror(config: Mapping[str, Any]) -> None:
         raise ProtocolError(
             f"mirror: expected a URL or an existing folder, got {redacted(mirror)!r} (looked in {Path.cwd()})."
         )
-    files = [file.name for file in registry.entry("dataset", config["dataset"]).files]
+    files = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     for file in config["mirror_sha256"]:
         one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")
 
@@ -170,7 +171,7 @@ def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
     dimension, *_ = experiment.dimensions(feature.name)
     longest = max(feature.n_bits)
     for name in feature.hashers:
-        within = registry.entry("hasher", experiment.hashers[name].plugin).bits_within_features
+        within = registry.HASHERS.entry(experiment.hashers[name].plugin).bits_within_features
         if within and dimension is not None and longest > dimension:
             raise ProtocolError(
                 f"n_bits: expected at most {dimension} for hasher {name!r}, the dimensions of feature "
@@ -209,7 +210,7 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
             number = "one modality" if crossed else "two paired modalities"
             raise ProtocolError(f"hasher {name!r} learns from {number}, but {found}; use {', '.join(fit)}.")
     for name in feature.ground_truths:
-        if crossed and not registry.entry("ground_truth", experiment.ground_truths[name].plugin).across_modalities:
+        if crossed and not registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities:
             raise ProtocolError(
                 f"ground truth {name!r} compares vectors of one modality, but {found}; use 'class_label'."
             )
@@ -244,7 +245,7 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
 
 
 def _needs_labels(ground_truth: str) -> bool:
-    return registry.entry("ground_truth", ground_truth).needs_labels
+    return registry.GROUND_TRUTHS.entry(ground_truth).needs_labels
 
 
 def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -255,7 +256,7 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
     ground_truth, metric = config["selection"]["ground_truth"], config["selection"]["metric"]
     if ground_truth is not None:
         one_of(ground_truth, feature.ground_truths, f"ground truth of feature {feature.name!r} in selection")
-    if registry.entry("metric", metric).better == "lower":
+    if registry.METRICS.entry(metric).better == "lower":
         raise ProtocolError(
             f"selection.metric: expected a metric to maximise, got {metric!r}, of which lower values are better."
         )
@@ -334,7 +335,7 @@ def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str
 
 def _check_nearest(metric: str, use: Use) -> None:
     """Refuse a metric that needs the nearest items to be relevant, if other items are."""
-    relevant = registry.entry("metric", metric).relevant
+    relevant = registry.METRICS.entry(metric).relevant
     number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
     if relevant and (use.plugin != "nearest_neighbours" or use.options["n_neighbours"] != number):
         raise ProtocolError(
@@ -345,7 +346,7 @@ def _check_nearest(metric: str, use: Use) -> None:
 
 def _check_ground_truth(use: Use, n_train: int | None, n_database: int | None, where: str) -> None:
     where = f"options of ground truth {use.name!r}" + (f", {where}" if where else "")
-    check = registry.entry("ground_truth", use.plugin).check
+    check = registry.GROUND_TRUTHS.entry(use.plugin).check
     if check is None:
         return
     try:

@@ -52,7 +52,7 @@ def _listed(plans: Mapping[str, FeaturePlan], key: str) -> list[str]:
 
 def _of_dataset(config: Mapping[str, Any]) -> str:
     """Return the dataset's printed name, or the experiment's name for a user's own data, which have no printed name."""
-    record = registry.entry("dataset", config["dataset"])
+    record = registry.DATASETS.entry(config["dataset"])
     is_users = record.required and not record.printed
     return str(config["experiment"]) if is_users else registry.printed_name("dataset", config["dataset"])
 

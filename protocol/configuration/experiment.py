@@ -82,6 +82,19 @@ class FeaturePlan:
 
 
 @dataclass(frozen=True)
+class Combination:
+    """What one set of counts is for. If `finished`, the hasher is a method whose codes were computed elsewhere."""
+
+    feature: str
+    extraction: str
+    split: str
+    draw: str
+    run: int
+    hasher: str
+    finished: bool
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A checked experiment.
 
@@ -138,7 +151,7 @@ class Experiment:
         """
         use, plan = self.ground_truths[ground_truth], self.features[feature]
         described: dict[str, Any] = {}
-        if not registry.entry("ground_truth", use.plugin).needs_labels:
+        if not registry.GROUND_TRUTHS.entry(use.plugin).needs_labels:
             described = {"feature": plan.extraction} if plan.extraction != plan.name else {}
             described |= {"steps": plan.steps} if set(map(tuple, plan.steps.values())) != {("centre",)} else {}
         folders = {
@@ -156,21 +169,10 @@ class Experiment:
             if method.feature == feature and (split is None or split in method.splits)
         ]
 
-    def combinations(self) -> list[dict[str, Any]]:
-        """Return the feature, extraction, split, draw, run and hasher of each combination that is scored.
-
-        A method with finished codes counts as a hasher; ``finished`` distinguishes the two.
-        """
+    def combinations(self) -> list[Combination]:
+        """Return each combination that is scored. A method with finished codes counts as a hasher."""
         return [
-            {
-                "feature": feature.name,
-                "extraction": feature.extraction,
-                "split": split,
-                "draw": draw_of(split),
-                "run": run,
-                "hasher": hasher,
-                "finished": hasher in self.codes,
-            }
+            Combination(feature.name, feature.extraction, split, draw_of(split), run, hasher, hasher in self.codes)
             for feature in self.features.values()
             for split in feature.splits
             for run in range(feature.runs)

@@ -2,7 +2,7 @@
 
 import itertools
 import string
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -148,10 +148,3 @@ def _difference(placeholder: str, role: str) -> str:
         "run": f"the runs have different {items}",
         "n_bits": "each file contains codes of one code length",
     }[placeholder]
-
-
-def code_files(method: FinishedCodes, splits: Collection[str], run: int) -> Iterator[Path]:
-    """Yield the paths of a method's files for some splits of one run."""
-    for split in splits:
-        for files in method.files(split, run).values():
-            yield from map(path_of, files.values())

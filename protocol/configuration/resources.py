@@ -162,7 +162,7 @@ def _items_of_job(experiment: Experiment, rule: str, n_items: int) -> int:
 
 def _of_training(use: Use, n_train: int, n_lengths: int) -> tuple[float, float]:
     """Return the memory and the minutes that training a hasher adds, for all code lengths and points of its grid."""
-    learn = _of_network if registry.entry("hasher", use.plugin).extra == "learned" else _of_iterations
+    learn = _of_network if registry.HASHERS.entry(use.plugin).extra == "learned" else _of_iterations
     of_points = [learn(use, use.options | point, n_train) for point in points(use.grid)]
     return max(mb for mb, _ in of_points), n_lengths * sum(minutes for _, minutes in of_points)
 
@@ -174,7 +174,7 @@ def _of_network(use: Use, options: Mapping[str, Any], n_train: int) -> tuple[flo
 
 
 def _of_iterations(use: Use, options: Mapping[str, Any], n_train: int) -> tuple[float, float]:
-    iterations = registry.entry("hasher", use.plugin).iterations
+    iterations = registry.HASHERS.entry(use.plugin).iterations
     if iterations is None:
         return 0, 0
     scale = n_train / 1000 if iterations.grows else 1
@@ -250,6 +250,6 @@ def _affinities_mb(experiment: Experiment, feature: FeaturePlan, n_train: int) -
     if not learned:
         return 0
     use = experiment.ground_truths[experiment.config["affinities"]]
-    if registry.entry("ground_truth", use.plugin).needs_labels:  # not stored, since labels determine every pair
+    if registry.GROUND_TRUTHS.entry(use.plugin).needs_labels:  # not stored, since labels determine every pair
         return 0
     return n_train**2 * max(use.options.get("percentiles", [_RELATED])) / 100 * _PAIR / _MB

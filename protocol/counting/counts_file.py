@@ -1,11 +1,13 @@
 """The file with the counts of a complete database, which one job either computes at once or adds up from shards."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+from protocol.counting.counts import HammingCounts, unpack_counts
 from protocol.provenance import storage
 from protocol.scores.identity import items_sha256
 from protocol.truth.relevance import Relevance, ground_truth_sha256
@@ -51,3 +53,28 @@ def write_counts(
     """
     parameters = {"extensions": [list(pair) for pair in extensions], "ground_truths": ground_truths}
     storage.write(path, arrays, storage.provenance("counts", parameters=parameters, inputs=inputs), compress=True)
+
+
+@dataclass(frozen=True)
+class StoredCounts:
+    """The counts of one split, code length, extension and ground truth, with what `truths_record` recorded of it."""
+
+    split: str
+    n_bits: int
+    extension: str
+    extension_bits: int
+    ground_truth: str
+    relevance: str
+    items: str
+    counts: HammingCounts
+
+
+def read_counts(path: str | Path) -> Iterator[StoredCounts]:
+    """Yield all counts of a file that `write_counts` wrote; raises the errors of `storage.read`."""
+    recorded = storage.read_provenance(path)["parameters"]["ground_truths"]
+    for split, of_split in storage.grouped(storage.read(path)).items():
+        for code, arrays in storage.grouped(of_split).items():
+            n_bits, extension, extension_bits = code.split()
+            for truth, counts in unpack_counts(arrays).items():
+                key = (split, int(n_bits), extension, int(extension_bits), truth)
+                yield StoredCounts(*key, **recorded[split][truth], counts=counts)

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from protocol import checks, registry
-from protocol.checks import ProtocolError, rows
-from protocol.checks import labels as check_labels
+from protocol import registry
+from protocol.checks import ProtocolError
 from protocol.external import Span
+from protocol.inputs.validation import check_images, class_labels, rows
 from protocol.provenance.storage import Writer
 
 _BLOCK_BYTES = 16 << 20
@@ -114,11 +114,11 @@ class Data:
         if self.images is None and not self.vectors:
             raise ProtocolError("the dataset: expected images or vectors, got neither.")
         if self.images is not None:
-            checks.images(self.images, n_items=len(self.ids))
+            check_images(self.images, n_items=len(self.ids))
         for name, vectors in self.vectors.items():
             self._check_vectors(name, vectors)
         if self.labels is not None:
-            self._check_labels(self.labels)
+            self._class_labels(self.labels)
         for name, part in self.partitions.items():
             if len(np.unique(rows(part, len(self.ids), f"partition {name!r}"))) < len(part):
                 raise ProtocolError(f"partition {name!r}: expected each row at most once, got duplicates.")
@@ -150,8 +150,8 @@ class Data:
                 f"got {dtype} of shape {shape}."
             )
 
-    def _check_labels(self, labels: NDArray) -> None:
-        check_labels(labels, len(self.ids))
+    def _class_labels(self, labels: NDArray) -> None:
+        class_labels(labels, len(self.ids))
         classes = len(self.class_names)
         if labels.dtype != (np.int64 if labels.ndim == 1 else bool):
             raise ProtocolError(
@@ -202,7 +202,7 @@ def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     ``per_class`` (items in each class), ``labels_per_item`` (the mean, to two decimals), ``labelled`` (whether items
     have labels, as they do if ``classes`` is known), ``arrays`` (names of the images and vectors in ``content.h5``).
     """
-    known = registry.entry("dataset", name).statistics
+    known = registry.DATASETS.entry(name).statistics
     return dict(known(**options) if callable(known) else known)
 
 

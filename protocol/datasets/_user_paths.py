@@ -28,7 +28,7 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
     ProtocolError
         If a path does not exist or is of another type, or a required option is None.
     """
-    record = registry.entry("dataset", name)
+    record = registry.DATASETS.entry(name)
     for option in record.required:
         if options[option] is None:
             raise ProtocolError(

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.checks import labels as check_labels
 from protocol.datasets import Data, LazyRows, Rows, numbered_ids
 from protocol.inputs.arrays import array_shape, as_integers, map_array, path_of, read_array, row_count, span_of
 from protocol.inputs.text import lines, string_array
+from protocol.inputs.validation import class_labels
 from protocol.registry import DatasetRecord
 
 _TEXT = (".txt", ".csv", ".tsv")
@@ -55,7 +55,7 @@ def _labels(file: str, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
     array = as_integers(array, file) if array.dtype.kind == "f" else array
     if array.ndim == 2 and 1 in array.shape and array.size == n_items:
         array = array.ravel()
-    array = check_labels(array, n_items, file)
+    array = class_labels(array, n_items, file)
     if array.ndim == 2:
         return array, tuple(str(column) for column in range(array.shape[1]))
     classes, codes = np.unique(array, return_inverse=True)

@@ -17,15 +17,15 @@ def redacted(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator:  # a path, or an address with a mistake
         return re.sub(r"^[^/]*:.*@", f"{_HIDDEN}@", url, flags=re.DOTALL)
-    user = _user(rest)
+    user = user_of(rest)
     place = re.sub(r"(?<=[?#]).*", _HIDDEN, rest.removeprefix(user), count=1, flags=re.DOTALL)
     return f"{scheme}://{_HIDDEN}@{place}" if user else f"{scheme}://{place}"
 
 
 def without_credentials(text: str, url: str) -> str:
-    """Return a text, such as an error message from libcurl, without the credentials of an address."""
+    """Return a text, such as an error message of a library, without the credentials of an address."""
     rest = url.partition("://")[2]
-    user = _user(rest).removesuffix("@")
+    user = user_of(rest).removesuffix("@")
     query = re.split("[?#]", rest.removeprefix(user), maxsplit=1)[1:]
     parts = [user, user.partition(":")[2], *query, *(part for value in query for part in re.split("[&=]", value))]
     text = text.replace(url, redacted(url))
@@ -34,7 +34,7 @@ def without_credentials(text: str, url: str) -> str:
     return text
 
 
-def _user(rest: str) -> str:
+def user_of(rest: str) -> str:
     """Return the user name and password before a host, up to their ``@``.
 
     A password with an unescaped ``/`` or ``?`` makes the address invalid. Such a password is recognised by the port,

@@ -10,9 +10,8 @@ from typing import IO, Any
 
 from protocol.checks import ProtocolError
 from protocol.downloads._credentials import redacted
-from protocol.downloads._part import finish, locked
-from protocol.downloads._recorded import record, recorded
-from protocol.downloads._transfer import RefusedError, RetryPolicy, clear, origin_path, transfer
+from protocol.downloads._locked import finish, locked, record, recorded
+from protocol.downloads._transfer import RefusedError, RetryPolicy, Transfer, clear, origin_path
 from protocol.provenance.checksums import checksum_path, verified
 from protocol.provenance.storage import explained, file_sha256, replacing
 
@@ -197,8 +196,9 @@ def _from(
     """Fetch from one source and return the checksum; raise RefusedError if the bytes are not the expected ones."""
     url = source if "://" in source else Path(source).resolve().as_uri()
     origin = shown if "://" in source else url
+    transfer = Transfer(url, part, origin, expected is not None, size, retry_policy)
     for _ in range(2):
-        joined = transfer(url, part, origin=origin, checked=expected is not None, size=size, retry_policy=retry_policy)
+        joined = transfer.run()
         found, n_bytes = file_sha256(part.name), os.fstat(part.fileno()).st_size
         if expected in (None, found) and size in (None, n_bytes):
             return found

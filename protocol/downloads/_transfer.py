@@ -1,30 +1,37 @@
-"""Transfer one address into one partial file with libcurl, which handles http(s), ftp, file, proxies and redirects.
+"""Transfer one address (http, https, ftp or file) into one partial file; over HTTP, an interrupted transfer resumes.
 
 The partial file remains when a transfer is interrupted. Its origin (the address, and the server's identification of
 this version of the file) is recorded next to it, and only a response of the same origin is ever appended.
+
+pooch was considered. It has neither several sources for a file, nor resuming, nor a bound on the size or the mean rate
+of a response, nor a wait for another process, and it logs addresses with their credentials. All of these would need a
+downloader of our own, about 150 of the 330 lines of this package; pooch would replace the comparison of the checksum
+and the renaming, about 10 lines. Libcurl would also resume FTP, but
+needs a compiled package.
 """
 
+import base64
 import contextlib
+import http.client
 import json
 import os
 import re
 import shutil
+import ssl
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, Any
 
 from protocol.checks import ProtocolError
-from protocol.downloads._credentials import without_credentials
-
-if TYPE_CHECKING:
-    import pycurl
+from protocol.downloads._credentials import user_of, without_credentials
 
 _BLOCK_BYTES = 512 << 10
-_REDIRECTS = 10
-_HTTP2_STREAM_BROKEN = 92  # libcurl's CURLE_HTTP2_STREAM, for which pycurl has no name
-_FTP_MODIFIED_DIGITS = 14  # YYYYMMDDhhmmss
+_BUNDLES = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 
 
 class RefusedError(Exception):
@@ -47,8 +54,8 @@ class RetryPolicy:
     ----------
     attempts : int
         Number of consecutive requests without progress (of ``rate * stall`` bytes) after which a source is abandoned.
-    connect, stall : int
-        Seconds without a connection, and seconds without data, after which a request counts as interrupted.
+    stall : int
+        Seconds without a connection or without data after which a request counts as interrupted.
     pause, longest_pause : float
         Seconds before the second request, doubled before each further one. A server's Retry-After header is
         respected. No pause exceeds `longest_pause`.
@@ -61,7 +68,6 @@ class RetryPolicy:
     """
 
     attempts: int = 4
-    connect: int = 30
     stall: int = 60
     pause: float = 1.0
     longest_pause: float = 30.0
@@ -81,10 +87,9 @@ def clear(part: IO[bytes]) -> None:
     origin_path(Path(part.name)).unlink(missing_ok=True)
 
 
-def transfer(
-    url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None, retry_policy: RetryPolicy
-) -> bool:
-    """Download `url` into `part`, and resume if `part` has content of the same origin.
+@dataclass(frozen=True)
+class Transfer:
+    """The transfer of an address into a partial file, in one or more requests.
 
     Parameters
     ----------
@@ -98,242 +103,190 @@ def transfer(
         the same version, and a response whose end can't be distinguished from a lost connection is refused.
     size : int or None
         The size of the file in bytes, if known.
-    retry_policy : RetryPolicy
-
-    Returns
-    -------
-    bool
-        Whether bytes of several responses were joined.
-
-    Raises
-    ------
-    RefusedError
-        If the source does not deliver the file.
-    ProtocolError
-        If there is not enough disk space; the partial file is not deleted.
+    policy : RetryPolicy
     """
-    failures, furthest = 0, 0
-    while True:
-        response = _Response(url, part, origin=origin, checked=checked, size=size, retry_policy=retry_policy)
-        try:
-            response.receive()
-        except _BrokenError as error:
-            n_bytes = os.fstat(part.fileno()).st_size
-            if n_bytes > furthest + retry_policy.rate * retry_policy.stall:
-                failures, furthest = 0, n_bytes
-            failures += 1
-            if failures >= retry_policy.attempts:
-                raise RefusedError(f"{error} (the last of {failures} attempts, at {n_bytes:,} bytes)") from error
-            pause = max(error.pause, retry_policy.pause * 2 ** (failures - 1))
-            retry_policy.sleep(min(pause, retry_policy.longest_pause))
-        else:
-            return response.offset > 0
 
+    url: str
+    part: IO[bytes]
+    origin: str
+    checked: bool
+    size: int | None
+    policy: RetryPolicy
 
-class _Response:
-    """The response to one request, written to the partial file while it arrives."""
+    def run(self) -> bool:
+        """Download the file, and return whether bytes of several responses were joined.
 
-    def __init__(
-        self, url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None, retry_policy: RetryPolicy
-    ) -> None:
-        self._url, self._name, self._part = url, origin, part
-        self._checked, self._size, self._policy = checked, size, retry_policy
-        self._most = 0  # bytes, including those of earlier responses
-        self._fields: dict[str, str] = {}
-        self._status: int | None = None  # of HTTP only; the other protocols have no status
-        self._bar: Any = None
-        self._error: Exception | None = None
-        self._origin = self._stored_origin()
-        self.offset = os.fstat(part.fileno()).st_size if self._origin else 0
+        Raises
+        ------
+        RefusedError
+            If the source does not deliver the file.
+        ProtocolError
+            If there is not enough disk space; the partial file is not deleted.
+        """
+        failures = furthest = 0
+        while True:
+            try:
+                return self._request()
+            except _BrokenError as error:
+                n_bytes = os.fstat(self.part.fileno()).st_size
+                if n_bytes > furthest + self.policy.rate * self.policy.stall:
+                    failures, furthest = 0, n_bytes
+                failures += 1
+                if failures >= self.policy.attempts:
+                    raise RefusedError(f"{error} (the last of {failures} attempts, at {n_bytes:,} bytes)") from error
+                pause = max(error.pause, self.policy.pause * 2 ** (failures - 1))
+                self.policy.sleep(min(pause, self.policy.longest_pause))
+
+    def _request(self) -> bool:
+        """Request the missing bytes, and append them."""
+        stored = self._stored_origin()
+        offset = os.fstat(self.part.fileno()).st_size if stored else 0
+        if offset and offset == stored["size"]:
+            return True
+        headers = {"User-Agent": "hashing-protocol"}
+        if offset and self.url.startswith("http"):
+            headers["Range"] = f"bytes={offset}-"
+            if version := stored["etag"] or stored["modified"]:
+                headers["If-Range"] = version
+        with contextlib.closing(self._opened(headers)) as response:
+            start, total = self._begin(response, stored, offset)
+            self._append(response, start, total)
+        return start > 0
 
     def _stored_origin(self) -> dict[str, Any]:
         """Return the origin of the partial file; {} if the download can't be resumed."""
         try:
-            origin = json.loads(origin_path(Path(self._part.name)).read_text())
+            origin = json.loads(origin_path(Path(self.part.name)).read_text())
         except (OSError, ValueError):
             return {}
         version = origin["etag"] or origin["modified"]
-        return origin if origin["url"] == self._name and (version or self._checked) else {}
+        return origin if origin["url"] == self.origin and (version or self.checked) else {}
 
-    def receive(self) -> None:
-        """Request the missing bytes, and append them."""
-        import pycurl
+    def _opened(self, headers: dict[str, str]) -> Any:
+        """Return the response, whose headers have been received."""
+        scheme, _, rest = self.url.partition("://")
+        user = user_of(rest) if scheme.startswith("http") else ""
+        try:
+            address = f"{scheme}://{rest.removeprefix(user)}"
+            request = urllib.request.Request(address, headers=headers)  # noqa: S310 - a mirror may be a folder
+            if user:
+                name, _, password = urllib.parse.unquote(user.removesuffix("@")).partition(":")
+                secret = base64.b64encode(f"{name}:{password}".encode()).decode()
+                request.add_unredirected_header("Authorization", f"Basic {secret}")
+            handler = urllib.request.HTTPSHandler(context=_certificates())
+            return urllib.request.build_opener(handler).open(request, timeout=self.policy.stall)
+        except urllib.error.HTTPError as error:
+            if 300 <= error.code < 400:
+                raise RefusedError(self._one_line(error)) from error
+            if error.code == 416:
+                clear(self.part)  # the partial file is not a prefix of this file
+            if error.code >= 500 or error.code in (408, 416, 429):
+                seconds = error.headers.get("Retry-After", "")
+                pause = float(seconds) if seconds.isdecimal() else 0.0
+                raise _BrokenError(f"HTTP status {error.code}", pause=pause) from error
+            raise RefusedError(f"HTTP status {error.code}") from error
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", error)  # of a URLError
+            broken = (TimeoutError, ConnectionResetError, BrokenPipeError, http.client.BadStatusLine)
+            raise (_BrokenError if isinstance(reason, broken) else RefusedError)(self._one_line(reason)) from error
 
-        if self.offset and self.offset == self._origin["size"]:
-            return
-        with contextlib.closing(pycurl.Curl()) as curl:
-            self._prepare(curl)
-            try:
-                curl.perform()
-                if self._bar is None:  # a response without a body
-                    self._begin()
-            except pycurl.error as error:
-                raise self._error or self._failure(curl, *error.args) from error
-            finally:
-                self._part.flush()
-                if self._bar is not None:
-                    self._bar.close()
+    def _one_line(self, error: object) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no data for {self.policy.stall} seconds"
+        return without_credentials(" ".join(str(error).split()) or type(error).__name__, self.url)
 
-    def _prepare(self, curl: "pycurl.Curl") -> None:
-        import pycurl
-
-        retry_policy, began = self._policy, time.monotonic()
-        options = {
-            pycurl.URL: self._url,
-            pycurl.FOLLOWLOCATION: True,  # to http and ftp only, by libcurl's default
-            pycurl.MAXREDIRS: _REDIRECTS,
-            pycurl.FAILONERROR: True,
-            pycurl.OPT_FILETIME: True,  # requests the modification time from FTP servers
-            pycurl.USERAGENT: "hashing-protocol",
-            pycurl.NOSIGNAL: True,
-            pycurl.CONNECTTIMEOUT: retry_policy.connect,
-            pycurl.FTP_RESPONSE_TIMEOUT: retry_policy.stall,
-            pycurl.LOW_SPEED_LIMIT: 1,
-            pycurl.LOW_SPEED_TIME: retry_policy.stall,
-            pycurl.BUFFERSIZE: _BLOCK_BYTES,
-            pycurl.HEADERFUNCTION: self._header,
-            pycurl.WRITEFUNCTION: self._write,
-            pycurl.NOPROGRESS: False,
-            # Called every second, so that Ctrl-C interrupts even while no data arrive.
-            pycurl.XFERINFOFUNCTION: lambda _, n_bytes, *__: self._is_too_slow(n_bytes, time.monotonic() - began),
-        }
-        if self.offset:
-            options[pycurl.RANGE] = f"{self.offset}-"
-            if condition := self._origin["etag"] or self._origin["modified"]:
-                options[pycurl.HTTPHEADER] = [f"If-Range: {condition}"]
-        for variable in ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"):
-            if bundle := os.environ.get(variable):
-                options[pycurl.CAINFO] = bundle
-                break
-        for option, value in options.items():
-            curl.setopt(option, value)
-
-    def _is_too_slow(self, n_bytes: int, seconds: float) -> bool:
-        """Return whether the transfer ends because the mean rate of its first `n_bytes` is too low."""
-        if seconds < self._policy.stall or n_bytes >= self._policy.rate * seconds or not n_bytes:
-            return False  # libcurl itself ends a transfer without any data
-        self._error = RefusedError(
-            f"only {n_bytes:,} bytes in {seconds:.0f} seconds, less than {self._policy.rate:,} bytes per second"
-        )
-        return True
-
-    def _header(self, line: bytes) -> None:
-        """Store a header line; those of a redirect are dropped when the next response begins."""
-        text = line.decode("latin-1").strip()
-        if text.startswith("HTTP/"):
-            self._fields, self._status = {"version": text.split()[0]}, int(text.split()[1])
-        elif found := re.fullmatch(r"213 (\d+)", text):  # the FTP reply to SIZE and MDTM
-            modified = len(found[1]) == _FTP_MODIFIED_DIGITS
-            self._fields["last-modified" if modified else "content-length"] = found[1]
+    def _begin(self, response: Any, stored: dict[str, Any], offset: int) -> tuple[int, int | None]:
+        """Return the offset at which the body is written, and the size of the complete file if it is announced."""
+        fields = response.headers
+        sent = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", fields.get("Content-Range", ""))
+        if response.status not in (None, 200, 206):  # ftp and file have no status
+            raise RefusedError(f"HTTP status {response.status}")
+        if response.status != 206:
+            start, length = 0, fields.get("Content-Length", "")
+        elif sent and int(sent[1]) == offset:
+            start, length = offset, sent[2]
         else:
-            name, _, value = text.partition(":")
-            self._fields[name.lower()] = value.strip()
-
-    def _begin(self) -> None:
-        """Determine, before the first byte is written, at which offset the body is written."""
-        fields = self._fields
-        sent = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", fields.get("content-range", ""))
-        if self._status is None:  # ftp and file start at the requested offset and report the size of the complete file
-            start, length = self.offset, fields.get("content-length")
-        elif self._status == 206 and sent and int(sent[1]) == self.offset:
-            start, length = self.offset, sent[2]
-        elif self._status == 200:
-            start, length = 0, fields.get("content-length")
-        elif self._status == 206:
-            clear(self._part)
-            raise _BrokenError(f"expected the range from byte {self.offset}, got {fields.get('content-range')!r}")
-        else:
-            raise RefusedError(f"HTTP status {self._status}")
-        total = int(length) if length and length.isdecimal() else None
-        etag = fields.get("etag", "")
+            clear(self.part)
+            raise _BrokenError(f"expected the range from byte {offset}, got {fields.get('Content-Range')!r}")
+        total = int(length) if length.isdecimal() else None
+        etag = fields.get("ETag", "")
         origin = {
-            "url": self._name,
+            "url": self.origin,
             "etag": etag if etag.startswith('"') else "",  # a weak ETag does not guarantee identical bytes
-            "modified": fields.get("last-modified", ""),
+            "modified": fields.get("Last-Modified", ""),
             "size": total,
         }
-        if start and any(origin[key] and origin[key] != self._origin[key] for key in ("etag", "modified", "size")):
-            clear(self._part)
+        if start and any(origin[key] and origin[key] != stored[key] for key in ("etag", "modified", "size")):
+            clear(self.part)
             raise _BrokenError("the file changed on the server")
-        self._check_end(total)
-        self._most = next(n_bytes for n_bytes in (self._size, total, self._policy.most_bytes) if n_bytes is not None)
-        if total is not None and total > self._most:
-            self._refuse_excess()
-        self._check_space(total or self._size or 0)
-        if not start:
-            clear(self._part)
-            origin_path(Path(self._part.name)).write_text(json.dumps(origin))
-        self._part.seek(start)
-        self.offset = start
-        self._bar = self._progress(start, total or self._size)
-
-    def _check_end(self, total: int | None) -> None:
-        """Refuse a response that could be truncated unnoticed."""
-        ends_with_connection = (
-            self._fields.get("version", "").startswith("HTTP/1") and "transfer-encoding" not in self._fields
-        )
-        if ends_with_connection and total is None and self._size is None and not self._checked:
+        if total is None and self.size is None and not self.checked and not getattr(response, "chunked", False):
             raise RefusedError(
                 "the server does not send the size of the file, and neither its size nor its checksum is known, so a "
                 "truncated file would go unnoticed"
             )
+        self._check_size(total or 0, total, joined=start > 0)
+        self._check_space(total or self.size or 0)
+        if not start:
+            clear(self.part)
+            origin_path(Path(self.part.name)).write_text(json.dumps(origin))
+        return start, total
 
-    def _refuse_excess(self) -> NoReturn:
+    def _append(self, response: Any, start: int, total: int | None) -> None:
+        """Write the body to the partial file, from an offset."""
+        import tqdm
+
+        self.part.seek(start)
+        name, end, began = Path(self.part.name).stem, start, time.monotonic()
+        with tqdm.tqdm(
+            desc=name, initial=start, total=total or self.size, unit="B", unit_scale=True, disable=None
+        ) as bar:
+            try:
+                while block := self._block(response):
+                    end += len(block)
+                    self._check_size(end, total, joined=start > 0)
+                    self.part.write(block)
+                    bar.update(len(block))
+                    n_bytes, seconds = end - start, time.monotonic() - began
+                    if seconds >= self.policy.stall and n_bytes < self.policy.rate * seconds:
+                        raise RefusedError(
+                            f"only {n_bytes:,} bytes in {seconds:.0f} seconds, less than {self.policy.rate:,} bytes "
+                            "per second"
+                        )
+            finally:
+                self.part.flush()
+        if total is not None and end < total:
+            raise _BrokenError(f"the connection ended after {end:,} of {total:,} bytes")
+
+    def _block(self, response: Any) -> bytes:
+        """Return the next bytes as soon as some have arrived, b"" at the end."""
+        try:
+            block: bytes = response.read1(_BLOCK_BYTES)
+        except (OSError, http.client.HTTPException) as error:
+            raise _BrokenError(self._one_line(error)) from error
+        return block
+
+    def _check_size(self, n_bytes: int, total: int | None, *, joined: bool) -> None:
         """Refuse a body that is too long; after a join, the file is requested once more from its start."""
-        clear(self._part)
-        error = _BrokenError if self.offset else RefusedError
-        raise error(f"the server sends more than {self._most:,} bytes")
+        most = next(most for most in (self.size, total, self.policy.most_bytes) if most is not None)
+        if n_bytes > most:
+            clear(self.part)
+            raise (_BrokenError if joined else RefusedError)(f"the server sends more than {most:,} bytes")
 
     def _check_space(self, total: int) -> None:
-        folder = Path(self._part.name).parent
-        needed = total - os.fstat(self._part.fileno()).st_size  # existing bytes are either kept or overwritten
+        folder = Path(self.part.name).parent
+        needed = total - os.fstat(self.part.fileno()).st_size  # existing bytes are either kept or overwritten
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise ProtocolError(
-                f"{self._part.name}: not enough disk space in {folder}: expected {needed:,} free bytes, got {free:,}. "
+                f"{self.part.name}: not enough disk space in {folder}: expected {needed:,} free bytes, got {free:,}. "
                 "Free some space and run again."
             )
 
-    def _progress(self, start: int, total: int | None) -> Any:
-        """Return a progress bar with size and speed, which is shown on terminals only."""
-        import tqdm
 
-        name = Path(self._part.name).stem
-        return tqdm.tqdm(desc=name, initial=start, total=total, unit="B", unit_scale=True, disable=None)
-
-    def _write(self, block: bytes) -> int:
-        """Append a block and return its length, or 0 after an error, which ends the transfer."""
-        try:
-            if self._bar is None:
-                self._begin()
-            if self._part.tell() + len(block) > self._most:
-                self._refuse_excess()
-            self._part.write(block)
-            self._bar.update(len(block))
-        except Exception as error:  # noqa: BLE001 - libcurl does not propagate it; receive raises it
-            self._error = error
-            return 0
-        return len(block)
-
-    def _failure(self, curl: "pycurl.Curl", code: int, text: str) -> Exception:
-        """Return the exception for an error of libcurl: _BrokenError if a retry may help."""
-        import pycurl
-
-        status, text = curl.getinfo(pycurl.RESPONSE_CODE), without_credentials(text, self._url)
-        if code == pycurl.E_HTTP_RETURNED_ERROR:
-            text = f"HTTP status {status}"
-        if status == 416 or code in (pycurl.E_BAD_DOWNLOAD_RESUME, pycurl.E_FTP_COULDNT_USE_REST):
-            clear(self._part)  # the partial file is not a prefix of this file
-            return _BrokenError(text)
-        broken = code in (
-            pycurl.E_PARTIAL_FILE,
-            pycurl.E_GOT_NOTHING,
-            pycurl.E_OPERATION_TIMEDOUT,
-            pycurl.E_SEND_ERROR,
-            pycurl.E_RECV_ERROR,
-            pycurl.E_HTTP2,
-            _HTTP2_STREAM_BROKEN,
-        )
-        if broken or (code == pycurl.E_HTTP_RETURNED_ERROR and (status >= 500 or status in (408, 429))):
-            return _BrokenError(text, pause=curl.getinfo(pycurl.RETRY_AFTER))
-        return RefusedError(text)
+def _certificates() -> ssl.SSLContext:
+    """Return the trusted certificates: those of a file that the environment names, otherwise those of the system."""
+    bundle = next(filter(None, map(os.environ.get, _BUNDLES)), None)
+    try:
+        return ssl.create_default_context(cafile=bundle)
+    except OSError as error:
+        raise RefusedError(f"{bundle}: can't read these certificates ({error})") from error

@@ -1,16 +1,16 @@
-"""The public function `find_duplicates`, which returns possible near-duplicates, the most similar pairs first."""
+"""The public functions that find near-duplicates among images and among vectors, the most similar pairs first."""
 
 import contextlib
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, integer, number, one_of
+from protocol.checks import ProtocolError, counted, integer, number
 from protocol.duplicates.candidates import best_matches
 from protocol.duplicates.descriptors import SIZE, block_means, mirrored, small_images
 from protocol.duplicates.inputs import Items, opened_images, vectors_from, with_ids
-from protocol.duplicates.proposals import Pairs, Proposals, ordered
+from protocol.duplicates.proposals import DETAILS, Pairs, Proposals, ordered
 from protocol.duplicates.vectors import is_small, n_steps, similar_vectors
 from protocol.duplicates.verification import correlations
 from protocol.evaluation.progress import Progress, stage
@@ -20,34 +20,29 @@ CANDIDATES = 10
 """Number of candidates that are verified for each query, and for its mirror image."""
 MIRROR = 1.3
 """Factor on 1 - score for mirrored pairs, because mirroring doubles the opportunities for chance matches."""
-LEAST = {"images": 0.0, "vectors": 0.9}
-"""Default minimum score of a pair."""
 
 
 def find_duplicates(
     query: Any,
     database: Any = None,
     *,
-    kind: Literal["images", "vectors"] = "images",
     query_ids: Any = None,
     database_ids: Any = None,
     most: int = 1000,
-    least: float | None = None,
+    least: float = 0.0,
     mirror: bool = True,
-    exact: bool | None = None,
     threads: int = 1,
     progress: Progress = None,
 ) -> Proposals:
-    """Return pairs of a query and a database item that may be near-duplicates, the most similar first.
+    """Return pairs of a query image and a database image that may be near-duplicates, the most similar first.
 
     Parameters
     ----------
     query, database : path or array_like
         Images: uint8 (n, height, width) or (n, height, width, 3) as an array or a file (``.npy``, ``F.npz:key``,
         ``F.h5:dataset``), a folder of image files, or ``content.h5`` of a dataset of the pipeline. Sizes may differ:
-        the central square of every image is compared at 32 x 32 pixels. Vectors: numbers (n, d), as an array or a
-        file. Without a database, the queries are compared with each other.
-    kind : {"images", "vectors"}, default="images"
+        the central square of every image is compared at 32 x 32 pixels. Without a database, the queries are compared
+        with each other.
     query_ids, database_ids : path or array_like, shape (n,), optional
         Names of the items: the ids, or row numbers in a dataset, as in the lists for `protocol.audit`, each once. By
         default, the names of files, or row numbers in `query` and in `database`. If one side is an array and the other
@@ -55,14 +50,10 @@ def find_duplicates(
     most : int, default=1000
         Maximum number of queries to propose, each with its best partner and up to four others that are about as
         similar.
-    least : float, optional
-        Minimum score of a pair, from 0 to 1; by default 0 for images, so that only `most` limits the proposals, and 0.9
-        for vectors.
+    least : float, default=0
+        Minimum score of a pair, from 0 to 1. By default, only `most` limits the proposals.
     mirror : bool, default=True
-        For images: whether to search for mirrored copies, in addition to unchanged ones.
-    exact : bool, optional
-        For vectors: whether to compare all pairs. By default, if this takes at most 10^12 multiplications.
-        Otherwise, candidates are found by random-hyperplane keys.
+        Whether to search for mirrored copies, in addition to unchanged ones.
     threads : int, default=1
         The result is the same for any number.
     progress : callable, optional
@@ -80,85 +71,117 @@ def find_duplicates(
 
     Notes
     -----
-    Images: candidates are the database items whose block means have the largest cosine with those of the query. They
-    are verified by the correlation of local contrast, maximised over small shifts and scales. The score is the mean of
-    cosine and correlation; it is reduced for mirrored pairs unless it is 1. Vectors: the score is the cosine.
+    Candidates are the database items whose block means have the largest cosine with those of the query. They are
+    verified by the correlation of local contrast, maximised over small shifts and scales. The score is the mean of
+    cosine and correlation; it is reduced for mirrored pairs unless it is 1.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> database = rng.integers(0, 256, (50, 32, 32, 3), dtype=np.uint8)
     >>> query = np.concatenate([rng.integers(0, 256, (3, 32, 32, 3), dtype=np.uint8), database[7:8, :, ::-1]])
-    >>> found = find_duplicates(query, database, most=1)
-    >>> found.records()[0]["query"], found.records()[0]["database"], found.records()[0]["mirrored"]
+    >>> (first,) = find_duplicates(query, database, most=1).records()
+    >>> first["query"], first["database"], first["mirrored"]
     ('3', '7', 1)
     """
-    one_of(kind, ("images", "vectors"), "kind")
-    integer(most, "most")
-    integer(threads, "threads")
-    _check_bool(mirror, "mirror")
-    if exact is not None:
-        _check_bool(exact, "exact", "None, True or False")
-    least = LEAST[kind] if least is None else number(least, "least")
-    if least > 1:
-        raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
+    _check_options(most, least, threads, database, database_ids)
+    _check_bool(mirror, "mirror", "True or False")
     same = database is None
-    if same and database_ids is not None:
-        raise ProtocolError("database_ids: expected a database to which they belong, got none.")
-    if kind == "vectors":
-        ids = (query_ids, database_ids)
-        return _among_vectors(query, database, ids, most, least, exact, threads, progress)
-    if exact is not None:
-        raise ProtocolError(f"exact: expected None for images, got {exact!r}. It is an option for vectors.")
     with contextlib.ExitStack() as stack:
         left = with_ids(stack.enter_context(opened_images(query, "query", image_size=SIZE)), query_ids, "query_ids")
         right = left
         if not same:
             right = stack.enter_context(opened_images(database, "database", image_size=SIZE))
             right = with_ids(right, database_ids, "database_ids")
-            _check_both_named(left, right, query_ids, database_ids)
-        _check_pairs(left, same)
+        sizes = _sizes(left, right, (query_ids, database_ids), "image")
         n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
         add = stage(progress, "reading images", len(left) + (0 if same else len(right)))
         q = small_images(left.rows, n_channels=n_channels, done=add)
         d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
-        sizes = _sizes(left, right, same, "image")
     pairs = _similar_images(q, d, same, mirror, threads, progress)
     pairs = pairs.where(pairs.score >= least).once(same=same)
     n_candidates, whose = min(CANDIDATES, len(d) - same), "query and of its mirror image" if mirror else "query"
     candidates = f"candidates: the {n_candidates} most similar items of each {whose}; other pairs are not checked"
-    return Proposals(
-        *ordered(pairs, most, same=same),
-        left.ids,
-        right.ids,
-        (sizes, candidates),
-        "images",
-    )
+    return Proposals(*ordered(pairs, most, same=same), left.ids, right.ids, (sizes, candidates), "images")
 
 
-def _check_bool(value: Any, name: str, allowed: str = "True or False") -> None:
+def find_duplicate_vectors(
+    query: Any,
+    database: Any = None,
+    *,
+    query_ids: Any = None,
+    database_ids: Any = None,
+    most: int = 1000,
+    least: float = 0.9,
+    exact: bool | None = None,
+    threads: int = 1,
+    progress: Progress = None,
+) -> Proposals:
+    """Return pairs of a query vector and a database vector with a large cosine, the most similar first.
+
+    The score is the cosine. The other parameters, the result and the errors are those of `find_duplicates`.
+
+    Parameters
+    ----------
+    query, database : path or array_like, shape (n, d)
+        Numbers, as an array or a file. Without a database, the queries are compared with each other.
+    exact : bool, optional
+        Whether to compare all pairs. By default, if this takes at most 10^12 multiplications. Otherwise, candidates are
+        found by random-hyperplane keys.
+    """
+    _check_options(most, least, threads, database, database_ids)
+    if exact is not None:
+        _check_bool(exact, "exact", "None, True or False")
+    same = database is None
+    left = with_ids(vectors_from(query, "query"), query_ids, "query_ids")
+    right = left if same else with_ids(vectors_from(database, "database"), database_ids, "database_ids")
+    sizes = _sizes(left, right, (query_ids, database_ids), "vector")
+    X, Z = np.asarray(left.rows), np.asarray(right.rows)
+    if X.shape[1] != Z.shape[1]:
+        raise ProtocolError(f"{left.name}: expected {Z.shape[1]} features as in {right.name}, got {X.shape[1]}.")
+    for side in (left,) if same else (left, right):
+        check_rows(np.asarray(side.rows), side.name, unit=True)
+    exact = is_small(X, Z) if exact is None else exact
+    add = stage(progress, "comparing vectors", n_steps(len(X), exact=exact))
+    pairs = similar_vectors(X, Z, least, same=same, exact=exact, threads=threads, done=add).once(same=same)
+    candidates = "all pairs" if exact else "items with similar random-hyperplane keys; other pairs are not checked"
+    about = (sizes, f"candidates: {candidates}", f"proposed: pairs with a cosine of at least {least:g}")
+    return Proposals(*ordered(pairs, most, same=same), left.ids, right.ids, about, "vectors")
+
+
+def _check_options(most: int, least: float, threads: int, database: Any, database_ids: Any) -> None:
+    integer(most, "most")
+    integer(threads, "threads")
+    if number(least, "least") > 1:
+        raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
+    if database is None and database_ids is not None:
+        raise ProtocolError("database_ids: expected a database to which they belong, got none.")
+
+
+def _check_bool(value: Any, name: str, allowed: str) -> None:
     if not isinstance(value, (bool, np.bool_)):
         raise ProtocolError(f"{name}: expected {allowed}, got {value!r}.")
 
 
-def _check_both_named(left: Items, right: Items, query_ids: Any, database_ids: Any) -> None:
-    """Raise ProtocolError if a list names the items of one side but the other side has only row numbers."""
-    for items, argument, other, is_given in (
-        (left, "query_ids", "database_ids", database_ids is not None),
-        (right, "database_ids", "query_ids", query_ids is not None),
-    ):
-        if is_given and items.ids is None:
-            raise ProtocolError(f"{argument}: expected a list of the ids of {items.name}, as for {other}, got none.")
+def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
+    """Return a sentence about the numbers of items.
 
-
-def _check_pairs(items: Items, same: bool) -> None:
-    if same and len(items) < 2:
-        raise ProtocolError(f"{items.name}: expected at least two items to compare with each other, got one.")
-
-
-def _sizes(left: Items, right: Items, same: bool, kind: str) -> str:
-    if same:
+    Raises
+    ------
+    ProtocolError
+        If a single item is compared with itself, or a list names the items of one side but the other side has only row
+        numbers.
+    """
+    if left is right:
+        if len(left) < 2:
+            raise ProtocolError(f"{left.name}: expected at least two items to compare with each other, got one.")
         return f"{left.name}: {counted(len(left), kind)}, compared with each other"
+    for items, argument, other, other_ids in (
+        (left, "query_ids", "database_ids", ids[1]),
+        (right, "database_ids", "query_ids", ids[0]),
+    ):
+        if other_ids is not None and items.ids is None:
+            raise ProtocolError(f"{argument}: expected a list of the ids of {items.name}, as for {other}, got none.")
     return f"{left.name}: {counted(len(left), kind)}, compared with {right.name}: {len(right):,}"
 
 
@@ -185,37 +208,5 @@ def _similar_images(
     distance = np.maximum(1 - (cosines + both) / 2, 0)
     score = 1 - np.where(is_mirrored, MIRROR * distance, distance)
     queries = np.repeat(np.arange(n, dtype=np.int64), database.shape[1])
-    return Pairs(queries, database.ravel(), score.ravel(), cosines.ravel(), both.ravel(), is_mirrored.ravel())
-
-
-def _among_vectors(
-    query: Any,
-    database: Any,
-    ids: tuple[Any, Any],
-    most: int,
-    least: float,
-    exact: bool | None,
-    threads: int,
-    progress: Progress,
-) -> Proposals:
-    left = with_ids(vectors_from(query, "query"), ids[0], "query_ids")
-    same = database is None
-    right = left if same else with_ids(vectors_from(database, "database"), ids[1], "database_ids")
-    if not same:
-        _check_both_named(left, right, *ids)
-    _check_pairs(left, same)
-    X, Z = np.asarray(left.rows), np.asarray(right.rows)
-    if X.shape[1] != Z.shape[1]:
-        raise ProtocolError(f"{left.name}: expected {Z.shape[1]} features as in {right.name}, got {X.shape[1]}.")
-    for side in (left,) if same else (left, right):
-        check_rows(np.asarray(side.rows), side.name, unit=True)
-    exact = is_small(X, Z) if exact is None else exact
-    add = stage(progress, "comparing vectors", n_steps(len(X), exact=exact))
-    pairs = similar_vectors(X, Z, least, same=same, exact=exact, threads=threads, done=add)
-    candidates = "all pairs" if exact else "items with similar random-hyperplane keys; other pairs are not checked"
-    about = (
-        _sizes(left, right, same, "vector"),
-        f"candidates: {candidates}",
-        f"proposed: pairs with a cosine of at least {least:g}",
-    )
-    return Proposals(*ordered(pairs.once(same=same), most, same=same), left.ids, right.ids, about, "vectors")
+    details = dict(zip(DETAILS, (cosines.ravel(), both.ravel(), is_mirrored.ravel()), strict=True))
+    return Pairs(queries, database.ravel(), score.ravel(), details)

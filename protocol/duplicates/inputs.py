@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.inputs import array_from, is_file, items_from, name_of
 from protocol.checks import ProtocolError
-from protocol.checks import images as check_images
 from protocol.datasets import Rows
 from protocol.inputs.arrays import map_array
+from protocol.inputs.conversion import as_numpy, is_file, items_from, matrix_from, named
+from protocol.inputs.validation import check_images
 from protocol.provenance import storage
+from protocol.splits import read_list
 
 _CONTENT = "content.h5"
 """The file with the images of a dataset of the pipeline; the names of its items are in ``items.h5`` next to it."""
@@ -62,7 +63,7 @@ def opened_images(values: Any, role: str, *, image_size: int) -> Iterator[Items]
     ProtocolError
         If the input can't be read, or contains no images.
     """
-    name = name_of(values, role)
+    name = str(values) if is_file(values) else role
     if is_file(values) and Path(values).is_dir():
         data = _folder(values, image_size)
         yield Items(data.images, name, data.ids)
@@ -71,7 +72,7 @@ def opened_images(values: Any, role: str, *, image_size: int) -> Iterator[Items]
             check_images(images, name)
             yield Items(images, name, _ids_next_to(Path(values), len(images)))
     else:
-        images = map_array(values) if is_file(values) else array_from(values, role)
+        images = map_array(values) if is_file(values) else as_numpy(values, role)
         check_images(images, name)
         yield Items(images, name)
 
@@ -98,8 +99,8 @@ def with_ids(items: Items, ids: Any, role: str) -> Items:
     """
     if ids is None:
         return items
-    listed, _ = items_from(ids, role)
-    name = name_of(ids, role)
+    listed = read_list(ids)[0] if is_file(ids) else items_from(ids, role)
+    name = named(ids, role)
     if len(listed) != len(items):
         raise ProtocolError(
             f"{name}: expected {len(items):,} ids, one for each item of {items.name}, got {len(listed):,}."
@@ -131,12 +132,10 @@ def vectors_from(values: Any, role: str) -> Items:
     ProtocolError
         If the input can't be read, or is not a matrix of numbers.
     """
-    name = name_of(values, role)
+    name = str(values) if is_file(values) else role
     if is_file(values) and Path(values).is_dir():
-        raise ProtocolError(f"{name}: expected a file of vectors, got a folder. Images are compared without --vectors.")
-    X = map_array(values) if is_file(values) else array_from(values, role)
-    if X.dtype.kind not in "fiub" or X.dtype.itemsize > 8:
-        raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {X.dtype}.")
-    if X.ndim != 2 or 0 in X.shape:
-        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {X.shape}.")
+        raise ProtocolError(f"{values}: a folder, not a file of vectors. Images are compared without --vectors.")
+    X = matrix_from(values, role)
+    if X.dtype.itemsize > 8:
+        raise ProtocolError(f"{named(values, role)}: expected numbers of up to 64 bits, got dtype {X.dtype}.")
     return Items(X, name)

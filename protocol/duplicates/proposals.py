@@ -1,8 +1,8 @@
 """Proposed pairs of near-duplicates, the most similar first, and their output as text, CSV and JSON."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,9 @@ from protocol.scores.tables import text, write_csv
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("query", "database", "score", "rank", "choice", "cosine", "correlation", "mirrored")
-"""Columns of the CSV file; the last three exist for images only."""
+DETAILS = ("cosine", "correlation", "mirrored")
+COLUMNS = ("query", "database", "score", "rank", "choice", *DETAILS)
+"""Columns of the CSV file; the details exist for images only."""
 FURTHER = 4
 """Maximum number of further partners of a query in a proposal."""
 GAP = 0.05
@@ -34,28 +35,23 @@ class Pairs:
     query, database : ndarray of int64, shape (n,)
     score : ndarray of float64, shape (n,)
         1 for identical items; pairs are ordered by it.
-    cosine, correlation : ndarray of float64, shape (n,)
-        For images: the cosine of the block means, and the correlation of local contrast. Empty for vectors.
-    mirrored : ndarray of bool, shape (n,)
-        For images: whether the score is that of the pair with one image mirrored. Empty for vectors.
+    details : mapping of str to ndarray, shape (n,)
+        For images: the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is
+        that of the pair with one image ``mirrored``. Empty for vectors.
     """
 
     query: NDArray[np.int64]
     database: NDArray[np.int64]
     score: NDArray[np.float64]
-    cosine: NDArray[np.float64]
-    correlation: NDArray[np.float64]
-    mirrored: NDArray[np.bool_]
+    details: Mapping[str, NDArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.query)
 
     def where(self, selected: NDArray) -> "Pairs":
         """Return a subset of the pairs, by mask or position."""
-        columns = self.query[selected], self.database[selected], self.score[selected]
-        if not len(self.mirrored):
-            return Pairs(*columns, self.cosine, self.correlation, self.mirrored)
-        return Pairs(*columns, self.cosine[selected], self.correlation[selected], self.mirrored[selected])
+        details = {name: values[selected] for name, values in self.details.items()}
+        return Pairs(self.query[selected], self.database[selected], self.score[selected], details)
 
     def once(self, *, same: bool) -> "Pairs":
         """Return each pair once, with its largest score.
@@ -69,12 +65,11 @@ class Pairs:
         pairs = self
         if same:
             low, high = np.minimum(self.query, self.database), np.maximum(self.query, self.database)
-            pairs = Pairs(low, high, self.score, self.cosine, self.correlation, self.mirrored)
-        order = np.lexsort((-pairs.score, pairs.database, pairs.query))
-        query, database = pairs.query[order], pairs.database[order]
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = (query[1:] != query[:-1]) | (database[1:] != database[:-1])
-        return pairs.where(order[first])
+            pairs = replace(self, query=low, database=high)
+        pairs = pairs.where(np.lexsort((-pairs.score, pairs.database, pairs.query)))
+        first = np.ones(len(pairs), dtype=bool)
+        first[1:] = (np.diff(pairs.query) != 0) | (np.diff(pairs.database) != 0)
+        return pairs.where(first)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,22 +117,24 @@ class Proposals:
     def records(self) -> list[dict[str, Any]]:
         """Return each pair as a dictionary with the keys `COLUMNS`."""
         pairs = self.pairs
-        columns: list[Sequence[Any]] = [
-            self.query,
-            self.database,
-            np.round(pairs.score, 6).tolist(),
-            self.rank.tolist(),
-            self.choice.tolist(),
-        ]
-        if self.kind == "images":
-            columns += [np.round(values, 6).tolist() for values in (pairs.cosine, pairs.correlation)]
-            columns.append(pairs.mirrored.astype(int).tolist())
-        return [dict(zip(COLUMNS, row, strict=False)) for row in zip(*columns, strict=True)]
+        columns: dict[str, Sequence[Any]] = {
+            "query": self.query,
+            "database": self.database,
+            "score": np.round(pairs.score, 6).tolist(),
+            "rank": self.rank.tolist(),
+            "choice": self.choice.tolist(),
+        }
+        for name, values in pairs.details.items():
+            columns[name] = values.astype(int).tolist() if values.dtype == bool else np.round(values, 6).tolist()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    @property
+    def _header(self) -> list[str]:
+        return [name for name in COLUMNS if name not in DETAILS or name in self.pairs.details]
 
     def to_csv(self, path: str | Path) -> None:
         """Write the pairs as CSV with the columns `COLUMNS`; the file is created only when it is complete."""
-        header = COLUMNS if self.kind == "images" else COLUMNS[:5]
-        write_csv(path, header, ([row[name] for name in header] for row in self.records()))
+        write_csv(path, self._header, (list(row.values()) for row in self.records()))
 
     def to_json(self) -> str:
         """Return the pairs as a JSON list of objects."""
@@ -145,8 +142,7 @@ class Proposals:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the pairs as a data frame."""
-        header = COLUMNS if self.kind == "images" else COLUMNS[:5]
-        return need("pandas", "report").DataFrame(self.records(), columns=list(header))
+        return need("pandas", "report").DataFrame(self.records(), columns=self._header)
 
     def to_text(self) -> str:
         """Return the inputs and the method, the first proposals, and the measured precision and recall."""
@@ -158,19 +154,11 @@ class Proposals:
         return printable("\n".join([*lines, "", *measured.text(self.kind)]), keep="\n")
 
     def _table(self) -> list[str]:
-        first = np.flatnonzero(self.choice == 1)[:_SHOWN]
-        query, database = self.query, self.database
-        further = np.bincount(self.rank, minlength=len(self) + 1) - 1
-        rows = [
-            [
-                str(self.rank[i]),
-                query[i],
-                database[i] + (" (mirrored)" if len(self.pairs.mirrored) and self.pairs.mirrored[i] else ""),
-                f"{self.pairs.score[i]:.4f}",
-                str(further[self.rank[i]]),
-            ]
-            for i in first.tolist()
-        ]
+        further, records = np.bincount(self.rank, minlength=len(self) + 1) - 1, self.records()
+        rows = []
+        for i in np.flatnonzero(self.choice == 1)[:_SHOWN].tolist():
+            rank, partner = self.rank[i], records[i]["database"] + (" (mirrored)" * records[i].get("mirrored", 0))
+            rows.append([str(rank), records[i]["query"], partner, f"{self.pairs.score[i]:.4f}", str(further[rank])])
         return text(("rank", "query", "database", "score", "further"), rows).split("\n")
 
     def __repr__(self) -> str:
@@ -219,18 +207,17 @@ def _of_either_item(pairs: Pairs) -> Pairs:
     is_best = _among_best(np.concatenate([low, high]), np.concatenate([high, low]), np.tile(pairs.score, 2))
     of_low, of_high = np.split(is_best, 2)
     query, database = np.where(of_low, low, high), np.where(of_low, high, low)
-    oriented = Pairs(query, database, pairs.score, pairs.cosine, pairs.correlation, pairs.mirrored)
-    return oriented.where(of_low | of_high)
+    return replace(pairs, query=query, database=database).where(of_low | of_high)
 
 
 def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return a mask of the best partner of each item and of the next `FURTHER` that score at most `GAP` below it."""
     order = np.lexsort((partners, -score, items))
     starts, sizes = _groups(items[order])
-    place = np.arange(len(order)) - np.repeat(starts, sizes)
+    position = np.arange(len(order)) - np.repeat(starts, sizes)
     near = score[order] >= np.repeat(score[order][starts], sizes) - GAP
     is_best = np.empty(len(order), dtype=np.bool_)
-    is_best[order] = near & (place <= FURTHER)
+    is_best[order] = near & (position <= FURTHER)
     return is_best
 
 

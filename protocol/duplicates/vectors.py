@@ -76,8 +76,7 @@ def similar_vectors(
         left, right = keyed_candidates(query, database, least - _SLACK, same=same, threads=threads, done=done)
     score = 1 - pair_distances(query, database, left, right, distance="cosine", threads=threads)
     is_similar = score >= least
-    none = np.empty(0)
-    return Pairs(left[is_similar], right[is_similar], score[is_similar], none, none, none.astype(bool))
+    return Pairs(left[is_similar], right[is_similar], score[is_similar])
 
 
 def n_steps(n_queries: int, *, exact: bool) -> int:
@@ -87,22 +86,22 @@ def n_steps(n_queries: int, *, exact: bool) -> int:
 
 def _unit(X: NDArray) -> NDArray[np.float32]:
     """Return the rows scaled to unit length."""
-    made = np.empty(X.shape, dtype=np.float32)
+    unit = np.empty(X.shape, dtype=np.float32)
     for start in range(0, len(X), _ROWS):
         block = X[start : start + _ROWS]
-        made[start : start + _ROWS] = block / _lengths(block)[:, None]
-    return made
+        unit[start : start + _ROWS] = block / _lengths(block)[:, None]
+    return unit
 
 
 def _lengths(X: NDArray) -> NDArray[np.float64]:
     """Return the lengths of rows, none of which is zero."""
-    found = np.empty(len(X))
+    lengths = np.empty(len(X))
     for start in range(0, len(X), _ROWS):
         block = X[start : start + _ROWS].astype(np.float64)
         largest = np.abs(block).max(axis=1)
         block /= largest[:, None]  # squares of numbers below 1e-162 would underflow
-        found[start : start + _ROWS] = largest * np.sqrt(np.einsum("ij,ij->i", block, block))
-    return found
+        lengths[start : start + _ROWS] = largest * np.sqrt(np.einsum("ij,ij->i", block, block))
+    return lengths
 
 
 def keyed_candidates(

@@ -1,24 +1,37 @@
 """Evaluation of any codes, from arrays or files, with all metrics of the field under a named convention."""
 
+from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_search, lookup_time
+from protocol.evaluation.code_pairs import Codes, Outputs
 from protocol.evaluation.conventions import CONVENTIONS, Convention
-from protocol.evaluation.data import EvaluationData
-from protocol.evaluation.evaluation import Evaluation, evaluate
-from protocol.evaluation.results import table, write_json, write_per_query, write_pr_curves, write_top_n_curves
-from protocol.evaluation.spread import SpreadRow
+from protocol.evaluation.evaluation import evaluate
+from protocol.evaluation.ground_truth import Labels, Nearest, Relevant
+from protocol.evaluation.hashing import Hashing
+from protocol.evaluation.loss import Quantisation, Rescoring, quantisation
+from protocol.evaluation.result import Evaluation, WithoutQueries
+from protocol.evaluation.scoring import Scoring, SpreadRow
 from protocol.evaluation.trec import Trec, TrecOptions
 
 __all__ = [
     "CONVENTIONS",
+    "BucketSearches",
+    "Codes",
     "Convention",
     "Evaluation",
-    "EvaluationData",
+    "Hashing",
+    "Labels",
+    "LookupTimes",
+    "Nearest",
+    "Outputs",
+    "Quantisation",
+    "Relevant",
+    "Rescoring",
+    "Scoring",
     "SpreadRow",
     "Trec",
     "TrecOptions",
+    "WithoutQueries",
+    "bucket_search",
     "evaluate",
-    "table",
-    "write_json",
-    "write_per_query",
-    "write_pr_curves",
-    "write_top_n_curves",
+    "lookup_time",
+    "quantisation",
 ]

@@ -1,15 +1,20 @@
-"""Bucket search: precision, recall and F1 of the items that hash tables return."""
+"""Other searches than ranking: the items that hash tables return, and the time of lookups in an inverted index."""
 
 import re
-from typing import NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from protocol import metrics
+from protocol import counting, metrics
 from protocol.checks import ProtocolError
-from protocol.counting import HammingCounts, bucket_search
-from protocol.truth.relevance import Relevance
+from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.conventions import find
+from protocol.evaluation.ground_truth import Labels, Nearest, Relevant, ground_truth, only_truth
+from protocol.evaluation.printed import Printed, shown
+from protocol.scores.tables import Table
 
 _METRICS = {"precision_micro": "precision_micro@r0", "recall_micro": "recall_micro@r0", "F1_micro": "F1_micro@r0"}
 
@@ -21,62 +26,152 @@ class Tables(NamedTuple):
     n_tables: int
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, n_bits: int | None = None) -> Self:
         """Parse tables that are written as in ``16x4``.
 
         Raises
         ------
         ProtocolError
-            If the text has a different form, or a number is 0.
+            If the text has a different form, a number is 0, or codes of `n_bits` bits are too short.
         """
         parts = re.fullmatch("([1-9][0-9]*)x([1-9][0-9]*)", text)
         if not parts:
             raise ProtocolError(f"tables: expected KxL (bits per table, number of tables), such as 16x4, got {text!r}.")
-        return cls(int(parts[1]), int(parts[2]))
-
-    def check(self, n_bits: int) -> None:
-        """Raise ProtocolError if codes are too short for the tables."""
-        if self.bits_per_table * self.n_tables > n_bits:
-            bits, tables = self
+        bits, tables = int(parts[1]), int(parts[2])
+        if n_bits is not None and bits * tables > n_bits:
             raise ProtocolError(
-                f"tables {self}: expected K x L <= {n_bits} bits (the code length), got {bits} x {tables} = "
+                f"tables {text}: expected K x L <= {n_bits} bits (the code length), got {bits} x {tables} = "
                 f"{bits * tables}."
             )
-
-    def __str__(self) -> str:
-        return f"{self.bits_per_table}x{self.n_tables}"
+        return cls(bits, tables)
 
 
-def search(
-    query: NDArray[np.uint8],
-    database: NDArray[np.uint8],
-    n_bits: int,
-    truth: Relevance,
-    tables: Tables,
-    *,
-    empty: str,
-) -> dict[str, float]:
-    """Return the pooled (micro) precision, recall and F1 of the items in the union of each query's buckets.
+@dataclass(frozen=True, eq=False, repr=False)
+class BucketSearches(Printed):
+    """The pooled scores of the items that several kinds of hash tables return.
 
     Parameters
     ----------
-    query, database : ndarray of uint8, shape (n, ceil(n_bits / 8))
-    n_bits : int
-    truth : Relevance
-    tables : Tables
-    empty : {"zero", "drop"}
-        The value of 0/0: 0 or NaN.
+    scores : mapping of str to mapping of str to float
+        For each kind of tables, such as ``16x4``: ``precision_micro``, ``recall_micro`` and ``F1_micro``.
+    """
+
+    scores: Mapping[str, Mapping[str, float]]
+
+    def parts(self) -> list[str | Table]:
+        """Return the table of the scores."""
+        cells = [(tables, *map(shown, values.values())) for tables, values in self.scores.items()]
+        title = "bucket search, union of L tables of K bits (KxL), all queries pooled"
+        return [Table("bucket search", f"{title}:", ("tables", *_METRICS), cells)]
+
+    def content(self) -> dict[str, Any]:
+        """Return the scores as ``bucket_search``."""
+        return {"bucket_search": self.scores}
+
+
+def bucket_search(
+    query_codes: Any,
+    database_codes: Any,
+    tables: str | Sequence[str],
+    *,
+    query_labels: Any = None,
+    database_labels: Any = None,
+    truth: Labels | Relevant | Nearest | None = None,
+    convention: str = "protocol",
+    threads: int = 1,
+) -> BucketSearches:
+    """Score the items in the union of each query's buckets in several hash tables.
+
+    Parameters
+    ----------
+    query_codes, database_codes, query_labels, database_labels, truth, threads
+        As for `evaluate`; the codes must be binary.
+    tables : str or sequence of str
+        Kinds of hash tables, each as ``KxL``: L tables over segments of K bits, for example ``16x4``.
+    convention : str, default="protocol"
+        Determines the value of 0/0.
+
+    Raises
+    ------
+    ProtocolError
+        If an input is unusable, or the codes are too short for the tables.
 
     References
     ----------
     Moran 2016, thesis, sections 3.4.2, 3.4.3 and 3.6.1.
+
+    Examples
+    --------
+    >>> bucket_search([[0, 0]], [[0, 0], [0, 1], [1, 1]], "1x2", query_labels=[7], database_labels=[7, 8, 7]).scores
+    {'1x2': {'precision_micro': 0.5, 'recall_micro': 0.5, 'F1_micro': 0.5}}
     """
-    found = bucket_search(query, database, n_bits, truth, **tables._asdict())
-    # Found items count as distance 0 and all others as distance 1, so that metrics of a Hamming ball can be used.
-    split = HammingCounts.from_histograms(
-        np.stack([found.retrieved, len(database) - found.retrieved], axis=1),
-        np.stack([found.true_positives, found.relevant - found.true_positives], axis=1),
-    )
-    return {
-        name: metrics.mean(metrics.evaluate(split, [metric], empty=empty)[metric]) for name, metric in _METRICS.items()
-    }
+    empty = find(convention).empty("precision_micro@rR")
+    codes = _binary(query_codes, database_codes, "tables")
+    kinds = {text: Tables.parse(text, codes.n_bits) for text in ([tables] if isinstance(tables, str) else tables)}
+    relevance = ground_truth(only_truth(query_labels, database_labels, truth), *codes.sizes, threads=threads).relevance
+    scores = {}
+    for text, kind in kinds.items():
+        counts = counting.bucket_search(codes.query, codes.database, codes.n_bits, relevance, **kind._asdict())
+        # Items in the buckets count as distance 0 and all others as distance 1, as in a Hamming ball of radius 0.
+        ball = counting.HammingCounts.from_histograms(
+            np.stack([counts.retrieved, len(codes.database) - counts.retrieved], axis=1),
+            np.stack([counts.true_positives, counts.relevant - counts.true_positives], axis=1),
+        )
+        values = metrics.evaluate(ball, _METRICS.values(), empty=empty)
+        scores[text] = {name: metrics.mean(values[metric]) for name, metric in _METRICS.items()}
+    return BucketSearches(scores)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LookupTimes(Printed):
+    """The time of lookups in an inverted index, which is measured on this machine and is not a metric.
+
+    Parameters
+    ----------
+    n_bits : int
+    seconds : tuple of float
+        Mean seconds per query at radius 0, 1, ...
+    """
+
+    n_bits: int
+    seconds: tuple[float, ...]
+
+    def parts(self) -> list[str | Table]:
+        """Return the table of the times."""
+        cells, probed = [], 0
+        for radius, seconds in enumerate(self.seconds):
+            probed += comb(self.n_bits, radius)
+            cells.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
+        title = "lookups in an inverted index; times on this machine, not a metric"
+        return [Table("lookups", f"{title}:", ("radius", "buckets probed", "ms per query"), cells)]
+
+    def content(self) -> dict[str, Any]:
+        """Return the times as ``lookup_seconds``."""
+        return {"lookup_seconds": self.seconds}
+
+
+def lookup_time(query_codes: Any, database_codes: Any, *, radius: int) -> LookupTimes:
+    """Measure the time that an inverted index takes to retrieve the items within radius 0, 1, ..., `radius`.
+
+    Parameters
+    ----------
+    query_codes, database_codes
+        As for `evaluate`; the codes must be binary.
+    radius : int
+        The largest radius. Its ball may have at most a million codes.
+
+    Raises
+    ------
+    ProtocolError
+        If an input is unusable, or `radius` is out of range.
+    """
+    codes = _binary(query_codes, database_codes, "lookup_radius")
+    seconds = counting.lookup_time(codes.query, codes.database, codes.n_bits, radius=radius)
+    return LookupTimes(codes.n_bits, tuple(seconds.tolist()))
+
+
+def _binary(query: Any, database: Any, option: str) -> CodePair:
+    codes = read_codes(query, database)
+    if codes.ranking != "hamming":
+        raise ProtocolError(f"{option}: expected binary codes of the queries, got real-valued outputs.")
+    return codes

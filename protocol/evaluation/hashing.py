@@ -9,29 +9,36 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError, integer, one_of
+from protocol.evaluation.code_pairs import CodePair
+from protocol.evaluation.ground_truth import check_dimension
+from protocol.evaluation.progress import Progress, stage
 from protocol.hashers import Hasher, packed_codes
+from protocol.inputs.conversion import matrix_from, named
+from protocol.truth import check_rows
 
-DEFAULT = "sign"
-"""The default hasher: one bit for each dimension, 1 if the value is above 0."""
 SAMPLE = 10_000
 """The number of database rows on which a hasher is fitted if there are no training vectors."""
 _BLOCK_BYTES = 16 << 20
 
 
-@dataclass(frozen=True)
-class HashingOptions:
-    """The hasher that computes the codes, and its options.
+@dataclass(frozen=True, eq=False)
+class Hashing:
+    """The hasher that computes codes from vectors, its options, and the vectors on which it is fitted.
 
     Parameters
     ----------
-    hasher : str
-        The name of a registered hasher that learns from vectors alone.
+    hasher : str, default="sign"
+        The name of a registered hasher that learns from vectors alone. ``sign`` has one bit for each dimension, 1 if
+        the value is above 0.
     n_bits : int, optional
         Code length; the dimension of the vectors if None.
     options : mapping of str to value
         Options of the hasher.
     seed : int, default=0
         The seed of the hasher and of the sample of the database.
+    train : array_like, str or Path, optional
+        The vectors (n, d) on which the hasher is fitted. If None, the database, or 10,000 of its rows drawn with `seed`
+        if it has more.
 
     Raises
     ------
@@ -39,13 +46,14 @@ class HashingOptions:
         If there is no such hasher, it needs labels, or an option is unknown or out of its range.
     """
 
-    hasher: str = DEFAULT
+    hasher: str = "sign"
     n_bits: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
+    train: Any = None
 
     def __post_init__(self) -> None:
-        allowed = [record.name for record in registry.entries("hasher") if _learns_from_vectors(record)]
+        allowed = [record.name for record in registry.HASHERS.entries() if record.plugin.supervision is None]
         if self.hasher in registry.names("hasher") and self.hasher not in allowed:
             raise ProtocolError(
                 f"hasher: expected one that learns from vectors alone ({', '.join(allowed)}), got {self.hasher!r}, "
@@ -53,37 +61,78 @@ class HashingOptions:
             )
         one_of(self.hasher, allowed, "hasher")
         integer(self.seed, "seed", minimum=0)
-        self.make(1 if self.n_bits is None else integer(self.n_bits, "n_bits")).check()
+        for name in ("n_bits", "seed"):
+            if name in self.options:
+                raise ProtocolError(f"hasher_options: expected {name} as a separate argument, got it as an option.")
+        self._model(1 if self.n_bits is None else integer(self.n_bits, "n_bits")).check()
 
-    def make(self, n_bits: int) -> Hasher:
-        """Return the hasher, unfitted."""
+    def _model(self, n_bits: int) -> Hasher:
         plugin = registry.get("hasher", self.hasher)
-        reserved = [name for name in ("n_bits", "seed") if name in self.options]
-        if reserved:
-            raise ProtocolError(f"hasher_options: expected {reserved[0]} as a separate argument, got it as an option.")
-        made: Hasher = plugin(n_bits=n_bits, seed=self.seed).set_params(**self.options)
-        return made
+        model: Hasher = plugin(n_bits=n_bits, seed=self.seed).set_params(**self.options)
+        return model
 
-    def fitting(self, n_features: int) -> Hasher:
-        """Return the hasher for vectors of `n_features` dimensions, unfitted.
+    def check(self, n_features: int) -> Hasher:
+        """Return the hasher, unfitted, for vectors of `n_features` dimensions.
 
         Raises
         ------
         ProtocolError
-            If it can't compute codes of that length from such vectors.
+            If the training vectors are unusable, or the hasher can't compute codes of that length from such vectors.
         """
         n_bits = n_features if self.n_bits is None else self.n_bits
-        if registry.entry("hasher", self.hasher).bits_within_features and n_bits > n_features:
+        if registry.HASHERS.entry(self.hasher).bits_within_features and n_bits > n_features:
             raise ProtocolError(
                 f"n_bits: expected at most {n_features}, the dimension of the vectors, for the hasher {self.hasher}, "
                 f"got {n_bits}."
             )
-        made = self.make(n_bits)
+        model = self._model(n_bits)
         try:
-            made.check_features(n_features)
+            model.check_features(n_features)
         except ProtocolError as error:
             raise ProtocolError(f"hasher {self.hasher}: {error}") from error
-        return made
+        if self.train is not None:
+            name, rows = named(self.train, "training vectors"), matrix_from(self.train, "training vectors")
+            check_dimension(rows, n_features, name)
+            check_rows(rows, f"{name}:")
+        return model
+
+    def codes(self, query: NDArray, database: NDArray, *, progress: Progress = None) -> tuple[CodePair, "HashedBy"]:
+        """Return the codes of queries and database, and how they were computed.
+
+        Parameters
+        ----------
+        query, database : ndarray, shape (n, d)
+            Vectors, which are read in blocks.
+        progress : callable, optional
+
+        Raises
+        ------
+        ProtocolError
+            If the training vectors are unusable, or the hasher can't be fitted.
+        """
+        model = self.check(database.shape[1])
+        rows, fitted_on = self._training_rows(database)
+        try:
+            model.fit(np.asarray(rows, dtype=np.float32))
+        except ProtocolError as error:
+            raise ProtocolError(f"hasher {self.hasher}: {error}") from error
+        done = stage(progress, "encoding", len(query) + len(database))
+        codes = CodePair(
+            packed_codes({0: model}, _blocks(query, done))[0],
+            packed_codes({0: model}, _blocks(database, done), of_database=True)[0],
+            model.n_bits,
+        )
+        n_available = len(database) if self.train is None else len(rows)
+        hashed = HashedBy(self.hasher, model.n_bits, dict(self.options), self.seed, fitted_on, len(rows), n_available)
+        return codes, hashed
+
+    def _training_rows(self, database: NDArray) -> tuple[NDArray, str]:
+        if self.train is not None:
+            return matrix_from(self.train, "training vectors"), "training vectors"
+        if len(database) <= SAMPLE:
+            return database, "database"
+        drawn = np.sort(np.random.default_rng(self.seed).choice(len(database), SAMPLE, replace=False))
+        return database[drawn], "sample of the database"
 
 
 @dataclass(frozen=True)
@@ -112,71 +161,12 @@ class HashedBy:
 
     def __str__(self) -> str:
         options = "".join(f", {name} {value}" for name, value in self.options.items())
-        n_items = f"all {self.n_fitted:,}" if self.n_fitted == self.n_available else f"{self.n_fitted:,}"
-        fitted = {
-            "training vectors": f"{n_items} training vectors",
-            "database": f"{n_items} vectors of the database",
-            "sample of the database": f"{n_items} of the {self.n_available:,} vectors of the database, drawn with seed "
-            f"{self.seed}",
-        }[self.fitted_on]
+        vectors = "training vectors" if self.fitted_on == "training vectors" else "vectors of the database"
+        if self.n_fitted == self.n_available:
+            fitted = f"all {self.n_fitted:,} {vectors}"
+        else:
+            fitted = f"{self.n_fitted:,} of the {self.n_available:,} {vectors}, drawn with seed {self.seed}"
         return f"{self.hasher}{options}, {self.n_bits} bits, fitted on {fitted}"
-
-
-def codes_of(
-    query: NDArray,
-    database: NDArray,
-    train: NDArray | None,
-    options: HashingOptions,
-    *,
-    progress: Callable[[int], object] | None = None,
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8], HashedBy]:
-    """Return the packed codes of queries and database, and a record of how they were computed.
-
-    Parameters
-    ----------
-    query, database : ndarray, shape (n, d)
-        Vectors, which are read in blocks.
-    train : ndarray, shape (n, d), optional
-        Vectors on which the hasher is fitted. If None, at most `SAMPLE` rows of the database, drawn with the seed.
-    options : HashingOptions
-    progress : callable, optional
-        Called with the number of items just encoded.
-
-    Raises
-    ------
-    ProtocolError
-        If the hasher can't be fitted.
-    """
-    model = options.fitting(database.shape[1])
-    rows, fitted_on = _training_rows(database, train, options.seed)
-    try:
-        model.fit(rows)
-    except ProtocolError as error:
-        raise ProtocolError(f"hasher {options.hasher}: {error}") from error
-    of_query = packed_codes({0: model}, _blocks(query, progress))[0]
-    of_database = packed_codes({0: model}, _blocks(database, progress), of_database=True)[0]
-    return (
-        of_query,
-        of_database,
-        HashedBy(
-            options.hasher,
-            model.n_bits,
-            dict(options.options),
-            options.seed,
-            fitted_on,
-            len(rows),
-            len(database if train is None else train),
-        ),
-    )
-
-
-def _training_rows(database: NDArray, train: NDArray | None, seed: int) -> tuple[NDArray[np.float32], str]:
-    if train is not None:
-        return np.asarray(train, dtype=np.float32), "training vectors"
-    if len(database) <= SAMPLE:
-        return np.asarray(database, dtype=np.float32), "database"
-    drawn = np.sort(np.random.default_rng(seed).choice(len(database), SAMPLE, replace=False))
-    return np.asarray(database[drawn], dtype=np.float32), "sample of the database"
 
 
 def _blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterator[NDArray[np.float32]]:
@@ -186,7 +176,3 @@ def _blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Itera
         yield block
         if progress is not None:
             progress(len(block))
-
-
-def _learns_from_vectors(record: registry.HasherRecord) -> bool:
-    return record.plugin.supervision is None

@@ -1,261 +1,298 @@
-"""The loss of codes compared with the vectors from which they were computed: inputs, codes, re-ranking and cost."""
+"""What binary codes lose of the vectors that they represent: nearest items found, re-ranking, and cost."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.counting import HammingCounts
-from protocol.evaluation.cost import Cost, measured
-from protocol.evaluation.hashing import HashedBy, HashingOptions, codes_of
-from protocol.evaluation.inputs import code_pair, named
+from protocol.counting import count
+from protocol.evaluation import plots
+from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.evaluation import scored
+from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
+from protocol.evaluation.hashing import HashedBy, Hashing
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluation.rescoring import Rescoring, RescoringOptions, by_codes, by_vectors
-from protocol.evaluation.second_stage import CodePair
-from protocol.evaluation.vectors import (
-    NearestItems,
-    VectorOptions,
-    check_dimension,
-    nearest_relevance,
-    vector_pair,
-    vectors_from,
-)
-from protocol.truth import Distance, check_rows
-from protocol.truth.relevance import NeighbourRelevance, Relevance
+from protocol.evaluation.rescoring import Rescoring, RescoringCurve, by_codes, by_vectors
+from protocol.evaluation.result import Evaluation, with_range
+from protocol.evaluation.scoring import Scoring
+from protocol.scores.tables import Table
+from protocol.truth import Distance, nearest
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_MOST_QUERIES = 100
+"""The number of queries used to measure the speed of the scan by vectors."""
+_SECONDS = 0.5
+"""Scans by code are repeated until they have taken this many seconds."""
 
 
 @dataclass(frozen=True)
-class VectorInputs:
-    """The checked vectors of an evaluation, and the options of everything that is computed from them.
+class Speed:
+    """Queries per second of our own exact scan of the database with one thread, on one machine and without an index.
 
     Parameters
     ----------
-    names : tuple of str
-        The names of the vectors of queries and database in error messages.
-    query, database : ndarray, shape (n, d)
-        Vectors, memory-mapped where the file allows it.
-    train : ndarray or None
-        Vectors on which hashers are fitted.
-    options : VectorOptions
-    hashing : HashingOptions or None
-        How codes are computed; None if codes are given.
-    rescoring : RescoringOptions
-    second : HashingOptions, tuple or None
-        How second codes are computed; or the second codes of queries and database, and their code length.
-    measure_speed : bool
+    codes : float
+        Of the scan by code, which counts the Hamming distances of all items.
+    vectors : float
+        Of the search of the nearest items by the vectors.
+    machine : str
+        The model of the CPU.
     """
 
-    names: tuple[str, str]
-    query: NDArray
-    database: NDArray
-    train: NDArray | None
-    options: VectorOptions
-    hashing: HashingOptions | None
-    rescoring: RescoringOptions
-    second: HashingOptions | CodePair | None
-    measure_speed: bool
+    codes: float
+    vectors: float
+    machine: str
 
 
-def vector_inputs(
-    query: Any,
-    database: Any,
+@dataclass(frozen=True)
+class Cost:
+    """The storage that an item takes, and the speed of a scan.
+
+    Parameters
+    ----------
+    code_bytes : int
+        Bytes of the code.
+    rescore_code_bytes : int or None
+        Bytes of the second code; None without one.
+    vector_bytes : int
+        Bytes of the vector in its stored dtype.
+    speed : Speed or None
+        None if it was not measured.
+    """
+
+    code_bytes: int
+    rescore_code_bytes: int | None
+    vector_bytes: int
+    speed: Speed | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Quantisation(Evaluation):
+    """What codes lose of vectors: an evaluation with the nearest items as the ground truth, re-ranking and cost.
+
+    Parameters
+    ----------
+    hashed_by : HashedBy or None
+        How the codes were computed from the vectors; None if codes were given.
+    constant_bits : int
+        The number of bits that have the same value in all database codes.
+    rescoring : tuple of RescoringCurve
+        The share of the nearest items after re-ranking by the vectors, and by second codes if there are any.
+    cost : Cost
+        The storage that an item takes.
+    """
+
+    hashed_by: HashedBy | None
+    constant_bits: int
+    rescoring: tuple[RescoringCurve, ...]
+    cost: Cost
+
+    def plot(self, kind: str = "rescoring") -> "alt.Chart":
+        """Return a figure of `Evaluation.plot`, or ``rescoring``: the share of the nearest items over the factor c."""
+        if kind != "rescoring":
+            return super().plot(kind)
+        points = [
+            {"by": curve.by, "K": row.neighbours, "c": row.factor, "worst": row.worst, "share": row.expected}
+            | {"best": row.best}
+            for curve in self.rescoring
+            for row in curve.rows
+        ]
+        return plots.rescoring(points, self.name or "Nearest items that remain after re-ranking")
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the evaluation, and ``hashed_by``, ``constant_bits``, ``rescoring`` and ``cost``."""
+        names = ("hashed_by", "constant_bits", "rescoring", "cost")
+        return super().content() | {name: getattr(self, name) for name in names}
+
+    def _about_items(self) -> list[str]:
+        lines = [] if self.hashed_by is None else [f"codes: {self.hashed_by}"]
+        if self.constant_bits:
+            verb = "bits has" if self.constant_bits == 1 else "bits have"
+            lines.append(f"{self.constant_bits:,} of the {self.n_bits:,} {verb} the same value in the whole database")
+        lines += [f"second codes: {curve.codes}" for curve in self.rescoring if curve.codes]
+        return [*lines, *super()._about_items()]
+
+    def _about_nearest(self) -> list[Table]:
+        return [*super()._about_nearest(), *map(_curve_table, self.rescoring), _cost_table(self.cost)]
+
+
+def quantisation(
+    vectors: Nearest,
+    codes: Hashing | tuple[Any, Any] | None = None,
     *,
-    codes: Sequence[Any],
-    n_bits: int | None,
-    bit_order: str,
-    binarize: str | None,
-    seed: int,
-    distance: Distance | None = None,
-    neighbours: Sequence[int] | None = None,
-    relevant_neighbours: int | None = None,
-    hasher: str | None = None,
-    hasher_options: Mapping[str, Any] | None = None,
-    train_vectors: Any = None,
-    rescore_codes: tuple[Any, Any] | None = None,
-    rescore_hasher: str | None = None,
-    rescore_bits: int | None = None,
-    target: float | None = None,
-    largest_factor: int | None = None,
-    measure_speed: bool | None = None,
-) -> VectorInputs | None:
-    """Return the checked vectors and options; None without vectors.
+    rescoring: Rescoring | None = None,
+    measure_speed: bool = False,
+    metrics: str | Sequence[str] | None = None,
+    convention: str = "protocol",
+    spread: bool = False,
+    threads: int = 1,
+    progress: Progress = None,
+) -> Quantisation:
+    """Measure how many of the nearest items codes find, alone and with re-ranking of the retrieved items.
 
-    The parameters are those of `protocol.evaluation.evaluate`; `codes` are the codes of queries and database, or
-    ``(None, None)``.
+    Parameters
+    ----------
+    vectors : Nearest
+        The vectors of queries and database, the distance, and the numbers K of nearest items.
+    codes : Hashing or pair, optional
+        The hasher that computes the codes from the vectors; or the codes of queries and database, in any form that
+        `evaluate` accepts. If None, the signs of the vectors.
+    rescoring : Rescoring, optional
+        The numbers of items that are re-ranked; second codes that re-rank them in addition to the vectors.
+    measure_speed : bool, default=False
+        Whether to measure the queries per second of our own exact scan with one thread.
+    metrics, convention, spread, threads, progress
+        As for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see `Nearest`.
+
+    Returns
+    -------
+    Quantisation
 
     Raises
     ------
     ProtocolError
-        If options contradict each other, require vectors that are not given, or do not fit the vectors.
+        If an input is unusable.
+
+    Examples
+    --------
+    >>> line = np.arange(-4.0, 4.0)[:, None]
+    >>> result = quantisation(Nearest(line[:2], line, k=2, distance="euclidean"))
+    >>> result.metrics["neighbours@2"], result.rescoring[0].smallest_factor[2].expected
+    (0.5, 3)
     """
-    if query is None and database is None:
-        _check_none_given(
-            "query vectors and database vectors",
-            distance=distance,
-            neighbours=neighbours,
-            relevant_neighbours=relevant_neighbours,
-            hasher=hasher,
-            hasher_options=hasher_options,
-            train_vectors=train_vectors,
-            rescore_codes=rescore_codes,
-            rescore_hasher=rescore_hasher,
-            rescore_bits=rescore_bits,
-            target=target,
-            largest_factor=largest_factor,
-            measure_speed=measure_speed,
+    scoring, rescoring = Scoring(metrics, convention, spread), rescoring or Rescoring()
+    query, database = vectors.vectors()
+    first = _source(Hashing() if codes is None else codes, query, database)
+    second = None if rescoring.codes is None else _source(rescoring.codes, query, database, "rescore_codes: ")
+    if isinstance(first, CodePair) and first.ranking != "hamming" and (second is not None or measure_speed):
+        option = "measure_speed" if measure_speed else "rescore_codes"
+        raise ProtocolError(
+            f"{option}: expected the ranking hamming, whose distances it requires, got {first.ranking}."
         )
-        return None
-    options = VectorOptions(distance or "cosine", neighbours, relevant_neighbours)
-    rescoring = RescoringOptions(**_given(target=target, largest=largest_factor))
-    made = all(side is None for side in codes)
-    if made and binarize is not None:
-        raise ProtocolError(f"binarize: expected query codes and database codes with it, got {binarize!r} alone.")
-    if not made and (hasher is not None or hasher_options is not None):
-        raise ProtocolError("hasher: expected vectors without codes, because it computes the codes, got both.")
-    chosen = _given(hasher=hasher, options=hasher_options) | {"seed": seed}
-    hashing = HashingOptions(n_bits=n_bits, **chosen) if made else None
-    second: HashingOptions | None = None
-    if rescore_codes is not None and rescore_hasher is not None:
-        raise ProtocolError("rescore_hasher: expected no rescore_codes with it, got both.")
-    if rescore_codes is None and (rescore_hasher is not None or rescore_bits is not None):
-        same = rescore_hasher is None or rescore_hasher == hasher
-        second = HashingOptions(n_bits=rescore_bits, **(chosen if same else {"hasher": rescore_hasher, "seed": seed}))
-    if hashing is None and second is None and train_vectors is not None:
-        raise ProtocolError("train_vectors: expected a hasher that is fitted on them, got codes.")
-    of_query, of_database = vector_pair(query, database)
-    train = None
-    if train_vectors is not None:
-        name = named(train_vectors, "training vectors")
-        train = vectors_from(train_vectors, "training vectors")
-        check_dimension(train, of_query.shape[1], name)
-        check_rows(train, f"{name}:")
-    for hashed in filter(None, (hashing, second)):
-        hashed.fitting(of_query.shape[1])
-    given = None
-    if rescore_codes is not None:
-        given = _second_codes(rescore_codes, rescore_bits, bit_order, binarize, len(of_query), len(of_database))
-    return VectorInputs(
-        (named(query, "query vectors"), named(database, "database vectors")),
-        of_query,
-        of_database,
-        train,
-        options,
-        hashing,
-        rescoring,
-        given or second,
-        bool(measure_speed),
-    )
-
-
-def made_codes(inputs: VectorInputs, hashing: HashingOptions, progress: Progress) -> tuple[CodePair, HashedBy]:
-    """Return packed codes of the vectors, and how they were computed."""
-    query, database, made = codes_of(
-        inputs.query,
-        inputs.database,
-        inputs.train,
-        hashing,
-        progress=stage(progress, "encoding", len(inputs.query) + len(inputs.database)),
-    )
-    return CodePair(query, database, made.n_bits), made
-
-
-def check_n_codes(codes: CodePair, n_queries: int, n_database: int) -> None:
-    """Raise ProtocolError unless there is one code for each vector."""
-    for of_role, n_rows, role in ((codes.query, n_queries, "query"), (codes.database, n_database, "database")):
-        if len(of_role) != n_rows:
-            raise ProtocolError(
-                f"{role} codes: expected {n_rows:,} rows, one for each of the {role} vectors, got {len(of_role):,}."
-            )
-
-
-def nearest_of(
-    inputs: VectorInputs, metrics: Sequence[str], *, threads: int, progress: Progress
-) -> tuple[tuple[int, ...], int, dict[int, NeighbourRelevance]]:
-    """Return the numbers K of nearest items, the one that all other metrics use, and the relevance for each number.
-
-    `metrics` are names of metrics of the nearest items, such as ``neighbours@10``.
-    """
-    numbers = inputs.options.numbers(len(inputs.database), metrics)
-    relevant = inputs.options.relevant or max(inputs.options.numbers(len(inputs.database), []))
-    relevances = nearest_relevance(
-        inputs.query,
-        inputs.database,
-        inputs.names,
-        sorted({1, relevant, *numbers}),
-        distance=inputs.options.distance,
-        threads=threads,
-        progress=stage(progress, "searching", len(inputs.query) * len(inputs.database)),
-    )
-    return numbers, relevant, relevances
-
-
-def loss_of(
-    inputs: VectorInputs,
-    nearest: NearestItems,
-    codes: CodePair,
-    relevances: Mapping[int, Relevance],
-    counts: Mapping[int, HammingCounts],
-    *,
-    progress: Progress,
-) -> tuple[tuple[Rescoring, ...], Cost]:
-    """Return the curves of re-ranking, and the cost of the codes.
-
-    Parameters
-    ----------
-    inputs : VectorInputs
-    nearest : NearestItems
-    codes : CodePair
-        The codes that are scored.
-    relevances, counts : mapping
-        The relevance and the counts for each number K of nearest items.
-    progress : callable, optional
-    """
-    curves = [by_vectors(counts, nearest.numbers, inputs.rescoring)]
-    second, made = _second_stage(inputs, progress)
+    sizes = len(query), len(database)
+    truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
+    pair, hashed_by = _codes(first, query, database, progress)
+    evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
+    relevances = {k: relevance for k, relevance in truth.by_number.items() if f"neighbours@{k}" in evaluation.metrics}
+    curves = [by_vectors(evaluation.nearest_counts, list(relevances), rescoring)]
+    second_bytes = None
     if second is not None:
-        chosen = {number: relevances[number] for number in nearest.numbers}
-        watched = stage(progress, "re-ranking", len(inputs.query))
-        curves.append(by_codes(codes, second, chosen, inputs.rescoring, made=made, progress=watched))
-    speed = None
-    if inputs.measure_speed:
-        speed = measured(
-            *codes, inputs.query, inputs.database, neighbours=nearest.relevant, distance=inputs.options.distance
-        )
-    return tuple(curves), Cost(
-        code_bytes=codes.database.shape[1],
-        rescore_code_bytes=None if second is None else second.database.shape[1],
-        vector_bytes=inputs.database.shape[1] * inputs.database.itemsize,
-        speed=speed,
+        second_pair, second_by = _codes(second, query, database, progress)
+        second_bytes = second_pair.database.shape[1]
+        done = stage(progress, "re-ranking", len(query))
+        curves.append(by_codes(pair, second_pair, relevances, rescoring, hashed=second_by, progress=done))
+    return Quantisation(
+        **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
+        hashed_by=hashed_by,
+        constant_bits=_constant_bits(pair),
+        rescoring=tuple(curves),
+        cost=Cost(
+            code_bytes=pair.database.shape[1],
+            rescore_code_bytes=second_bytes,
+            vector_bytes=database.shape[1] * database.itemsize,
+            speed=_speed(pair, query, database, truth.scored, vectors.distance) if measure_speed else None,
+        ),
     )
 
 
-def _second_stage(inputs: VectorInputs, progress: Progress) -> tuple[CodePair | None, HashedBy | None]:
-    """Return the second codes, computed if they are not given, and how they were computed."""
-    if isinstance(inputs.second, HashingOptions):
-        return made_codes(inputs, inputs.second, progress)
-    return inputs.second, None
-
-
-def _second_codes(
-    pair: tuple[Any, Any], n_bits: int | None, bit_order: str, binarize: str | None, n_queries: int, n_database: int
-) -> CodePair:
-    if len(pair) != 2:
-        raise ProtocolError(f"rescore_codes: expected the codes of queries and of the database, got {len(pair)} parts.")
+def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray, name: str = "") -> Hashing | CodePair:
+    """Return a hasher that can encode the vectors, or the codes that were read; `name` precedes errors about these."""
+    if isinstance(codes, Hashing):
+        codes.check(query.shape[1])
+        return codes
     try:
-        second = CodePair(*code_pair(*pair, n_bits=n_bits, bit_order=bit_order, binarize=binarize))
-        check_n_codes(second, n_queries, n_database)
+        pair = read_codes(*codes)
+        check_sizes(pair.sizes, query, database)
     except ProtocolError as error:
-        raise ProtocolError(f"rescore_codes: {error}") from error
-    return second
+        raise ProtocolError(f"{name}{error}") from error
+    return pair
 
 
-def _check_none_given(needed: str, **options: Any) -> None:
-    given = next(iter(_given(**options)), None)
-    if given is not None:
-        raise ProtocolError(f"{given}: expected {needed} with it, got none.")
+def _codes(
+    source: Hashing | CodePair, query: NDArray, database: NDArray, progress: Progress
+) -> tuple[CodePair, HashedBy | None]:
+    """Return the codes, and how they were computed."""
+    return source.codes(query, database, progress=progress) if isinstance(source, Hashing) else (source, None)
 
 
-def _given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
+def _constant_bits(codes: CodePair) -> int:
+    any_set, all_set = np.bitwise_or.reduce(codes.database, axis=0), np.bitwise_and.reduce(codes.database, axis=0)
+    return codes.n_bits - int(np.bitwise_count(any_set ^ all_set).sum())
+
+
+def _speed(codes: CodePair, query: NDArray, database: NDArray, k: int, distance: Distance) -> Speed:
+    """Measure the speed of a scan by code, and of one by the vectors that searches for the nearest `k`."""
+    few = query[:_MOST_QUERIES]
+    return Speed(
+        _per_second(lambda: count(*codes[:3], {}, bucket_sizes=False, largest_bucket=False), len(query)),
+        _per_second(lambda: nearest(few, database, k, distance=distance), len(few), warm_up=False),
+        machine(),
+    )
+
+
+def _per_second(scan: Callable[[], object], n_queries: int, *, warm_up: bool = True) -> float:
+    """Return the queries per second of the fastest of several scans."""
+    if warm_up:
+        scan()  # loads compiled code
+    fastest, total = float("inf"), 0.0
+    while total < _SECONDS:
+        start = time.perf_counter()
+        scan()
+        seconds = time.perf_counter() - start
+        fastest, total = min(fastest, seconds), total + seconds
+    return n_queries / fastest
+
+
+def machine() -> str:
+    """Return the model of the CPU."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(iter(models), platform.processor() or platform.machine())
+
+
+def _curve_table(curve: RescoringCurve) -> Table:
+    """Return the table of a curve of re-ranking: a row for each factor, two columns for each K."""
+    header = ["c"]
+    for number in curve.smallest_factor:
+        header += [f"K = {number:,}", "worst to best"]
+    values = {(row.neighbours, row.factor): (row.expected, row.worst, row.best) for row in curve.rows}
+    cells = []
+    for factor in sorted({row.factor for row in curve.rows}):
+        row = [f"{factor:,}"]
+        for number in curve.smallest_factor:
+            row += with_range(*values[number, factor]) if (number, factor) in values else ["", ""]
+        cells.append(row)
+    smallest = [f"smallest c for {curve.target:g}"]
+    for factors in curve.smallest_factor.values():
+        worst, expected, best = ("none" if factor is None else f"{factor:,}" for factor in factors)
+        smallest += [expected, "" if worst == expected == best else f"{worst} to {best}"]
+    again = "the vectors" if curve.by == "vectors" else f"the second codes of {curve.n_bits:,} bits"
+    title = f"share of the K nearest items that remain if c x K items are retrieved by code and re-ranked by {again}"
+    return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*cells, smallest])
+
+
+def _cost_table(cost: Cost) -> Table:
+    """Return the table of the cost. If the speed was measured, the title names the machine."""
+    stored = {"code": cost.code_bytes, "second code": cost.rescore_code_bytes, "vector": cost.vector_bytes}
+    cells = [
+        [what, f"{n_bytes:,}", f"1/{cost.vector_bytes / n_bytes:.4g}" if what != "vector" else ""]
+        for what, n_bytes in stored.items()
+        if n_bytes is not None
+    ]
+    title, header = "cost of an item", ["stored", "bytes", "share of the vector"]
+    if cost.speed is not None:
+        title += f"; speed of our own exact scan with one thread on {cost.speed.machine}, not that of any index"
+        header.append("queries per second")
+        speeds = {"code": cost.speed.codes, "vector": cost.speed.vectors}
+        for row in cells:
+            row.append(f"{speeds[row[0]]:,.0f}" if row[0] in speeds else "")
+    return Table("cost", f"{title}:", header, cells)

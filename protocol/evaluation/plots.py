@@ -1,51 +1,27 @@
 """The figures of an evaluation, as charts of the library altair."""
 
-from collections.abc import Callable
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Any
 
-from protocol import checks
-from protocol.evaluation.data import EvaluationData
-from protocol.scores.identity import method_name
+from protocol.checks import need
+from protocol.metrics import PRCurve, TopNCurve
 
 _SIDE = 300
 """Width and height in pixels."""
 
 
-def plot(evaluation: EvaluationData, kind: str) -> Any:
-    """Return a figure as an altair chart.
-
-    Parameters
-    ----------
-    evaluation : EvaluationData
-    kind : str
-        A key of `KINDS`.
-
-    Raises
-    ------
-    ProtocolError
-        If there is no such figure, or altair is not installed.
-    """
-    checks.one_of(kind, KINDS, "plot")
-    return KINDS[kind](evaluation, checks.need("altair", "report")).properties(width=_SIDE, height=_SIDE)
-
-
-def _precision_recall(evaluation: EvaluationData, alt: Any) -> Any:
-    """Return precision over recall, a point for each Hamming radius."""
-    if not evaluation.pr_curves:
-        raise checks.ProtocolError(
-            "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, got "
-            f"{evaluation.ranking}. Other figures: 'precision@N' and 'recall@N'."
-        )
+def precision_recall(curves: Mapping[str, PRCurve], title: str) -> Any:
+    """Return a chart of precision over recall, with a point for each Hamming radius and a line for each average."""
+    alt = need("altair", "report")
     points = [
         {"average": average, "radius": radius, "recall": float(recall), "precision": float(precision)}
-        for average, curve in evaluation.pr_curves.items()
+        for average, curve in curves.items()
         for radius, (precision, recall) in enumerate(zip(curve.precision, curve.recall, strict=True))
         if precision == precision and recall == recall  # NaN if every query is left out
     ]
     unit = alt.Scale(domain=[0, 1])
-    return (
-        alt.Chart(alt.Data(values=points), title=evaluation.name or "Precision and recall by Hamming radius")
+    chart = (
+        alt.Chart(alt.Data(values=points), title=title)
         .mark_line(point=True)
         .encode(
             x=alt.X("recall:Q", scale=unit, title="recall"),
@@ -55,43 +31,35 @@ def _precision_recall(evaluation: EvaluationData, alt: Any) -> Any:
             tooltip=["average:N", "radius:Q", "recall:Q", "precision:Q"],
         )
     )
+    return chart.properties(width=_SIDE, height=_SIDE)
 
 
-def _over_n(values: str) -> Callable[[EvaluationData, Any], Any]:
-    """Return the figure of precision or recall over the number of retrieved items."""
-
-    def chart(evaluation: EvaluationData, alt: Any) -> Any:
-        curve = evaluation.top_n
-        points = [
-            {"N": int(n), values: float(value)}
-            for n, value in zip(curve.n, getattr(curve, values), strict=True)
-            if value == value  # NaN if every query is left out
-        ]
-        title = method_name(evaluation.name or f"{values.capitalize()} of the top N items", evaluation.ranking)
-        return (
-            alt.Chart(alt.Data(values=points), title=title)
-            .mark_line()
-            .encode(
-                x=alt.X("N:Q", title="N, number of retrieved items"),
-                y=alt.Y(f"{values}:Q", scale=alt.Scale(domain=[0, 1]), title=f"{values}@N"),
-                tooltip=["N:Q", f"{values}:Q"],
-            )
-        )
-
-    return chart
-
-
-def _rescoring(evaluation: EvaluationData, alt: Any) -> Any:
-    """Plot the share of the K nearest items after re-ranking over c: a line for each K, a band from worst to best."""
-    if not evaluation.rescoring:
-        raise checks.ProtocolError("plot 'rescoring': expected an evaluation of vectors, got one without.")
+def top_n(curve: TopNCurve, values: str, title: str) -> Any:
+    """Return a chart of ``"precision"`` or ``"recall"`` over the number of retrieved items."""
+    alt = need("altair", "report")
     points = [
-        {"by": curve.by, "K": row.neighbours, "c": row.factor, "worst": row.worst, "share": row.expected}
-        | {"best": row.best}
-        for curve in evaluation.rescoring
-        for row in curve.rows
+        {"N": int(n), values: float(value)}
+        for n, value in zip(curve.n, getattr(curve, values), strict=True)
+        if value == value  # NaN if every query is left out
     ]
-    title = evaluation.name or "Nearest items that remain after re-ranking"
+    chart = (
+        alt.Chart(alt.Data(values=points), title=title)
+        .mark_line()
+        .encode(
+            x=alt.X("N:Q", title="N, number of retrieved items"),
+            y=alt.Y(f"{values}:Q", scale=alt.Scale(domain=[0, 1]), title=f"{values}@N"),
+            tooltip=["N:Q", f"{values}:Q"],
+        )
+    )
+    return chart.properties(width=_SIDE, height=_SIDE)
+
+
+def rescoring(points: list[dict[str, Any]], title: str) -> Any:
+    """Return a chart of the share of the K nearest items after re-ranking over c: a line and a band for each K.
+
+    `points` have the keys ``by``, ``K``, ``c``, ``worst``, ``share`` and ``best``.
+    """
+    alt = need("altair", "report")
     base = alt.Chart(alt.Data(values=points), title=title).encode(
         x=alt.X("c:Q", scale=alt.Scale(type="log", base=2), title="c: c x K items are retrieved by code"),
         color=alt.Color("K:N", title="K"),
@@ -105,15 +73,4 @@ def _rescoring(evaluation: EvaluationData, alt: Any) -> Any:
         strokeDash=alt.StrokeDash("by:N", title="re-ranked by"),
         tooltip=["by:N", "K:Q", "c:Q", "worst:Q", "share:Q", "best:Q"],
     )
-    return alt.layer(band, line)
-
-
-KINDS: MappingProxyType[str, Callable[[EvaluationData, Any], Any]] = MappingProxyType(
-    {
-        "precision-recall": _precision_recall,
-        "precision@N": _over_n("precision"),
-        "recall@N": _over_n("recall"),
-        "rescoring": _rescoring,
-    }
-)
-"""The figures: each a function of the evaluation and the module altair."""
+    return alt.layer(band, line).properties(width=_SIDE, height=_SIDE)

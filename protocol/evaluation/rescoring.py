@@ -2,29 +2,30 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
-from protocol.evaluation.hashing import HashedBy
-from protocol.evaluation.second_stage import CodePair, second_stage
+from protocol.evaluation.code_pairs import CodePair
+from protocol.evaluation.hashing import HashedBy, Hashing
+from protocol.evaluation.second_stage import second_stage
 from protocol.metrics import mean, neighbours_found
 from protocol.truth.relevance import Relevance
 
-TARGET = 0.95
-LARGEST = 64
-"""The default of the largest factor c."""
 
-
-@dataclass(frozen=True)
-class RescoringOptions:
-    """The numbers of items that are retrieved, and the share of the nearest items that is to be reached.
+@dataclass(frozen=True, eq=False)
+class Rescoring:
+    """The numbers of items that are retrieved and re-ranked, and the share of the nearest items that is to be reached.
 
     Parameters
     ----------
-    target : float, default=TARGET
-        The share of the nearest items to reach, above 0 and at most 1.
-    largest : int, default=LARGEST
+    codes : Hashing or pair, optional
+        Second codes, by which the items are re-ranked as well as by their vectors: the hasher that computes them, or
+        the codes of queries and database in any form that `evaluate` accepts.
+    target : float, default=0.95
+        The share of the K nearest items, above 0 and at most 1, that the smallest reported factor c must reach, where
+        c x K items are retrieved by code and re-ranked, and the first K of them are returned.
+    largest_factor : int, default=64
         The largest factor c of the curve, which consists of the powers of two up to it.
 
     Raises
@@ -33,19 +34,26 @@ class RescoringOptions:
         If a number is out of its range.
     """
 
-    target: float = TARGET
-    largest: int = LARGEST
+    codes: Hashing | tuple[Any, Any] | None = None
+    target: float = 0.95
+    largest_factor: int = 64
 
     def __post_init__(self) -> None:
         if positive_number(self.target, "target") > 1:
             raise ProtocolError(f"target: expected a number above 0 and at most 1, got {self.target!r}.")
-        integer(self.largest, "largest_factor")
+        integer(self.largest_factor, "largest_factor")
+        if isinstance(self.codes, (tuple, list)) and len(self.codes) != 2:
+            raise ProtocolError(
+                f"rescore_codes: expected the codes of queries and of the database, got {len(self.codes)} parts."
+            )
 
     def factors(self, neighbours: int, n_database: int) -> list[int]:
         """Return the factors c of the curve: powers of two, then the first c that retrieves the whole database."""
         complete = -(-n_database // neighbours)
-        powers = [2**power for power in range(self.largest.bit_length()) if 2**power <= self.largest]
-        return [factor for factor in powers if factor < complete] + ([complete] if complete <= self.largest else [])
+        powers = [2**power for power in range(self.largest_factor.bit_length()) if 2**power <= self.largest_factor]
+        return [factor for factor in powers if factor < complete] + (
+            [complete] if complete <= self.largest_factor else []
+        )
 
 
 class RescoringRow(NamedTuple):
@@ -71,7 +79,7 @@ class Smallest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rescoring:
+class RescoringCurve:
     """The curve of re-ranking by the vectors or by second codes.
 
     Parameters
@@ -81,7 +89,7 @@ class Rescoring:
     target : float
     rows : tuple of RescoringRow
         Sorted by K, then by c. Worst, expected and best values over the orders of ties.
-    smallest : dict of int to Smallest
+    smallest_factor : dict of int to Smallest
         For each K. With vectors, the smallest of all integers; with a second code, the smallest of the factors in
         `rows`, because the share may then fall as c grows.
     n_bits : int or None
@@ -93,12 +101,12 @@ class Rescoring:
     by: Literal["vectors", "codes"]
     target: float
     rows: tuple[RescoringRow, ...]
-    smallest: dict[int, Smallest]
+    smallest_factor: dict[int, Smallest]
     n_bits: int | None = None
     codes: HashedBy | None = None
 
 
-def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: RescoringOptions) -> Rescoring:
+def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: Rescoring) -> RescoringCurve:
     """Return the curve of re-ranking by the vectors themselves, in closed form.
 
     Parameters
@@ -107,7 +115,7 @@ def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], o
         For each K, the counts with the K nearest items as the relevant ones.
     numbers : sequence of int
         The numbers K of the curve.
-    options : RescoringOptions
+    options : Rescoring
     """
     rows, smallest = [], {}
     for number in numbers:
@@ -116,18 +124,18 @@ def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], o
             values = (_share(counts, number, factor, ties) for ties in Smallest._fields)
             rows.append(RescoringRow(number, factor, min(factor * number, counts.n_database), *values))
         smallest[number] = Smallest(*(_smallest(counts, number, ties, options.target) for ties in Smallest._fields))
-    return Rescoring("vectors", options.target, tuple(rows), smallest)
+    return RescoringCurve("vectors", options.target, tuple(rows), smallest)
 
 
 def by_codes(
     first: CodePair,
     second: CodePair,
     relevances: Mapping[int, Relevance],
-    options: RescoringOptions,
+    options: Rescoring,
     *,
-    made: HashedBy | None = None,
+    hashed: HashedBy | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Rescoring:
+) -> RescoringCurve:
     """Return the curve of re-ranking by a second code, with exact expected values over the ties of both codes.
 
     Parameters
@@ -136,8 +144,8 @@ def by_codes(
         The codes that retrieve, and those that re-rank.
     relevances : mapping of int to Relevance
         The nearest items for each K.
-    options : RescoringOptions
-    made : HashedBy or None
+    options : Rescoring
+    hashed : HashedBy or None
         How the second codes were computed.
     progress : callable, optional
         Called with the number of queries that were just processed.
@@ -148,21 +156,14 @@ def by_codes(
         number: [min(factor * number, n_database) for factor in of_number] for number, of_number in factors.items()
     }
     shares = second_stage(first, second, relevances, retrieved, progress=progress)
-    rows = [
-        RescoringRow(number, factor, top, *(mean(values) for values in shares[number, top]))
-        for number in relevances
-        for factor, top in zip(factors[number], retrieved[number], strict=True)
-    ]
-    smallest = {
-        number: Smallest(
-            *(
-                next((r.factor for r in rows if r.neighbours == number and getattr(r, ties) >= options.target), None)
-                for ties in Smallest._fields
-            )
-        )
-        for number in relevances
-    }
-    return Rescoring("codes", options.target, tuple(rows), smallest, second.n_bits, made)
+    rows, smallest = [], {}
+    for number in relevances:
+        steps = zip(factors[number], retrieved[number], strict=True)
+        of_number = [RescoringRow(number, factor, top, *map(mean, shares[number, top])) for factor, top in steps]
+        reached = ([r.factor for r in of_number if getattr(r, ties) >= options.target] for ties in Smallest._fields)
+        smallest[number] = Smallest(*(min(sufficient, default=None) for sufficient in reached))
+        rows += of_number
+    return RescoringCurve("codes", options.target, tuple(rows), smallest, second.n_bits, hashed)
 
 
 def _share(counts: HammingCounts, number: int, factor: int, ties: str) -> float:

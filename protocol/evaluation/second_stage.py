@@ -14,26 +14,19 @@ M (r_a + Y r_b / b) / (a + Y) over X and Y.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
+from protocol.evaluation.code_pairs import CodePair
 from protocol.metrics import hypergeometric
 from protocol.truth.relevance import Relevance
 
 _BLOCK = 1 << 14  # items whose distances are computed at once
 _NEGLIGIBLE = 1e-20
 """Smaller probabilities are ignored: their sum is below the precision of float64."""
-
-
-class CodePair(NamedTuple):
-    """Packed codes of queries and database, and the code length; or real-valued outputs instead of the query codes."""
-
-    query: NDArray[Any]
-    database: NDArray[np.uint8]
-    n_bits: int
 
 
 class _Tie(NamedTuple):

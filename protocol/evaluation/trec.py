@@ -1,9 +1,11 @@
 """A ranking as run and qrels files of TREC, and the effect of trec_eval's order of ties on its mAP."""
 
+import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,10 @@ from numpy.typing import NDArray
 from protocol import codes, metrics
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.counting import HammingCounts
+from protocol.evaluation.code_pairs import CodePair
+from protocol.evaluation.printed import Printed, shown
 from protocol.provenance.storage import check_writable, replacing
+from protocol.scores.tables import Table
 from protocol.truth.relevance import Relevance
 
 TIES = ("expected", "shuffled", "distance")
@@ -57,8 +62,8 @@ class TrecOptions:
         check_writable(self.folder)
 
 
-@dataclass(frozen=True)
-class Trec:
+@dataclass(frozen=True, repr=False)
+class Trec(Printed):
     """TREC files that were written, and their mAP.
 
     Parameters
@@ -97,10 +102,27 @@ class Trec:
         """The difference that trec_eval's order of ties makes to the mean, compared with the expected value."""
         return self.by_document_id - self.expected
 
+    def parts(self) -> list[str | Table]:
+        """Return the table of mAP by order of ties; the title gives the files and the effect of trec_eval's order."""
+        cells = [
+            ("expected over ties", shown(self.expected)),
+            ("ties by document id, as trec_eval orders them", shown(self.by_document_id)),
+            ("in the order of the run", shown(self.of_run)),
+        ]
+        ties = self.ties if self.seed is None else f"{self.ties} with seed {self.seed}"
+        title = f"TREC files {self.run} and {self.qrels}: {self.depth:,} items per query, ties {ties}"
+        if not math.isnan(self.moved):
+            means = f"from {shown(self.expected)} to {shown(self.by_document_id)}"
+            title += f"; trec_eval's tie-breaking moves {self.metric} {means} ({self.moved:+.2g})"
+        return [Table("trec", f"{title}:", (self.metric, "mean"), cells)]
+
+    def content(self) -> dict[str, Any]:
+        """Return all fields as ``trec``."""
+        return {"trec": asdict(self) | {"moved": self.moved}}
+
 
 def write_trec(
-    query: NDArray[np.uint8],
-    database: NDArray[np.uint8],
+    pair: CodePair,
     counts: HammingCounts,
     truth: Relevance,
     options: TrecOptions,
@@ -112,8 +134,8 @@ def write_trec(
 
     Parameters
     ----------
-    query, database : ndarray of uint8, shape (n, ceil(n_bits / 8))
-        Packed codes.
+    pair : CodePair
+        The codes of queries and database.
     counts : HammingCounts
         The counts of these codes with this ground truth.
     truth : Relevance
@@ -139,38 +161,18 @@ def write_trec(
     Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they sort in numerical order. Files are
     written query by query, so memory grows only with the database.
     """
-    size, n_queries = len(database), len(query)
+    size = len(pair.database)
     depth = min(DEPTH if options.depth is None else options.depth, size)
     if options.ties != "distance" and depth > _EXACT:
         raise ProtocolError(
             f"trec_depth: expected an integer <= {_EXACT}, the scores that trec_eval can distinguish, got {depth}."
         )
-    items = np.array(_ids("d", 7, size))
     run, qrels = (Path(options.folder) / name for name in ("run", "qrels"))
-    label = re.sub(r"\s+", "_", tag.strip()) if tag and tag.strip() else "protocol"
-    precisions = np.full((2, n_queries), np.nan)
-    rankings = zip(_ids("q", 6, n_queries), _rankings(query, database, truth, options, depth), strict=True)
-    with (
-        replacing(run) as to_run,
-        replacing(qrels) as to_qrels,
-        open(to_run, "w", encoding="utf-8") as run_file,
-        open(to_qrels, "w", encoding="utf-8") as qrels_file,
-    ):
-        for row, (name, (order, by_id, distances, levels)) in enumerate(rankings):
-            scores = counts.n_bits - distances[order] if options.ties == "distance" else np.arange(depth, 0, -1)
-            n_relevant = np.count_nonzero(levels)
-            run_file.writelines(
-                f"{name} Q0 {item} {rank} {score} {label}\n"
-                for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
-            )
-            judged = np.flatnonzero(levels) if n_relevant or empty == "drop" else np.arange(1)
-            qrels_file.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
-            if n_relevant:
-                precisions[:, row] = [_gained(levels[ranked]) / n_relevant for ranked in (by_id, order)]
+    label = re.sub(r"\s+", "_", (tag or "").strip()) or "protocol"
+    with replacing(run) as to_run, replacing(qrels) as to_qrels:
+        precisions = _write((to_run, to_qrels), pair, truth, options, depth, label, empty)
     metric = "mAP" if depth == size else f"mAP@{depth}[all]"
-    if empty == "zero":
-        precisions = np.nan_to_num(precisions)
-    by_document_id, of_run = map(metrics.mean, precisions)
+    by_document_id, of_run = map(metrics.mean, np.nan_to_num(precisions) if empty == "zero" else precisions)
     return Trec(
         run=str(run),
         qrels=str(qrels),
@@ -184,6 +186,36 @@ def write_trec(
     )
 
 
+def _write(
+    files: tuple[Path, Path],
+    pair: CodePair,
+    truth: Relevance,
+    options: TrecOptions,
+    depth: int,
+    label: str,
+    empty: str,
+) -> NDArray[np.float64]:
+    """Write run and qrels; return the average precision of each query by document id and in the order of the run.
+
+    The result is (2, n_queries), with NaN for queries without relevant items.
+    """
+    items, queries = np.array(_ids("d", 7, len(pair.database))), _ids("q", 6, len(pair.query))
+    precisions = np.full((2, len(queries)), np.nan)
+    with open(files[0], "w", encoding="utf-8") as run, open(files[1], "w", encoding="utf-8") as qrels:
+        for row, (order, by_id, distances, levels) in enumerate(_rankings(pair, truth, options, depth)):
+            name, n_relevant = queries[row], np.count_nonzero(levels)
+            scores = pair.n_bits - distances[order] if options.ties == "distance" else np.arange(depth, 0, -1)
+            run.writelines(
+                f"{name} Q0 {item} {rank} {score} {label}\n"
+                for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
+            )
+            judged = np.flatnonzero(levels) if n_relevant or empty == "drop" else np.arange(1)
+            qrels.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
+            if n_relevant:
+                precisions[:, row] = [_gained(levels[ranked]) / n_relevant for ranked in (by_id, order)]
+    return precisions
+
+
 def _ids(letter: str, width: int, n: int) -> list[str]:
     """Return the ids of n rows, padded to equal width."""
     width = max(width, len(str(n - 1)))
@@ -191,10 +223,10 @@ def _ids(letter: str, width: int, n: int) -> list[str]:
 
 
 def _rankings(
-    query: NDArray[np.uint8], database: NDArray[np.uint8], truth: Relevance, options: TrecOptions, depth: int
+    pair: CodePair, truth: Relevance, options: TrecOptions, depth: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Yield, for each query, the top items in its order and in that of document ids, and all distances and levels."""
-    words, of_queries, size = codes.words(database), codes.words(query), len(database)
+    words, of_queries, size = codes.words(pair.database), codes.words(pair.query), len(pair.database)
     for row, code in enumerate(of_queries):
         distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
         levels = np.zeros(size, dtype=np.int64)

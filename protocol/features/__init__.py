@@ -1,8 +1,17 @@
 """Features: one module for each, from images to float32 vectors, and preprocessing fitted on the training set."""
 
 from protocol.features._feature import Feature
-from protocol.features._items import Extracted, Rows, extract, extracted, items_of, join
-from protocol.features._prepared import Prepared, prepared, side_by_side
+from protocol.features._items import (
+    Extracted,
+    Prepared,
+    Rows,
+    extract,
+    extracted,
+    items_of,
+    join,
+    prepared,
+    side_by_side,
+)
 from protocol.features._preprocessing import Preprocessing
 
 __all__ = [

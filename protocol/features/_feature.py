@@ -1,15 +1,16 @@
-"""The base class of features: the interface of a plug-in, the checks of its options, and extraction in blocks."""
+"""The base class of features, which extracts in blocks; and the channels of images: mean grey, luma, or RGB."""
 
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import checks
 from protocol.checks import ProtocolError
+from protocol.inputs.validation import check_images
 
 
 class Sliceable(Protocol):
@@ -32,20 +33,28 @@ def one_each(describe: Callable[[NDArray], NDArray]) -> Describe:
     return lambda block: (describe(block), np.arange(len(block), dtype=np.int64))
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
+@dataclass(eq=False, repr=False)
 class Feature(ABC):
     """A descriptor: `extract` reads the images once; `fit` and `encode` turn the raw descriptors into vectors.
 
-    A plug-in's constructor only checks and stores its keyword-only options, because loading a configuration constructs
-    every feature that it names. The options determine the length of the vectors (`dimension`) and the function that
-    describes a block of images (`_describer`). A learned feature also has `fit` and `encode`. It learns only from
-    training rows, so it can differ between runs without repeating `extract`.
+    Options are annotated class attributes, like the fields of a dataclass, and keyword arguments of the constructor;
+    ``__post_init__`` only checks them, because loading a configuration constructs every feature that it names. The
+    options determine the length of the vectors (`dimension`) and the function that describes a block of images
+    (`_describer`). A learned feature also has `fit` and `encode`. It learns only from training rows, so it can differ
+    between runs without repeating `extract`.
     """
 
-    block = 256  # images per block
+    block: ClassVar[int] = 256  # images per block
     images_per_job: ClassVar[int | None] = 25_000
     """Maximum number of images per job of the pipeline; None for all, if they are only copied."""
     unchanged: ClassVar[bool] = False
     """Whether `extract` yields unchanged rows of the array that `reads` names."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if inspect.get_annotations(cls):  # otherwise the constructor is inherited, also one that is written out
+            dataclass(eq=False, repr=False, kw_only=True)(cls)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
@@ -75,7 +84,7 @@ class Feature(ABC):
 
     def _check(self, images: Sliceable) -> None:
         """Raise ProtocolError if this feature can't describe the array that `reads` names."""
-        checks.images(images)
+        check_images(images)
 
     @abstractmethod
     def _describer(self, images: Sliceable) -> Describe:
@@ -129,3 +138,40 @@ class Feature(ABC):
     def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:
         """Return vectors (n, d) for raw descriptors (n, ...); by default, the descriptors themselves."""
         return np.asarray(raw).astype(np.float32, copy=False)
+
+
+COLOURS = ("mean", "luma", "rgb")
+_LUMA = (0.299, 0.587, 0.114)  # of red, green and blue: ITU-R BT.601
+
+
+def channels(images: NDArray[np.uint8], colour: str) -> NDArray[np.float32]:
+    """Return the channels given by `colour`: float32, shape (n, n_channels, height, width), 0 to 255.
+
+    Parameters
+    ----------
+    images : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
+    colour : {"mean", "luma", "rgb"}
+        One channel, the mean of R, G and B or 0.299 R + 0.587 G + 0.114 B, where grey images are unchanged; or the
+        three channels of colour images.
+
+    Raises
+    ------
+    ProtocolError
+        If `colour` is "rgb" and the images are grey.
+
+    Examples
+    --------
+    >>> red = np.uint8([[[[150, 0, 0]]]])
+    >>> [channels(red, colour).astype(int).ravel().tolist() for colour in COLOURS]
+    [[50], [44], [150, 0, 0]]
+    """
+    if images.ndim == 3:
+        if colour == "rgb":
+            raise ProtocolError("colour: expected 'mean' or 'luma' for grey images, got 'rgb'.")
+        return images[:, None].astype(np.float32)
+    planes = images.transpose(0, 3, 1, 2).astype(np.float32, order="C")
+    if colour == "rgb":
+        return planes
+    red, green, blue = planes[:, :1], planes[:, 1:2], planes[:, 2:]
+    grey = _LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue if colour == "luma" else (red + green + blue) / 3
+    return grey.astype(np.float32, copy=False)

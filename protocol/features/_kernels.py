@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from protocol.compiled import compiled
-from protocol.features._sift_layout import CELLS, CLIP, LENGTH, ORIENTATIONS, STEPS
+from protocol.features.sift import CELLS, CLIP, LENGTH, ORIENTATIONS, STEPS
 
 _FAST = {"reassoc", "nsz", "contract"}
 _HALF_TURN = np.float32(ORIENTATIONS // 2)

@@ -6,8 +6,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, matrix, one_of
+from protocol.checks import ProtocolError, one_of
 from protocol.features._feature import Feature, Sliceable
+from protocol.inputs.validation import matrix
 
 STEPS = ("l2", "centre", "grand_mean")
 CENTRING = ("centre", "grand_mean")

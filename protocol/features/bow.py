@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
-from protocol.features._dense_sift import check_grid, describer
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
-from protocol.features._sift_layout import LENGTH
+from protocol.features.dense_sift import check_grid, describer
+from protocol.features.sift import LENGTH
 from protocol.registry import FeatureRecord
 
 
@@ -57,17 +57,16 @@ class BagOfWords(Feature):
 
     block = 32  # fastest for 32 x 32 images
 
-    def __init__(
-        self, *, n_words: int = 500, grid: int = 5, patch: int = 16, image_size: int = 32, n_sample: int = 50_000
-    ) -> None:
-        check_grid(grid=grid, patch=patch, image_size=image_size)
-        integer(n_words, "n_words")
-        integer(n_sample, "n_sample", minimum=n_words)
-        self.n_words = n_words
-        self.grid = grid
-        self.patch = patch
-        self.image_size = image_size
-        self.n_sample = n_sample
+    n_words: int = 500
+    grid: int = 5
+    patch: int = 16
+    image_size: int = 32
+    n_sample: int = 50_000
+
+    def __post_init__(self) -> None:
+        check_grid(grid=self.grid, patch=self.patch, image_size=self.image_size)
+        integer(self.n_words, "n_words")
+        integer(self.n_sample, "n_sample", minimum=self.n_words)
 
     @property
     def dimension(self) -> int:

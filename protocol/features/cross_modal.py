@@ -1,7 +1,7 @@
 """Cross-modal retrieval: queries are described by one modality of an item, the database by the other."""
 
 from protocol.features._feature import Feature
-from protocol.features._own_vectors import OwnVectors
+from protocol.features.precomputed import Precomputed
 from protocol.registry import FeatureRecord
 
 _SOURCE = "Moran 2016, thesis section 3.2.2; Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval"
@@ -11,7 +11,7 @@ _DEVIATIONS = (
 )
 
 
-class CrossModal(OwnVectors):
+class CrossModal(Precomputed):
     """Two of the dataset's own vectors per item, one for queries and one for the database, chosen by the subclass.
 
     Parameters
@@ -26,18 +26,19 @@ class CrossModal(OwnVectors):
         Number of principal components that replace the database's vectors.
     """
 
-    def __init__(
-        self, *, name: str | None, n_components: int | None, database_name: str, database_n_components: int | None
-    ) -> None:
-        super().__init__(name=name, n_components=n_components)
-        self.database_name = database_name
-        self.database_n_components = database_n_components
+    name: str | None
+    n_components: int | None
+    database_name: str
+    database_n_components: int | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.modalities  # noqa: B018 - checks the options for the database
 
     @property
     def modalities(self) -> dict[str, Feature]:
         """As for `Feature`: one for queries and one for the database."""
-        return {"": self, "database/": OwnVectors(name=self.database_name, n_components=self.database_n_components)}
+        return {"": self, "database/": Precomputed(name=self.database_name, n_components=self.database_n_components)}
 
 
 @FeatureRecord("image_to_text", printed="Image to text", source=_SOURCE, deviations=_DEVIATIONS)
@@ -52,20 +53,10 @@ class ImageToText(CrossModal):
     ['vectors/image', 'vectors/text']
     """
 
-    def __init__(
-        self,
-        *,
-        name: str = "image",
-        n_components: int | None = None,
-        database_name: str = "text",
-        database_n_components: int | None = None,
-    ) -> None:
-        super().__init__(
-            name=name,
-            n_components=n_components,
-            database_name=database_name,
-            database_n_components=database_n_components,
-        )
+    name: str = "image"
+    n_components: int | None = None
+    database_name: str = "text"
+    database_n_components: int | None = None
 
 
 @FeatureRecord("text_to_image", printed="Text to image", source=_SOURCE, deviations=_DEVIATIONS)
@@ -80,17 +71,7 @@ class TextToImage(CrossModal):
     ['vectors/text', 'vectors/image']
     """
 
-    def __init__(
-        self,
-        *,
-        name: str = "text",
-        n_components: int | None = None,
-        database_name: str = "image",
-        database_n_components: int | None = None,
-    ) -> None:
-        super().__init__(
-            name=name,
-            n_components=n_components,
-            database_name=database_name,
-            database_n_components=database_n_components,
-        )
+    name: str = "text"
+    n_components: int | None = None
+    database_name: str = "image"
+    database_n_components: int | None = None

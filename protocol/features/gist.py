@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of, positive_number
-from protocol.features._feature import Describe, Feature, Sliceable, one_each
-from protocol.features._images import COLOURS, channels
+from protocol.features._feature import COLOURS, Describe, Feature, Sliceable, channels, one_each
 from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
 
@@ -136,36 +135,29 @@ class Gist(Feature):
 
     block = 16  # fastest for 32 x 32 images: larger blocks overflow the cache
 
-    def __init__(
-        self,
-        *,
-        image_size: int = 32,
-        border: int = 32,
-        scales: int = 4,
-        orientations: int | Sequence[int] = 8,
-        grid: int = 4,
-        contrast_cycles: float = 4.0,
-        colour: str = "mean",
-    ) -> None:
-        integer(scales, "scales")
-        integer(grid, "grid")
-        integer(image_size, "image_size", minimum=grid)
-        integer(border, "border", minimum=0)
-        if image_size % 2:
-            raise ProtocolError(f"image_size: expected an even number, got {image_size}.")
-        if isinstance(orientations, Sequence) and len(orientations) != scales:
-            raise ProtocolError(f"orientations: expected a number for each of {scales} scales, got {orientations!r}.")
-        for number in orientations if isinstance(orientations, Sequence) else [orientations]:
+    image_size: int = 32
+    border: int = 32
+    scales: int = 4
+    orientations: int | Sequence[int] = 8
+    grid: int = 4
+    contrast_cycles: float = 4.0
+    colour: str = "mean"
+
+    def __post_init__(self) -> None:
+        integer(self.scales, "scales")
+        integer(self.grid, "grid")
+        integer(self.image_size, "image_size", minimum=self.grid)
+        integer(self.border, "border", minimum=0)
+        if self.image_size % 2:
+            raise ProtocolError(f"image_size: expected an even number, got {self.image_size}.")
+        if isinstance(self.orientations, Sequence) and len(self.orientations) != self.scales:
+            raise ProtocolError(
+                f"orientations: expected a number for each of {self.scales} scales, got {self.orientations!r}."
+            )
+        for number in self.orientations if isinstance(self.orientations, Sequence) else [self.orientations]:
             integer(number, "orientations")
-        positive_number(contrast_cycles, "contrast_cycles")
-        one_of(colour, COLOURS, "colour")
-        self.image_size = image_size
-        self.border = border
-        self.scales = scales
-        self.orientations = orientations
-        self.grid = grid
-        self.contrast_cycles = contrast_cycles
-        self.colour = colour
+        positive_number(self.contrast_cycles, "contrast_cycles")
+        one_of(self.colour, COLOURS, "colour")
 
     @property
     def _orientations(self) -> Sequence[int]:

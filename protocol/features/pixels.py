@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer, one_of
-from protocol.features._feature import Describe, Feature, Sliceable, one_each
-from protocol.features._images import COLOURS, channels
+from protocol.features._feature import COLOURS, Describe, Feature, Sliceable, channels, one_each
 from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
 
@@ -40,13 +39,14 @@ class Pixels(Feature):
 
     images_per_job = None
 
-    def __init__(self, *, image_size: int | None = None, colour: str | None = None) -> None:
-        if image_size is not None:
-            integer(image_size, "image_size")
-        if colour is not None:
-            one_of(colour, COLOURS, "colour")
-        self.image_size = image_size
-        self.colour = colour
+    image_size: int | None = None
+    colour: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.image_size is not None:
+            integer(self.image_size, "image_size")
+        if self.colour is not None:
+            one_of(self.colour, COLOURS, "colour")
 
     @property
     def dimension(self) -> int | None:

@@ -1,6 +1,12 @@
-"""Precomputed: the dataset's own vectors, unchanged."""
+"""Precomputed: the dataset's own vectors, unchanged or as principal components."""
 
-from protocol.features._own_vectors import OwnVectors
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, integer
+from protocol.features._feature import Describe, Feature, Sliceable, one_each
 from protocol.registry import FeatureRecord
 
 
@@ -10,7 +16,7 @@ from protocol.registry import FeatureRecord
     source="the dataset's own vectors, from its authors or from any model of yours",
     deviations="values are rounded to float32",
 )
-class Precomputed(OwnVectors):
+class Precomputed(Feature):
     """Precomputed: one of the dataset's own vectors per item, unchanged.
 
     Parameters
@@ -22,11 +28,63 @@ class Precomputed(OwnVectors):
 
     Examples
     --------
-    >>> import numpy as np
     >>> next(Precomputed().extract(np.eye(2)))[0]
     array([[1., 0.],
            [0., 1.]])
     """
 
-    def __init__(self, *, name: str | None = None, n_components: int | None = None) -> None:
-        super().__init__(name=name, n_components=n_components)
+    block = 4096
+    images_per_job = None
+    unchanged = True
+
+    name: str | None = None
+    n_components: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.name is not None and (not isinstance(self.name, str) or not self.name):
+            raise ProtocolError(f"name: expected the name of vectors in the dataset, got {self.name!r}.")
+        if self.n_components is not None:
+            integer(self.n_components, "n_components")
+
+    @property
+    def reads(self) -> str:
+        """``vectors/<name>``, or ``vectors`` for the dataset's only vectors."""
+        return "vectors" if self.name is None else f"vectors/{self.name}"
+
+    @property
+    def dimension(self) -> int | None:
+        """Number of components; None without components, because the length then depends on the data."""
+        return self.n_components
+
+    def _check(self, images: Sliceable) -> None:
+        shape, dtype = np.shape(images), getattr(images, "dtype", np.dtype(object))
+        if dtype.kind not in "fiu" or len(shape) != 2 or 0 in shape:
+            raise ProtocolError(f"vectors: expected numbers of shape (n, d), not empty, got {dtype} of shape {shape}.")
+
+    def _describer(self, images: Sliceable) -> Describe:
+        def describe(block: NDArray) -> NDArray:
+            return block
+
+        return one_each(describe)
+
+    def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
+        """Return the mean (d,) and principal components (n_components, d) of the training rows, if requested."""
+        if self.n_components is None:
+            return {}
+        n, d = raw_train.shape
+        if self.n_components > min(n, d):
+            raise ProtocolError(
+                f"n_components: expected at least {self.n_components} training rows and features in {self.reads}, one "
+                f"for each component, got {n} rows with {d} features."
+            )
+        from sklearn.decomposition import PCA
+
+        # Both solvers are exact and deterministic, and fix the signs; each is fast where the other is slow.
+        solver = "covariance_eigh" if n > d else "full"
+        fitted = PCA(self.n_components, svd_solver=solver).fit(raw_train.astype(np.float32, copy=False))
+        return {"mean": fitted.mean_, "components": fitted.components_}
+
+    def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:
+        """Return the vectors, or their projections on the components."""
+        X = super().encode(raw, model)
+        return X if self.n_components is None else (X - model["mean"]) @ model["components"].T

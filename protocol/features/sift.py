@@ -4,12 +4,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer, one_of
-from protocol.features._feature import Describe, Feature, Sliceable
-from protocol.features._images import channels
-from protocol.features._sift_layout import LENGTH
+from protocol.features._feature import Describe, Feature, Sliceable, channels
 from protocol.inputs.images import squares
 from protocol.registry import FeatureRecord
 
+CELLS = 4
+"""Cells along each side of a patch."""
+ORIENTATIONS = 8
+LENGTH = CELLS**2 * ORIENTATIONS
+CLIP = 0.2
+"""Upper bound on the components of the unit vector, which is rescaled after clipping."""
+STEPS = 512
+"""Scale from components to integers, as in Lowe's code and OpenCV."""
 _SIDE_PER_SIZE = 6  # a side of OpenCV's descriptor has 4 cells of 1.5 keypoint sizes
 
 
@@ -45,11 +51,12 @@ class Sift(Feature):
     Jegou, Douze, Schmid, *Product Quantization for Nearest Neighbor Search*, PAMI 33(1), 2011: SIFT1M.
     """
 
-    def __init__(self, *, items: str = "image", image_size: int = 64) -> None:
-        one_of(items, ("image", "local"), "items")
-        integer(image_size, "image_size", minimum=16)
-        self.items = items
-        self.image_size = image_size
+    items: str = "image"
+    image_size: int = 64
+
+    def __post_init__(self) -> None:
+        one_of(self.items, ("image", "local"), "items")
+        integer(self.image_size, "image_size", minimum=16)
 
     @property
     def dimension(self) -> int:

@@ -2,10 +2,8 @@
 
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.networks.base import NetworkHasher
-from protocol.hashers.progress import checkpoints
-from protocol.hashers.stored import trained, write_stored
-from protocol.hashers.supervision import Affinities, supervision_from_file
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.training import checkpoints, trained, write_stored
+from protocol.hashers.training_set import Affinities, TrainingSet, supervision_from_file
 
 __all__ = [
     "Affinities",

@@ -4,15 +4,17 @@ import abc
 import inspect
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError, integer, matrix, one_of
+from protocol.checks import ProtocolError, integer, one_of
 from protocol.hashers.training_set import TrainingSet
+from protocol.inputs.validation import matrix
 
 SUPERVISION = ("labels", "affinities", "pairs")
 """The kinds of supervision that a hasher may require; each is a property of `TrainingSet`."""
@@ -20,13 +22,15 @@ Key = TypeVar("Key", bound=Hashable)
 _BLOCK = 1024  # rows encoded at once: few enough to bound the memory, and enough for a fast matrix product
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
+@dataclass(eq=False, repr=False)
 class Hasher(abc.ABC):
     """A learned map from features (n, d) to binary codes (n, n_bits).
 
     A subclass implements two methods, and lists in `learned` the attributes that it learns. ``_fit(training, rng)``
     sets these attributes and returns the fit record, a dict; ``_encode(X)`` maps rows to bits, each row independently
-    of the others. Options are keyword arguments of its constructor, which only stores them and passes ``**options`` to
-    that of the base class. ``_check()`` raises an error if an option is out of range.
+    of the others. Options are annotated class attributes with a default, like the fields of a dataclass, and keyword
+    arguments of the constructor, which only stores them. ``_check()`` raises an error if an option is out of range.
 
     A supervised hasher declares its kind of supervision in `supervision`. ``fit(X, y)`` then provides it as
     ``training.labels``, ``training.affinities`` or ``training.pairs`` (see `TrainingSet`), or raises an error before
@@ -57,22 +61,19 @@ class Hasher(abc.ABC):
         A record of the fit, serialisable as JSON; may be empty.
     """
 
-    __signature__: ClassVar[inspect.Signature]
+    n_bits: int = 32
+    _: KW_ONLY
+    seed: int = 0
     learned: ClassVar[Mapping[str, tuple[str | int, ...]]] = {}
     supervision: ClassVar[str | None] = None
     checkpoints: ClassVar[bool] = False
-    n_features_in_: int
-    fit_record_: dict[str, Any]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.supervision is not None:
             one_of(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
-        cls.__signature__ = _constructor_of(cls)
-
-    def __init__(self, n_bits: int = 32, *, seed: int = 0) -> None:
-        self.n_bits = n_bits
-        self.seed = seed
+        if inspect.get_annotations(cls):  # otherwise the constructor is inherited, also one that is written out
+            dataclass(eq=False, repr=False, kw_only=True)(cls)
 
     @abc.abstractmethod
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
@@ -321,18 +322,6 @@ class Hasher(abc.ABC):
             if name in ("n_bits", "seed") or value != defaults[name]
         }
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
-
-
-def _constructor_of(cls: type) -> inspect.Signature:
-    """Return the signature of a hasher's constructor, with ``**options`` replaced by its base's parameters."""
-    parameters: dict[str, inspect.Parameter] = {}
-    for base in cls.__mro__:
-        if "__init__" in vars(base):
-            _, *declared = inspect.signature(vars(base)["__init__"]).parameters.values()
-            parameters = {parameter.name: parameter for parameter in declared} | parameters
-            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in declared):
-                break
-    return inspect.Signature([found for found in parameters.values() if found.kind is not found.VAR_KEYWORD])
 
 
 def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[Any, Any], where: str) -> None:

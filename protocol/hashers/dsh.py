@@ -86,13 +86,9 @@ class DSH(Hasher):
         "threshold_": ("float32", "n_bits"),
     }
 
-    def __init__(
-        self, n_bits: int = 32, *, seed: int = 0, alpha: float = 1.5, n_neighbors: int = 3, n_iter: int = 3
-    ) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.alpha = alpha
-        self.n_neighbors = n_neighbors
-        self.n_iter = n_iter
+    alpha: float = 1.5
+    n_neighbors: int = 3
+    n_iter: int = 3
 
     def _check(self) -> None:
         positive_number(self.alpha, "alpha")

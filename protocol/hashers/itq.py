@@ -74,9 +74,7 @@ class ITQ(Hasher):
 
     learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
 
-    def __init__(self, n_bits: int = 32, *, seed: int = 0, n_iter: int = 50) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.n_iter = n_iter
+    n_iter: int = 50
 
     def _check(self) -> None:
         integer(self.n_iter, "n_iter")

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.thresholds import Thresholds
+from protocol.hashers.sign import Sign
 from protocol.registry import HasherRecord
 
 
@@ -18,7 +18,7 @@ from protocol.registry import HasherRecord
     bits_within_features=True,
     random=False,
 )
-class Median(Thresholds):
+class Median(Sign):
     """Binary quantisation at the median: a bit is 1 if its feature is above the median of the training values.
 
     ``bit_j(x) = [x_j > median_j]`` for the first n_bits features, where median_j is that of the training rows.

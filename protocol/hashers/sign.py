@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.thresholds import Thresholds
+from protocol.hashers.base import Hasher
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -18,7 +19,7 @@ from protocol.registry import HasherRecord
     bits_within_features=True,
     random=False,
 )
-class Sign(Thresholds):
+class Sign(Hasher):
     """Binary quantisation: each bit is the sign of one feature.
 
     ``bit_j(x) = [x_j > 0]`` for the first n_bits features.
@@ -62,5 +63,16 @@ class Sign(Thresholds):
            [False,  True]])
     """
 
+    learned = {"threshold_": ("float32", "n_bits")}
+
     def _thresholds(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the threshold of each column of the training rows."""
         return np.zeros(X.shape[1], dtype=np.float32)
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        training.check_n_bits(self.n_bits)
+        self.threshold_ = self._thresholds(training.X[:, : self.n_bits])
+        return {}
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return X[:, : self.n_bits] > self.threshold_

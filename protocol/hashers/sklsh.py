@@ -70,9 +70,7 @@ class SKLSH(Hasher):
         "threshold_": ("float64", "n_bits"),
     }
 
-    def __init__(self, n_bits: int = 32, *, seed: int = 0, gamma: float = 1.0) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.gamma = gamma
+    gamma: float = 1.0
 
     def _check(self) -> None:
         positive_number(self.gamma, "gamma")

@@ -92,19 +92,9 @@ class SpH(Hasher):
         "squared_radius_": ("float32", "n_bits"),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        epsilon_mean: float = 0.10,
-        epsilon_std: float = 0.15,
-        max_iter: int = 200,
-    ) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.epsilon_mean = epsilon_mean
-        self.epsilon_std = epsilon_std
-        self.max_iter = max_iter
+    epsilon_mean: float = 0.10
+    epsilon_std: float = 0.15
+    max_iter: int = 200
 
     def _check(self) -> None:
         positive_number(self.epsilon_mean, "epsilon_mean")

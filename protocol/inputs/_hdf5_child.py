@@ -1,20 +1,18 @@
-"""Script of the process that reads untrusted HDF5 files, because HDF5 may crash or hang on a damaged file.
+"""Script of the process that reads an untrusted HDF5 file, because HDF5 may crash or hang on a damaged file.
 
-`protocol.inputs.hdf5` runs it; it imports only NumPy and h5py. Each line of the standard input is a request as JSON:
-``path``, ``key`` (or null), ``limit`` (maximum size of the array in bytes) and ``data`` (whether to send the numbers).
-The reply is a line of JSON with ``shape`` and ``dtype``; or with ``keys``, the keys in the file, if the requested key
-is not one of them; or with ``error``. The numbers follow in blocks, each preceded by its length as int64; a negative
-length announces a line with an ``error``.
+`protocol.inputs.hdf5` runs it; it imports only NumPy and h5py. Its argument is a request as JSON: ``path``, ``key`` (or
+null), ``limit`` (maximum size of the array in bytes) and ``data`` (whether to send the numbers). It writes a line of
+JSON with ``shape`` and ``dtype``, or with ``keys``, the keys in the file, if the requested key is not one of them; then
+the numbers. If the file is refused, it writes the reason to stderr and ends with the exit code 65.
 """
 
 import contextlib
 import json
 import os
-import struct
 import sys
 from collections.abc import Iterator
 from math import prod
-from typing import IO, Any
+from typing import Any
 
 import h5py
 import numpy as np
@@ -23,6 +21,7 @@ from numpy.typing import NDArray
 _BLOCK_BYTES = 32 << 20
 _MEMORY = 3  # times the limit of an array: a chunk may be in memory compressed, decompressed and as a copy
 _MOST_KEYS = 1000
+_REFUSED = 65
 
 
 class RefusedError(Exception):
@@ -30,45 +29,33 @@ class RefusedError(Exception):
 
 
 def main() -> None:
-    """Reply to each request on the standard input."""
-    for line in sys.stdin:
-        request = json.loads(line)
-        _limit_memory(_MEMORY * request["limit"])
-        reply(request, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-
-
-def reply(request: dict[str, Any], out: IO[bytes]) -> None:
-    """Write the reply to one request."""
-    started = False
+    """Reply to the request."""
+    request, out = json.loads(sys.argv[1]), sys.stdout.buffer
+    _limit_memory(_MEMORY * request["limit"])
     try:
         with h5py.File(request["path"], "r") as file:
             dataset = _dataset(file, request["key"])
             if isinstance(dataset, list):
-                return _line(out, keys=dataset)
-            _check(dataset, request["limit"])
-            _line(out, shape=dataset.shape, dtype=dataset.dtype.str)
-            started = request["data"]
-            for block in _blocks(dataset) if started else ():
-                out.write(struct.pack("<q", block.nbytes))
-                out.write(block.data.cast("B") if block.size else b"")
+                out.write(json.dumps({"keys": dataset}).encode() + b"\n")
+            else:
+                _check(dataset, request["limit"])
+                out.write(json.dumps({"shape": dataset.shape, "dtype": dataset.dtype.str}).encode() + b"\n")
+                for block in _blocks(dataset) if request["data"] else ():
+                    out.write(block.data.cast("B"))
+            out.flush()
     except BrokenPipeError:
-        raise
-    except RefusedError as refusal:
-        _fail(out, str(refusal), started=started)
+        pass
     except Exception as error:  # noqa: BLE001 - h5py may raise anything on a damaged file
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        _fail(out, f"expected an HDF5 file, got one that can't be read ({reason}).", started=started)
-
-
-def _fail(out: IO[bytes], reason: str, *, started: bool) -> None:
-    if started:
-        out.write(struct.pack("<q", -1))
-    _line(out, error=reason)
-
-
-def _line(out: IO[bytes], **values: Any) -> None:
-    out.write(json.dumps(values).encode() + b"\n")
+        reason = str(error)
+        if not isinstance(error, RefusedError):
+            reason = " ".join(reason.split())[:160] or type(error).__name__
+            reason = f"expected an HDF5 file, got one that can't be read ({reason})."
+        with contextlib.suppress(BrokenPipeError):
+            out.flush()
+        sys.stderr.write(reason)
+        sys.stderr.flush()
+        os._exit(_REFUSED)
+    os._exit(0)  # skip HDF5's cleanup, which may crash after a damaged file; everything has been sent
 
 
 def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
@@ -177,6 +164,4 @@ def _limit_memory(n_bytes: int) -> None:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(BrokenPipeError):
-        main()
-    os._exit(0)  # skip HDF5's cleanup, which may crash after a damaged file; everything has been sent
+    main()

@@ -1,7 +1,6 @@
 """Read selected members of untrusted tar and zip archives as streams, without extracting files to disk.
 
-A member is read only if it is a regular file inside the archive's folder. The decompressed sizes of a member and of the
-whole archive are limited, because a few kilobytes can decompress to terabytes.
+A member is read only if it is a regular file inside the archive's folder, within `protocol.inputs.limits`.
 """
 
 import contextlib
@@ -14,12 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from protocol.checks import ProtocolError
-
-MEMBER_LIMIT = 1 << 30
-"""Maximum decompressed size of one member, in bytes."""
-
-LIMIT = 4 << 30
-"""Maximum decompressed size of an archive, or of the part that is read, in bytes."""
+from protocol.inputs import limits
 
 _DAMAGE = (
     tarfile.TarError,
@@ -34,7 +28,7 @@ _CHUNK_BYTES = 1 << 20
 
 @contextlib.contextmanager
 def members(
-    path: str | Path, names: Iterable[str], *, limit: int = MEMBER_LIMIT
+    path: str | Path, names: Iterable[str], *, limit: int = limits.MEMBER_BYTES
 ) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
     """Open an archive and return an iterator over some of its members, in their order: each name and a stream.
 
@@ -47,7 +41,7 @@ def members(
         A ``.zip``, ``.tar``, ``.tar.gz`` or ``.tgz`` file.
     names : iterable of str
         Paths of the members inside the archive, or the ends of their paths: ``b/c.txt`` is found as ``a/b/c.txt``.
-    limit : int, default=MEMBER_LIMIT
+    limit : int, default=2**30
         Maximum decompressed size of each member, in bytes.
 
     Raises
@@ -122,7 +116,7 @@ class _Counted:
     def read(self, size: int = -1) -> bytes:
         content = self._stream.read(size)
         self._n_read += len(content)
-        _check_size(str(self._path), self._n_read, LIMIT)
+        _check_size(str(self._path), self._n_read, limits.ARCHIVE_BYTES)
         return content
 
 
@@ -148,7 +142,7 @@ def _zip(path: Path, selection: _Selection) -> Generator[tuple[str, IO[bytes]]]:
             if name is None:
                 continue
             n_bytes += member.file_size
-            _check_size(str(path), n_bytes, LIMIT)
+            _check_size(str(path), n_bytes, limits.ARCHIVE_BYTES)
             with archive.open(member) as stream:
                 yield name, stream
                 while stream.read(_CHUNK_BYTES):  # up to the member's checksum

@@ -1,8 +1,4 @@
-"""Read arrays from untrusted files of users in several formats, without executing anything in them.
-
-Nothing is unpickled, HDF5 is read by another process, and the declared size is compared with a limit and with the file
-before any memory is allocated, because a few kilobytes can decompress to terabytes.
-"""
+"""Read arrays from files of users in several formats, under the policy of `protocol.inputs.limits`."""
 
 import contextlib
 import csv
@@ -22,10 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError
 from protocol.external import Span
-from protocol.inputs import big_ann, fvecs, hdf5, matlab, text
-
-LIMIT = 4 << 30
-"""Maximum decompressed size of an array in bytes; larger ones must be ``.npy``, which is not compressed."""
+from protocol.inputs import big_ann, fvecs, hdf5, limits, matlab, text
 
 _COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
@@ -54,7 +47,7 @@ def read_array(file: str | Path) -> NDArray:
     ------
     ProtocolError
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
-        `LIMIT` when decompressed, or not an array of numbers. The message names the file.
+        `limits.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
     path, key = path_and_key(file)
     return _numbers(_reader(path)(path, key), file)
@@ -157,12 +150,9 @@ def map_array(file: str | Path) -> NDArray:
 def _mapped(path: Path, key: str | None) -> NDArray:
     """Return an array in a file, mapped if possible."""
     suffix = path.suffix.lower()
-    if suffix in big_ann.TYPES:
+    if suffix in _VECTORS:
         with _reading(_existing(path), f"vectors of {suffix}"):
-            return big_ann.read(path, mapped=True)
-    if suffix in fvecs.TYPES:
-        with _reading(_existing(path), f"vectors of {suffix}"):
-            return fvecs.mapped(path)
+            return _VECTORS[suffix].mapped(path)
     if suffix != ".npy":
         return _reader(path)(path, key)
     with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
@@ -208,10 +198,9 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
                 return _header(stream, path)[0]
         case ".h5" | ".hdf5":
             return _from_hdf5(hdf5.shape, _existing(path), key)
-        case suffix if suffix in big_ann.TYPES:
-            return big_ann.shape(_existing(path))
-        case suffix if suffix in fvecs.TYPES:
-            return fvecs.shape(_existing(path))
+        case suffix if suffix in _VECTORS:
+            shape: tuple[int, int] = _VECTORS[suffix].shape(_existing(path))
+            return shape
         case _:
             return None
 
@@ -366,10 +355,10 @@ def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
 
 
 def _within_limit(path: Path, n_bytes: int) -> None:
-    if n_bytes > LIMIT:
+    if n_bytes > limits.ARRAY_BYTES:
         raise ProtocolError(
-            f"{path}: expected at most {LIMIT / 2**30:.3g} GiB uncompressed, got {n_bytes / 2**30:.3g} GiB. "
-            "Save a larger array as .npy."
+            f"{path}: expected at most {limits.ARRAY_BYTES / 2**30:.3g} GiB uncompressed, got {n_bytes / 2**30:.3g} "
+            "GiB. Save a larger array as .npy."
         )
 
 
@@ -444,9 +433,9 @@ def _from_hdf5(request: Callable[..., Any], path: Path, key: str | None) -> Any:
     """Read an HDF5 file in another process; if the key is wrong, list the arrays in the file."""
     with _reading(path, "an HDF5 file"):
         try:
-            return request(path, key, limit=LIMIT)
+            return request(path, key, limit=limits.ARRAY_BYTES)
         except hdf5.UnknownKeyError as found:
-            return request(path, _chosen(path, key, found.keys), limit=LIMIT)
+            return request(path, _chosen(path, key, found.keys), limit=limits.ARRAY_BYTES)
 
 
 def _matlab(path: Path, key: str | None) -> NDArray:
@@ -489,16 +478,14 @@ def _words(path: Path) -> list[str]:
 
 
 def _vectors(path: Path, key: str | None) -> NDArray:
-    with _reading(path, f"vectors of {path.suffix}"):
-        if path.suffix.lower() in fvecs.TYPES:
-            return np.array(fvecs.mapped(path))
-        return big_ann.read(path)
+    return np.array(_mapped(path, key))
 
 
 _KNOWN = (
     "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
     "F.fvecs, F.ivecs or F.bvecs"
 )
+_VECTORS: Any = MappingProxyType(dict.fromkeys(big_ann.TYPES, big_ann) | dict.fromkeys(fvecs.TYPES, fvecs))
 _READERS: Any = MappingProxyType(
     {
         ".npy": _npy,
@@ -509,6 +496,6 @@ _READERS: Any = MappingProxyType(
         ".csv": _text,
         ".tsv": _text,
         ".txt": _text,
-        **dict.fromkeys((*big_ann.TYPES, *fvecs.TYPES), _vectors),
+        **dict.fromkeys(_VECTORS, _vectors),
     }
 )

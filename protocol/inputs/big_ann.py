@@ -28,15 +28,13 @@ _HEADER = np.dtype("<u4")
 _DISTANCE = np.dtype("<f4")
 
 
-def read(path: Path, *, mapped: bool = False) -> NDArray:
-    """Return the vectors in a file, (n, d); if they are neighbours followed by distances, only the neighbours.
+def mapped(path: Path) -> NDArray:
+    """Return the vectors in a file, (n, d), as a memory map; of neighbours followed by distances, the neighbours.
 
     Parameters
     ----------
     path : Path
         A file with an extension in `TYPES`.
-    mapped : bool, default=False
-        Whether to return a memory map.
 
     Raises
     ------
@@ -48,18 +46,17 @@ def read(path: Path, *, mapped: bool = False) -> NDArray:
     big-ann-benchmarks, ``benchmark/dataset_io.py``, ``xbin_mmap`` and ``knn_result_read``.
     """
     n, d = shape(path)
-    dtype: np.dtype[Any] = TYPES[path.suffix.lower()]
-    size = path.stat().st_size
-    n_bytes = 2 * _HEADER.itemsize + n * d * dtype.itemsize
+    suffix, size = path.suffix.lower(), path.stat().st_size
+    n_bytes = 2 * _HEADER.itemsize + n * d * TYPES[suffix].itemsize
     with_distances = n_bytes + n * d * _DISTANCE.itemsize
-    if size != n_bytes and not (path.suffix.lower() == ".ibin" and size == with_distances):
+    if size != n_bytes and not (suffix == ".ibin" and size == with_distances):
         raise ProtocolError(
-            f"{path}: expected {n_bytes:,} bytes, {n:,} vectors of dimension {d:,} in {dtype.name} as in its header, "
-            f"got {size:,}."
+            f"{path}: expected {n_bytes:,} bytes, {n:,} vectors of dimension {d:,} in {TYPES[suffix].name} as in its "
+            f"header, got {size:,}."
         )
-    if mapped and n * d:
-        return np.asarray(np.memmap(path, dtype, mode="r", offset=2 * _HEADER.itemsize, shape=(n, d)))
-    return np.fromfile(path, dtype, n * d, offset=2 * _HEADER.itemsize).reshape(n, d)
+    if not n * d:
+        return np.empty((n, d), TYPES[suffix])  # an empty file can't be mapped
+    return np.asarray(np.memmap(path, TYPES[suffix], mode="r", offset=2 * _HEADER.itemsize, shape=(n, d)))
 
 
 def shape(path: Path) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import os
-import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.image_headers import image_size
+from protocol.inputs import limits
 
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
 OTHER_EXTENSIONS = frozenset(
@@ -20,8 +19,8 @@ OTHER_EXTENSIONS = frozenset(
 )
 """Extensions of unsupported image formats."""
 
-MOST_PIXELS = 50_000_000
-"""Images with more pixels, more than those of cameras, are refused: a few kilobytes of PNG can expand to gigabytes."""
+# OpenCV reads it once, when it is imported.
+os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(limits.IMAGE_PIXELS))
 _STDERR = 2
 _ONE_THREAD = threading.Lock()
 """Held while stderr is redirected; a second thread would store the redirected stderr and restore that."""
@@ -36,22 +35,23 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     Raises
     ------
     ProtocolError
-        If the file can't be read, is not a complete image of a format in `EXTENSIONS`, or has more than `MOST_PIXELS`.
+        If the file can't be read, is not a complete image of a format in `EXTENSIONS`, or is too large
+        (`protocol.inputs.limits`).
     """
     import cv2
 
     try:
-        content = _content(Path(path))
-        size = image_size(content.data)
-        if size is not None and size[0] * size[1] > MOST_PIXELS:
-            raise ProtocolError(
-                f"{path}: expected an image of at most {MOST_PIXELS:,} pixels, got {size[0]:,} x {size[1]:,}. "
-                "Reduce the image."
-            )
+        limits.check_regular(Path(path), "an image")
+        content = np.fromfile(path, dtype=np.uint8)
         # Decoded from memory, because OpenCV then rejects truncated images; from files, it returns incomplete ones.
         with _without_messages():
-            decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if size is not None else None
+            decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
     except (OSError, MemoryError, cv2.error) as error:
+        if "CV_IO_MAX_IMAGE_PIXELS" in str(error):
+            raise ProtocolError(
+                f"{path}: expected an image of at most {limits.IMAGE_PIXELS:,} pixels, got a larger one. "
+                "Reduce the image."
+            ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ProtocolError(f"{path}: expected an image, got a file that can't be read ({reason}).") from error
     if decoded is None:
@@ -71,16 +71,6 @@ def _without_messages() -> Iterator[None]:
             os.dup2(stderr, _STDERR)
             os.close(stderr)
             os.close(null)
-
-
-def _content(path: Path) -> NDArray[np.uint8]:
-    """Return the bytes of a regular file; opening a pipe or a device could block forever."""
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode):
-        raise ProtocolError(
-            f"{path}: expected an image, got {'a folder' if stat.S_ISDIR(mode) else 'a non-regular file'}."
-        )
-    return np.fromfile(path, dtype=np.uint8)
 
 
 @functools.lru_cache(maxsize=64)

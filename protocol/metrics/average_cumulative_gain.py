@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting import HammingCounts
-from protocol.metrics._cutoff import last_distance, places
-from protocol.metrics._undefined import ratio
+from protocol.metrics._ties import last_distance, places, ratio
 from protocol.registry import MetricRecord
 
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._cutoff import Ties, hypergeometric, last_distance, places, running_sums, ties_at
-from protocol.metrics._undefined import ratio, undefined
+from protocol.metrics._ties import hypergeometric, last_distance, places, ratio, running_sums, ties_at, undefined
 from protocol.registry import MetricRecord
 
 TIES = ("expected", "best", "worst", "index")
@@ -99,8 +98,11 @@ def average_precision(
     if denominator == "retrieved" and top < counts.n_database:
         if ties != "expected":
             raise ProtocolError(f"ties: expected 'expected' for denominator='retrieved' with a cutoff, got {ties!r}.")
-        return _expected_over_retrieved(counts, top, empty)
-    precisions = _sum_of_precisions(counts, np.full(counts.n_queries, top), ties)
+        return expected_over_retrieved(counts, counts.relevant, top, empty)
+    if ties == "expected":
+        precisions = sum_of_precisions(counts, counts.relevant, np.full(counts.n_queries, top))
+    else:
+        precisions = _sum_with_ordered_ties(counts, top, ties)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
     return ratio(precisions, n_relevant, empty=empty)
 
@@ -112,71 +114,92 @@ def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.f
     return np.where(np.isnan(precisions), undefined(empty), precisions)
 
 
-def _harmonic_numbers(counts: HammingCounts) -> NDArray[np.float64]:
-    return running_sums(counts.n_database, lambda ranks: 1.0 / ranks)
+def sum_of_precisions(
+    counts: HammingCounts, gains: NDArray[np.integer], tops: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the expected sum of cumulative gain per rank at the ranks of the relevant items, (n_queries,).
 
-
-def _sum_of_precisions(counts: HammingCounts, tops: NDArray[np.int64], ties: str) -> NDArray[np.float64]:
-    """Return the sum of the precisions at the ranks of each query's relevant items, up to its rank in `tops`."""
+    Parameters
+    ----------
+    counts : HammingCounts
+    gains : ndarray of int, shape (n_queries, n_bits + 1)
+        The sum of the gains at each distance; with the number of relevant items, the cumulative gain per rank is the
+        precision.
+    tops : ndarray of int64, shape (n_queries,)
+        The last rank of each query that counts.
+    """
     harmonic = _harmonic_numbers(counts)
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
         block = slice(start, start + _BLOCK)
-        tied, top = ties_at(counts, block), tops[block, None]
-        values[block] = (
-            _expected(tied, top, harmonic) if ties == "expected" else _extreme(tied, top, harmonic, ties)
-        ).sum(axis=1)
+        tied, gain, top = ties_at(counts, block), gains[block], tops[block, None]
+        counted = np.clip(top - tied.before, 0, tied.n)
+        until = np.diff(harmonic[np.minimum(tied.before + tied.n, top)], axis=1, prepend=0.0)
+        gain_before = gain.cumsum(axis=1) - gain
+        values[block] = _in_tie(tied.n, tied.m, gain, tied.before, gain_before, counted, until).sum(axis=1)
     return values
 
 
-def _expected(tied: Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the expected contribution of each tie to the sum of precisions up to rank `top`."""
-    counted = np.clip(top - tied.before, 0, tied.n)
-    until = np.diff(harmonic[np.minimum(tied.before + tied.n, top)], axis=1, prepend=0.0)
-    return _expected_in(tied, counted, until)
-
-
-def _expected_in(tied: Ties, counted: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same, given the number of ranks that count in each tie and the sum of 1 / rank over them."""
-    n, m, before, relevant_before = tied
-    slope = (m - 1) / np.maximum(n - 1, 1)
-    return m / np.maximum(n, 1) * ((relevant_before + 1) * harmonic + slope * (counted - (before + 1) * harmonic))
-
-
-def _extreme(tied: Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64], ties: str) -> NDArray[np.float64]:
-    """Return the contribution of each tie to the sum of precisions up to `top`, relevant items first or last."""
-    n, m, before, relevant_before = tied
-    first = before if ties == "best" else before + n - m
-    counted = np.clip(top - first, 0, m)
-    return counted + (relevant_before - first) * (harmonic[first + counted] - harmonic[first])
-
-
-def _expected_over_retrieved(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
-    """Return the expected ratio of the sum of precisions up to rank `top` to the number of relevant items up to it."""
-    tie = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
-    drawn = top - tie.before
-    fewest, most = np.maximum(0, drawn - (tie.n - tie.m)), np.minimum(tie.m, drawn)
-    sure = _sum_of_precisions(counts, tie.before, "expected")
+def expected_over_retrieved(
+    counts: HammingCounts, gains: NDArray[np.integer], top: int, empty: str
+) -> NDArray[np.float64]:
+    """Return the expected ratio of the sum up to rank `top` to the number of relevant items up to it, (n_queries,)."""
+    cut = (np.arange(counts.n_queries), last_distance(counts, top))
+    n, m, before, relevant_before = ties_at(counts, cut)
+    gain, drawn = gains[cut], top - before
+    gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(m, 1)
+    fewest, most = np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)
+    sure = sum_of_precisions(counts, gains, before)
     harmonic = _harmonic_numbers(counts)
-    harmonic = harmonic[top] - harmonic[tie.before]
+    harmonic = harmonic[top] - harmonic[before]
     values = np.empty(counts.n_queries)
     by_width = np.argsort(most - fewest, kind="stable")  # so that widths in a block are similar
     for start in range(0, counts.n_queries, _BLOCK):
         rows = by_width[start : start + _BLOCK]
-        n, m, before, relevant_before, places = (part[rows, None] for part in (*tie, drawn))
-        found = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
-        chance = hypergeometric(found, n, m, places)
-        gained = _expected_in(Ties(places, found, before, relevant_before), places, harmonic[rows, None])
-        value = ratio(sure[rows, None] + gained, relevant_before + found, empty=empty)
+        n_relevant = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)  # among the drawn ones
+        d, start_rank = drawn[rows, None], before[rows, None]
+        chance = hypergeometric(n_relevant, n[rows, None], m[rows, None], d)
+        gain_drawn = n_relevant * level[rows, None]
+        summed = _in_tie(d, n_relevant, gain_drawn, start_rank, gain_before[rows, None], d, harmonic[rows, None])
+        value = ratio(sure[rows, None] + summed, relevant_before[rows, None] + n_relevant, empty=empty)
         chance[np.isnan(value)] = 0
         values[rows] = ratio((chance * np.nan_to_num(value)).sum(axis=1), chance.sum(axis=1), empty=empty)
     return values
 
 
+def _harmonic_numbers(counts: HammingCounts) -> NDArray[np.float64]:
+    return running_sums(counts.n_database, lambda ranks: 1.0 / ranks)
+
+
+def _in_tie(
+    n: NDArray, m: NDArray, gain: NDArray, before: NDArray, gain_before: NDArray, counted: NDArray, harmonic: NDArray
+) -> NDArray[np.float64]:
+    """Return the expected contribution of ties, given the number of ranks that count and their sum of 1 / rank.
+
+    A relevant item of the tie has the mean gain, and each other item of the tie is equally likely to precede it.
+    """
+    level = gain / np.maximum(m, 1)
+    slope = (gain - level) / np.maximum(n - 1, 1)
+    return m / np.maximum(n, 1) * ((gain_before + level) * harmonic + slope * (counted - (before + 1) * harmonic))
+
+
+def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArray[np.float64]:
+    """Return the sum of the precisions at the ranks of the relevant items up to `top`, tied ones first or last."""
+    harmonic = _harmonic_numbers(counts)
+    n, m, before, relevant_before = ties_at(counts, slice(None))
+    first = before if ties == "best" else before + n - m
+    counted = np.clip(top - first, 0, m)
+    return (counted + (relevant_before - first) * (harmonic[first + counted] - harmonic[first])).sum(axis=1)
+
+
 _TALR = "He et al., Hashing as Tie-Aware Learning to Rank"
 _ALL, _RETRIEVED, _MIN = "all relevant items", "relevant items among the top K", "min(all relevant items, K)"
 _metric = partial(
-    MetricRecord, range=(0.0, 1.0), better="higher", empty="A query without relevant items counts as 0, or is left out."
+    MetricRecord,
+    module=__name__,
+    range=(0.0, 1.0),
+    better="higher",
+    empty="A query without relevant items counts as 0, or is left out.",
 )
 _BEYOND = "If K exceeds the size of the database, it is the size of the database."
 _EXPECTED = "Expected value over all orders of tied items, in closed form."

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import positive_number
 from protocol.counting import HammingCounts
-from protocol.metrics._balls import nearest_radius
-from protocol.metrics._undefined import ratio
+from protocol.metrics._ties import ratio
+from protocol.metrics.hamming_balls import nearest_radius
 from protocol.registry import MetricRecord
 
 _metric = partial(

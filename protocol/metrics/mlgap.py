@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting import HammingCounts
-from protocol.metrics._balls import mean_over_radii
+from protocol.metrics.hamming_balls import mean_over_radii
 from protocol.registry import MetricRecord
 
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._cutoff import hypergeometric, last_distance, places, running_sums
-from protocol.metrics._undefined import ratio
+from protocol.metrics._ties import hypergeometric, last_distance, places, ratio, running_sums
 from protocol.registry import MetricRecord
 
 IDEALS = ("database", "retrieved")

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._cutoff import found, places
-from protocol.metrics._undefined import EMPTY
+from protocol.metrics._ties import EMPTY, found, places
 from protocol.registry import MetricRecord
 
 
@@ -169,7 +168,9 @@ _SUMMARIES = {
 
 for _ties, _order in _TIES.items():
     _suffix = "" if _ties == "expected" else f"[{_ties}]"
-    _metric = partial(MetricRecord, range=(0.0, 1.0), better="higher", empty="Always defined.", ties=_order)
+    _metric = partial(
+        MetricRecord, module=__name__, range=(0.0, 1.0), better="higher", empty="Always defined.", ties=_order
+    )
     _metric(
         f"neighbours@K{_suffix}",
         source=_ANN,

@@ -7,12 +7,9 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._cutoff import hypergeometric, last_distance, places, running_sums
-from protocol.metrics._undefined import ratio
+from protocol.metrics._ties import places, ratio
+from protocol.metrics.average_precision import DENOMINATORS, expected_over_retrieved, sum_of_precisions
 from protocol.registry import MetricRecord
-
-DENOMINATORS = ("all", "retrieved", "min")
-_BLOCK = 128  # queries per block, so that the arrays of a block fit in the cache
 
 
 def weighted_average_precision(
@@ -77,65 +74,16 @@ def weighted_average_precision(
     """
     one_of(denominator, DENOMINATORS, "denominator")
     top = places(counts, cutoff)
-    harmonic = running_sums(counts.n_database, lambda ranks: 1.0 / ranks)
-    if denominator == "retrieved" and top < counts.n_database:
-        return _over_retrieved(counts, top, harmonic, empty)
-    n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
-    return ratio(_sum_of_gains(counts, np.full(counts.n_queries, top), harmonic), n_relevant, empty=empty)
-
-
-def _sum_of_gains(counts: HammingCounts, tops: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the expected sum of ACG at the ranks of each query's relevant items, up to its rank in `tops`."""
-    values = np.empty(counts.n_queries)
-    for start in range(0, counts.n_queries, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        n, m, top = counts.retrieved[block], counts.relevant[block], tops[block, None]
-        within = counts.retrieved_within[block]
-        gain = np.einsum("l,qlr->qr", counts.levels, counts.at_level[block])
-        counted = np.clip(top - (within - n), 0, n)
-        until = np.diff(harmonic[np.minimum(within, top)], axis=1, prepend=0.0)
-        values[block] = _in_tie(n, m, gain, within - n, gain.cumsum(axis=1) - gain, counted, until).sum(axis=1)
-    return values
-
-
-def _in_tie(
-    n: NDArray, m: NDArray, gain: NDArray, before: NDArray, gain_before: NDArray, counted: NDArray, harmonic: NDArray
-) -> NDArray[np.float64]:
-    """Return the expected contribution of ties, given the number of ranks that count and their sum of 1 / rank."""
-    level = gain / np.maximum(m, 1)
-    slope = (gain - level) / np.maximum(n - 1, 1)
-    return m / np.maximum(n, 1) * ((gain_before + level) * harmonic + slope * (counted - (before + 1) * harmonic))
-
-
-def _over_retrieved(counts: HammingCounts, top: int, harmonic: NDArray[np.float64], empty: str) -> NDArray[np.float64]:
-    """Return the expected ratio of the sum of ACG up to rank `top` to the number of relevant items up to it."""
-    cut = (np.arange(counts.n_queries), last_distance(counts, top))
     gains = np.einsum("l,qlr->qr", counts.levels, counts.at_level)
-    n, m, gain = counts.retrieved[cut], counts.relevant[cut], gains[cut]
-    before, relevant_before = counts.retrieved_within[cut] - n, counts.relevant_within[cut] - m
-    gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(m, 1)
-    drawn = top - before
-    sure = _sum_of_gains(counts, before, harmonic)
-    left = harmonic[top] - harmonic[before]
-    fewest, most = np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)
-    values = np.empty(counts.n_queries)
-    by_width = np.argsort(most - fewest, kind="stable")  # so that widths in a block are similar
-    for start in range(0, counts.n_queries, _BLOCK):
-        rows = by_width[start : start + _BLOCK]
-        found = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
-        chance = hypergeometric(found, n[rows, None], m[rows, None], drawn[rows, None])
-        places_left, gain_found = drawn[rows, None], found * level[rows, None]
-        gained = _in_tie(
-            places_left, found, gain_found, before[rows, None], gain_before[rows, None], places_left, left[rows, None]
-        )
-        value = ratio(sure[rows, None] + gained, relevant_before[rows, None] + found, empty=empty)
-        chance[np.isnan(value)] = 0
-        values[rows] = ratio((chance * np.nan_to_num(value)).sum(axis=1), chance.sum(axis=1), empty=empty)
-    return values
+    if denominator == "retrieved" and top < counts.n_database:
+        return expected_over_retrieved(counts, gains, top, empty)
+    n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
+    return ratio(sum_of_precisions(counts, gains, np.full(counts.n_queries, top)), n_relevant, empty=empty)
 
 
 _metric = partial(
     MetricRecord,
+    module=__name__,
     source="Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval), "
     "WAP; Zhao et al. 2015, Deep Semantic Ranking Based Hashing, weighted mAP",
     range=(0.0, float("inf")),

@@ -1,9 +1,18 @@
-"""The ledger of claims: statements of the papers, checked by computation."""
+"""The papers: their statements, checked by computation; and their figures and tables, drawn from our results."""
 
-from protocol.papers._claim import STATUSES, Claim, Evidence, Verdict
-from protocol.papers._results import Results
-from protocol.papers.entries import FIELDS, all_claims, judge, ledger, printed, write_json
-from protocol.papers.render import full, markdown, table
+from protocol.papers.claim import STATUSES, Claim, Evidence, Verdict
+from protocol.papers.ledger import (
+    FIELDS,
+    all_claims,
+    entry_text,
+    judge,
+    ledger,
+    ledger_markdown,
+    ledger_text,
+    printed,
+    write_ledger,
+)
+from protocol.papers.results import Results
 
 __all__ = [
     "FIELDS",
@@ -13,11 +22,11 @@ __all__ = [
     "Results",
     "Verdict",
     "all_claims",
-    "full",
+    "entry_text",
     "judge",
     "ledger",
-    "markdown",
+    "ledger_markdown",
+    "ledger_text",
     "printed",
-    "table",
-    "write_json",
+    "write_ledger",
 ]

@@ -34,8 +34,8 @@ class _Source:
     imports: tuple[_Import, ...]
     origins: dict[str, _Import | None]
     """For each global name, the import that binds it, or None if the file itself defines it."""
-    templates: bool
-    """Whether it renders the templates in its folder and subfolders."""
+    data: tuple[str, ...]
+    """Patterns of the files that it reads in its folder: its constant ``PACKAGE_DATA``, and templates."""
 
 
 def digest(*starts: str | Path) -> str:
@@ -62,7 +62,7 @@ def digest(*starts: str | Path) -> str:
     Imports inside functions count; those under ``if TYPE_CHECKING`` do not. ``from protocol.hashers import Hasher`` is
     followed to the module that defines ``Hasher``, and not to the other modules that ``hashers/__init__.py`` imports.
     Plug-ins are found by name at run time, so the caller must add them. If a module imports jinja2, the templates in
-    its folder are also covered.
+    its folder are also covered; if it has a constant ``PACKAGE_DATA``, the files in its folder that fit this pattern.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def _contents(starts: frozenset[str], root: Path) -> dict[str, str]:
         path = script or _existing(start, root, by="code digest")
         source = _read(path, "" if script else start)
         found[path.name if script else path.relative_to(root).as_posix()] = source.digest
-        if source.templates:
-            found |= _templates(path.parent, root)
+        for pattern in source.data:
+            found |= _data(path.parent, pattern, root)
         imported = set().union(*(_modules(one, root, by=start) for one in source.imports))
         waiting |= imported - seen
         seen |= imported
@@ -150,8 +150,13 @@ def _read(path: Path, module: str) -> _Source:
     origins: dict[str, _Import | None] = {}
     for statement in _statements(tree, into_functions=False):
         origins |= dict(_bound(statement, package))
-    templates = any(imported[0] == "jinja2" for imported in imports)
-    return _Source(hashlib.sha256(content).hexdigest(), tuple(dict.fromkeys(imports)), origins, templates)
+    data = [
+        ast.literal_eval(statement.value)
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "PACKAGE_DATA"
+    ]
+    data += ["**/*.j2"] if any(imported[0] == "jinja2" for imported in imports) else []
+    return _Source(hashlib.sha256(content).hexdigest(), tuple(dict.fromkeys(imports)), origins, tuple(data))
 
 
 def _statements(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.AST]:
@@ -189,8 +194,8 @@ def _bound(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import | No
 
 
 @functools.cache
-def _templates(folder: Path, root: Path) -> dict[str, str]:
+def _data(folder: Path, pattern: str, root: Path) -> dict[str, str]:
     return {
         path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*.j2")
+        for path in folder.glob(pattern)
     }

@@ -512,7 +512,7 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
     with _opened(path) as (file, _):
         try:
             record = json.loads(file.attrs["provenance"])
-        except (ValueError, RecursionError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise ProtocolError(f"{path}: provenance record: expected JSON, got {type(error).__name__}.") from error
         if not isinstance(record, dict):
             raise ProtocolError(f"{path}: provenance record: expected an object, got {type(record).__name__}.")

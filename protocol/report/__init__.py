@@ -1,27 +1,19 @@
 """The report: tables, figures and one page, made from the results of an experiment."""
 
-from protocol.report.duplicates import with_and_without
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
+from protocol.report.manuscript.files import figure_files, table_files, write_figures, write_tables
 from protocol.report.page import page
-from protocol.report.paper.files import figure_files, table_files, write_figures, write_tables
 from protocol.report.reading import reading
-from protocol.report.results import collect, runs_of, summarise
-from protocol.scores.tables import write_table
 
 __all__ = [
-    "collect",
     "figure_files",
     "leak_figure",
     "leak_text",
     "leaks",
     "page",
     "reading",
-    "runs_of",
-    "summarise",
     "summarise_leaks",
     "table_files",
-    "with_and_without",
     "write_figures",
-    "write_table",
     "write_tables",
 ]

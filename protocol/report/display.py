@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import codes, metrics
 from protocol.counting import HammingCounts, count, lookup_time, unpack_counts
-from protocol.evaluation.spread import spread_of
+from protocol.evaluation.scoring import spread_of
 from protocol.provenance.storage import grouped
 from protocol.truth.relevance import Relevance
 

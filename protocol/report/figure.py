@@ -1,5 +1,6 @@
 """The parts of a section of the report: figures with their data, tables, sentences."""
 
+import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import numpy as np
 
 from protocol.report.drawing import pictures
 from protocol.report.styles import hasher_scales
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,45 +155,6 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of text, with a caption.
-
-    Parameters
-    ----------
-    name : str
-        The table's name in file names.
-    caption : str
-        Describes the numbers and their convention.
-    header : sequence of str
-    rows : sequence of sequences of str
-    n_labels : int, default=1
-        Number of columns, from the left, that contain words.
-    strong, second : set of (row, column), default=empty
-        Cells with the best and the second best value of their column.
-    groups : sequence of sequences of (str, int), default=()
-        Lines above the header, from the top: headings, each with the number of columns that it spans.
-    folded : bool, default=False
-        Whether the page hides the table until the reader opens it.
-    """
-
-    name: str
-    caption: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    n_labels: int = 1
-    strong: frozenset[tuple[int, int]] = frozenset()
-    groups: Sequence[Sequence[tuple[str, int]]] = ()
-    folded: bool = False
-    second: frozenset[tuple[int, int]] = frozenset()
-
-    @property
-    def flat_header(self) -> list[str]:
-        """The header as one line: each name follows the headings above it."""
-        lines = [[heading for heading, width in line for _ in range(width)] for line in self.groups]
-        return [" ".join(filter(None, names)) for names in zip(*lines, self.header, strict=True)]
-
-
-@dataclass(frozen=True)
 class Section:
     """A part of the report.
 
@@ -274,7 +237,15 @@ def rows_chart() -> Any:
     """Return a chart that reads a figure's data, as wide as the page allows."""
     import altair as alt
 
-    return alt.Chart(alt.NamedData(ROWS))
+    return alt.Chart(_named_data())
+
+
+@functools.cache
+def _named_data() -> Any:
+    """Return the one object by which layers of a chart share their data; Altair compares its identity."""
+    import altair as alt
+
+    return alt.NamedData(ROWS)
 
 
 def hasher_colour(hashers: Mapping[str, str], *, legend: bool = True) -> Any:
@@ -302,6 +273,26 @@ def hasher_dash(hashers: Mapping[str, str], *, legend: bool = False) -> Any:
 
     scale = hasher_scales(list(hashers.values()), list(hashers))["dash"]
     return alt.StrokeDash("hasher:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
+
+
+def hasher_lines(
+    hashers: Mapping[str, str],
+    x: Any,
+    y: Any,
+    tooltip: Sequence[Any],
+    *,
+    size: int = 30,
+    height: int = 230,
+    order: Any = None,
+    below: Sequence[Any] = (),
+    above: Sequence[Any] = (),
+) -> Any:
+    """Return a chart with a line and points for each hasher, between other layers; `hashers` as in `Results`."""
+    base = rows_chart().encode(x=x, y=y, color=hasher_colour(hashers))
+    ordered = {} if order is None else {"order": order}
+    line = base.mark_line().encode(strokeDash=hasher_dash(hashers), **ordered)
+    points = base.mark_point(filled=True, size=size, opacity=1).encode(shape=hasher_shape(hashers), tooltip=tooltip)
+    return lines_and_points(*below, line, points, *above).properties(width="container", height=height)
 
 
 def lines_and_points(*layers: Any) -> Any:

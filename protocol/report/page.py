@@ -18,12 +18,15 @@ _NOT_DRAWN = "The static pictures could not be drawn on the machine that made th
 _log = logging.getLogger(__name__)
 
 
-def page(results: Results) -> str:
-    """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
+def page(results: Results, figures_of_papers: Section | None = None) -> str:
+    """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them.
+
+    `figures_of_papers` is the section that `protocol.papers.figures.section` returns.
+    """
     dataset = display_name(results.config, "dataset", results.config["experiment"])
     title = results.config.get("title", f"{dataset}: retrieval with binary codes")
     notes = results.provenance["notes"]
-    selections, (parts, *others) = named(results).selections, of_selections(results)
+    selections, (parts, *others) = named(results).selections, of_selections(results, figures_of_papers)
     return render(title, parts, summary=experiment_line(results), notes=notes, selections=selections, others=others)
 
 
@@ -62,20 +65,20 @@ def render(
 
 def _contents(pages: Sequence[Sequence[Section]]) -> dict[str, list[tuple[Any, list[int]]]]:
     """Return the different contents of each part by its name, each with the numbers of the pages that have it."""
-    found: dict[str, list[tuple[Any, list[int]]]] = {}
+    contents: dict[str, list[tuple[Any, list[int]]]] = {}
     for number, sections in enumerate(pages):
         for section in sections:
             parts: dict[str, Any] = {f"{section.name} text": section.text, f"{section.name} context": section.context}
             parts |= {figure.name: figure.sentences or {"": figure.shows} for figure in section.figures}
             parts |= {table.name: table for table in section.tables}
             for name, content in parts.items():
-                known = found.setdefault(name, [])
+                known = contents.setdefault(name, [])
                 same = next((numbers for other, numbers in known if other == content), None)
                 if same is None:
                     known.append((content, [number]))
                 else:
                     same.append(number)
-    return found
+    return contents
 
 
 def shared_choices(
@@ -85,15 +88,15 @@ def shared_choices(
 
     Columns with a single value are left out, since there is nothing to choose.
     """
-    found: dict[str, tuple[list[Any], Any]] = {}
+    choices: dict[str, tuple[list[Any], Any]] = {}
     for column in SHARED:
         own = [figure for figure in figures if column in figure.choices]
         offered = [value for figure in own for value in figure.data[column].tolist()]
         values = list(dict.fromkeys([selection[column] for selection in selections] or offered))
         if len(values) > 1:
             first = selections[0] if selections else own[0].choices
-            found[column] = (sorted(values) if column == "n_bits" else values, first[column])
-    return found
+            choices[column] = (sorted(values) if column == "n_bits" else values, first[column])
+    return choices
 
 
 def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:

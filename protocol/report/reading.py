@@ -21,7 +21,6 @@ def reading(
     *,
     config: Mapping[str, Any],
     dimensions: Mapping[str, int | None],
-    printed: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[Results]:
     """Open the results of an experiment as a context; images are read from their file when they are needed.
 
@@ -38,8 +37,6 @@ def reading(
         The checked configuration.
     dimensions : mapping of str to int or None
         The number of dimensions of each feature; None if it is not known.
-    printed : mapping of str to mapping
-        Numbers that the papers print, as `protocol.papers.printed` returns them.
     """
     import json
 
@@ -67,7 +64,6 @@ def reading(
             libraries=_libraries([*files["provenance"], *files["models"]]),
             records={str(path): storage.read_provenance(path) for path in files["provenance"]},
             claims=next((json.loads(verified(path)) for path in files["claims"]), []),
-            printed=printed,
         )
 
 

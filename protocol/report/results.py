@@ -1,96 +1,25 @@
-"""The results of an experiment: the tables of its scores, and everything that the sections of the report read."""
+"""The results of an experiment: everything that the sections of the report read."""
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from protocol import __version__, registry
-from protocol.metrics import COLUMNS, ITEMS
+from protocol import registry
 from protocol.report.display import middle
 from protocol.report.figure import listed
-from protocol.scores.identity import UNSUPERVISED, pipeline_convention, supervision_of
-from protocol.scores.statistics import Lead, lead, shared_variance
-from protocol.scores.tables import read_table
+from protocol.scores.identity import UNSUPERVISED, supervision_of
+from protocol.scores.statistics import Lead, lead
+from protocol.scores.summary import PLACE, at, shared_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_CELL = [column for column in COLUMNS if column not in ("run", "value")]
-PLACE = ("feature", "ground_truth", "split")
 _KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"}
-
-
-def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the rows of several score tables as one sorted table; every file is verified before it is read."""
-    import pandas as pd
-
-    table = pd.concat([read_table(path) for path in paths], ignore_index=True)
-    return table.sort_values([*COLUMNS[:-1]], kind="stable", ignore_index=True)
-
-
-def summarise(
-    scores: "pd.DataFrame",
-    *,
-    empty: str = "zero",
-    options: Mapping[str, str] | None = None,
-    supervision: Mapping[str, str] | None = None,
-) -> "pd.DataFrame":
-    """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
-
-    The standard deviation is that of a sample (n - 1 in the denominator), and is missing for a single run. The columns
-    after ``n_runs`` are those of `protocol.scores.identity`; a number of items that differs between runs is given as
-    a range.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        As `collect` returns it.
-    empty : {"zero", "drop"}, default="zero"
-        How undefined values were treated.
-    options : mapping of str to str, optional
-        The values of the column ``options``, as `protocol.scores.identity.options_text` writes them, by feature, ground
-        truth and split, separated by spaces.
-    supervision : mapping of str to str, optional
-        The values of the column ``supervision``, as `protocol.scores.identity.supervision_of` returns them, by feature
-        and hasher, separated by a space; by default unknown.
-    """
-    groups = scores.groupby(_CELL, sort=True)
-    summary = groups["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
-    place = ["feature", "ground_truth", "split"]
-    described = scores[[*place, *ITEMS[:-1]]].drop_duplicates().groupby(place)[list(ITEMS[:-1])].agg(_one_or_range)
-    ties = {metric: registry.entry("metric", metric).ties for metric in summary["metric"].unique()}
-    given = (" ".join(own) for own in summary[place].itertuples(index=False))
-    learned = (" ".join(own) for own in summary[["feature", "hasher"]].itertuples(index=False))
-    return summary.merge(described.reset_index(), on=place, how="left").assign(
-        options=[(options or {}).get(own, "") for own in given],
-        supervision=[(supervision or {}).get(own, "unknown") for own in learned],
-        empty=empty,
-        ties=summary["metric"].map(ties),
-        ranking="hamming",
-        convention=pipeline_convention(empty),
-        version=__version__,
-    )
-
-
-def _one_or_range(values: "pd.Series") -> Any:
-    """Return the common value of all runs, or else the smallest and the largest value as a range."""
-    return values.iloc[0] if (values == values.iloc[0]).all() else f"{values.min()} to {values.max()}"
-
-
-def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the items on which each run was scored: a row per feature, ground truth, split and run, with `ITEMS`.
-
-    ``items`` is the digest of `protocol.scores.identity.items_sha256`, which is the same for two experiments
-    exactly if the queries, the database and the ground truth of the run are the same.
-    """
-    columns = ["feature", "ground_truth", "split", "run", *ITEMS]
-    return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
 
 
 def trained_on(config: Mapping[str, Any], hashers: Mapping[str, str], feature: str) -> str:
@@ -157,7 +86,7 @@ class Results:
     images : array of uint8, shape (n, height, width) or (n, height, width, 3), or None
         The dataset's images; only those that are shown are read.
     summary : DataFrame
-        As `protocol.report.summarise` returns it.
+        As `protocol.scores.summary.summarise` returns it.
     run_scores : DataFrame
         The scores of plain codes in each run, as `collect` returns them: those of the main metric, and those for the
         ground truths of `nearest_truths`.
@@ -168,7 +97,7 @@ class Results:
     selection : DataFrame or None
         As `protocol.selection.write_table` writes it; None if no options were selected.
     duplicates : DataFrame or None
-        As `protocol.report.with_and_without` returns it; None if no judged pairs of the dataset are known.
+        As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
     splits : mapping of str to mapping
         The partitions of run 0, by split protocol and partition.
     published, published_losses : DataFrame or None
@@ -185,8 +114,6 @@ class Results:
     claims : sequence of mapping
         The papers' claims and their outcomes; empty unless the experiment is a reproduction. The keys are ``paper``,
         ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
-    printed : mapping of str to mapping
-        Numbers that the papers print: the expected values of each claim, by the id of the claim and by name.
     names : mapping of str to mapping
         By kind ("feature", "ground_truth", "split", "hasher") and display name, the name in the config file; empty if
         the tables have no display names (`protocol.report.naming`).
@@ -213,7 +140,6 @@ class Results:
     libraries: Mapping[str, Mapping[str, int]]
     records: Mapping[str, Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
-    printed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     selected: Mapping[str, Any] = field(default_factory=dict)
 
@@ -245,23 +171,22 @@ class Results:
     @cached_property
     def n_bits(self) -> int:
         """The selected code length; by default the middle one at `place`."""
-        return int(self.selected.get("n_bits") or middle(self.at(self.plain, **self.place)["n_bits"].unique()))
+        return int(self.selected.get("n_bits") or middle(at(self.plain, **self.place)["n_bits"].unique()))
 
     @cached_property
     def selections(self) -> list[dict[str, Any]]:
         """Every feature, ground truth, split and code length that occur together; the default selection is first."""
-        found = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
-        return sorted(found, key=lambda selection: selection != self.place | {"n_bits": self.n_bits})
+        combinations = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
+        return sorted(combinations, key=lambda selection: selection != self.place | {"n_bits": self.n_bits})
 
     @cached_property
     def n_runs(self) -> int:
         """The number of runs at `place`."""
-        return int(self.at(self.plain, **self.place)["n_runs"].max())
+        return int(at(self.plain, **self.place)["n_runs"].max())
 
     def shared(self, split: str) -> float:
-        """Return `protocol.scores.statistics.shared_variance` of the runs of a split."""
-        sizes = self.at(self.summary, split=split).iloc[0]
-        return shared_variance(sizes["n_queries"], sizes["n_database"])
+        """Return `protocol.scores.summary.shared_of` the runs of a split."""
+        return shared_of(self.summary, split)
 
     @cached_property
     def table(self) -> dict[str, "pd.DataFrame"]:
@@ -277,10 +202,10 @@ class Results:
     @cached_property
     def leads(self) -> dict[tuple[Any, ...], Lead]:
         """The best hasher by feature, ground truth, split and code length, if any score is defined."""
-        scores = self.ordered(self.at(self.run_scores, metric=self.metric))
-        better = registry.entry("metric", self.metric).better
+        scores = self.ordered(at(self.run_scores, metric=self.metric))
+        better = registry.METRICS.entry(self.metric).better
         groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-        found = {
+        leads = {
             key: lead(
                 own.pivot_table(index="run", columns="hasher", values="value"),
                 shared=self.shared(key[PLACE.index("split")]),
@@ -288,7 +213,7 @@ class Results:
             )
             for key, own in groups
         }
-        return {key: own for key, own in found.items() if own is not None}
+        return {key: own for key, own in leads.items() if own is not None}
 
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""
@@ -306,13 +231,6 @@ class Results:
         parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
         parts += [] if "split" in columns else [f"{place['split']} split"]
         return ", ".join([*parts, f"{self.n_bits} bits"] if n_bits else parts)
-
-    @staticmethod
-    def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
-        """Return the rows of a table that have these values."""
-        for column, value in values.items():
-            table = table[table[column] == value]
-        return table
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""

@@ -79,10 +79,10 @@ def styles(hashers: Iterable[str]) -> dict[str, Style]:
     >>> styles(["lsh", "itq"])["itq"] == styles(["itq"])["itq"]
     True
     """
-    found: dict[str, Style] = {}
+    by_name: dict[str, Style] = {}
     for name in hashers:
-        found[name] = _KNOWN.get(name) or _free(name, set(found.values()))
-    return found
+        by_name[name] = _KNOWN.get(name) or _free(name, set(by_name.values()))
+    return by_name
 
 
 def _free(name: str, taken: set[Style]) -> Style:

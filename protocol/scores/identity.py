@@ -127,7 +127,7 @@ def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
     if kind != "affinities":
         return kind or "none"
     truth = config["affinities"]
-    if registry.entry("ground_truth", config["ground_truth_uses"].get(truth, truth)).needs_labels:
+    if registry.GROUND_TRUTHS.entry(config["ground_truth_uses"].get(truth, truth)).needs_labels:
         return "labels"
     return f"distances of {feature} ({truth})"
 

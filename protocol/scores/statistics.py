@@ -147,16 +147,16 @@ def effect(values: ArrayLike, operands: ArrayLike = 0.0) -> Effect:
 
     Examples
     --------
-    >>> found = effect([1.0, 2.0, 3.0])
-    >>> [round(value, 3) for value in found]
+    >>> average = effect([1.0, 2.0, 3.0])
+    >>> [round(value, 3) for value in average]
     [2.0, 1.0, -0.484, 4.484, 0.074, 0.25]
     """
     from scipy import stats
 
-    x, found = np.asarray(values, dtype=np.float64), mean_of(values, operands)
-    std = float(x.std(ddof=1)) if found.error else 0.0
-    p = found.p()
-    return Effect(found.mean, std, *found.interval(), p, float(stats.wilcoxon(x).pvalue) if found.error else p)
+    x, average = np.asarray(values, dtype=np.float64), mean_of(values, operands)
+    std = float(x.std(ddof=1)) if average.error else 0.0
+    p = average.p()
+    return Effect(average.mean, std, *average.interval(), p, float(stats.wilcoxon(x).pvalue) if average.error else p)
 
 
 class Lead(NamedTuple):
@@ -199,9 +199,9 @@ def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Le
     one, other = defined[best], defined[second]
     if n_runs < 2:
         return Lead(best, mean, second, float((one - other).mean()), math.nan, math.nan, n_runs)
-    found = mean_of(one - other, one.abs() + other.abs(), shared=shared)
+    margin = mean_of(one - other, one.abs() + other.abs(), shared=shared)
     confidence = 1 - (1 - CONFIDENCE) / math.comb(len(ranked), 2)
-    return Lead(best, mean, second, found.mean, *found.interval(confidence), n_runs)
+    return Lead(best, mean, second, margin.mean, *margin.interval(confidence), n_runs)
 
 
 def holm(p: Sequence[float]) -> NDArray[np.float64]:

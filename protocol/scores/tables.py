@@ -1,4 +1,4 @@
-r"""Tables as CSV, text, Markdown and LaTeX.
+r"""Tables as CSV, text, HTML, Markdown and LaTeX.
 
 The library tabulate lays out Markdown and LaTeX. It escapes nothing in Markdown, and either everything or nothing in
 LaTeX, so the cells are escaped here. Plain text is laid out here, because scores must be printable with NumPy alone.
@@ -6,14 +6,16 @@ CSV is written by the standard library, or by pandas for data frames.
 """
 
 import csv
+import html
 import io
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import need, printable
-from protocol.provenance.checksums import verified
+from protocol.checks import ProtocolError, need, printable
+from protocol.provenance.checksums import verified, verify
 from protocol.provenance.storage import replacing
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 _LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
 _DAGGER = _LATEX["†"]
+_MOST_IN_COLUMN = 5  # numbers in a row of a LaTeX table that fits into one of two columns of a page
 
 
 def write_csv(
@@ -77,6 +80,29 @@ def read_table(path: str | Path, **options: Any) -> "pd.DataFrame":
     return pd.read_csv(io.BytesIO(verified(path)), **options)
 
 
+def read_text(path: str | Path) -> list[dict[str, str]]:
+    """Return the rows of any CSV file as text by column; a missing cell is "". The checksum is verified if it has one.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, was altered or is empty, or if a row is longer than the header.
+    """
+    verify(path, required=False)
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, restval="", strict=True)
+            rows, header = list(reader), reader.fieldnames
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ProtocolError(f"{path}: expected a readable table, got an error: {error}.") from error
+    if header is None:
+        raise ProtocolError(f"{path}: expected a table, got an empty file.")
+    too_long = next((line for line, row in enumerate(rows, 2) if None in row), None)
+    if too_long is not None:
+        raise ProtocolError(f"{path}: line {too_long}: expected {len(header)} cells, got more.")
+    return rows
+
+
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table as plain text: one line per row, columns aligned to the left with two spaces between them.
 
@@ -118,71 +144,108 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: C
     return library.tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)
 
 
-def latex(
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    caption: str,
-    label: str,
-    n_labels: int = 1,
-    strong: Collection[tuple[int, int]] = (),
-    second: Collection[tuple[int, int]] = (),
-    groups: Sequence[Sequence[tuple[str, int]]] = (),
-    wide: bool = False,
-) -> str:
-    r"""Return a table as LaTeX; it requires the package booktabs.
+@dataclass(frozen=True)
+class Table:
+    r"""A table of text, with a caption, for a terminal, a notebook, GitHub, a page or a paper.
 
     Parameters
     ----------
-    header : sequence of str
-    rows : iterable of sequences of str
+    name : str
+        The table's name in file names and in ``\ref{tab:...}``.
     caption : str
-    label : str
-        The table's name in ``\ref{tab:...}``.
+        Describes the numbers and their convention.
+    header : sequence of str
+    rows : sequence of sequences of str
     n_labels : int, default=1
-        The number of columns at the left that are left-aligned; the others are right-aligned.
-    strong, second : collection of (row, column), default=()
-        The cells in bold, and those that are underlined.
+        Number of columns, from the left, that contain words.
+    strong, second : set of (row, column), default=empty
+        Cells with the best and the second best value of their column.
     groups : sequence of sequences of (str, int), default=()
-        Lines above the header, from top to bottom: headings, each with the number of columns that it spans.
-    wide : bool, default=False
-        Whether the table spans both columns of a page with two.
-
-    Examples
-    --------
-    >>> print(latex(["hasher", "8 bits"], [["pca_rr", "0.5 ± 0.1"]], caption="100 % of it.", label="t"))
-    \begin{table}
-    \centering
-    \caption{100 \% of it.}
-    \label{tab:t}
-    \smallskip
-    \begin{tabular}{lr}
-    \toprule
-    hasher & 8 bits \\
-    \midrule
-    pca\_rr & 0.5 $\pm$ 0.1 \\
-    \bottomrule
-    \end{tabular}
-    \end{table}
-    <BLANKLINE>
+        Lines above the header, from the top: headings, each with the number of columns that it spans.
+    folded : bool, default=False
+        Whether the page hides the table until the reader opens it.
     """
-    library = need("tabulate", "report")
-    columns = "l" * n_labels + "r" * (len(header) - n_labels)
-    top = "\n".join([f"\\begin{{tabular}}{{{columns}}}", r"\toprule", *(_spanning(line) for line in groups)])
-    bottom = "\\bottomrule\n\\end{tabular}"
-    rules = [library.Line(rule, "", "", "") for rule in (top, r"\midrule", bottom)]
-    row = library.DataRow("", " & ", r" \\")
-    layout = library.TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
-    cells = [list(map(escaped, own)) for own in rows]
-    # A mark has no width, so that the digits in a column stay aligned.
-    cells = [[cell.replace(_DAGGER, rf"\rlap{{{_DAGGER}}}") for cell in own] for own in cells]
-    for command, marked in (("textbf", strong), ("underline", second)):
-        for down, across in marked:
-            cells[down][across] = rf"\{command}{{{cells[down][across]}}}"
-    body = library.tabulate(cells, list(map(escaped, header)), tablefmt=layout, disable_numparse=True, stralign=None)
-    kind = "table*" if wide else "table"
-    above = f"\\begin{{{kind}}}\n\\centering\n\\caption{{{escaped(caption)}}}\n\\label{{tab:{label}}}\n\\smallskip\n"
-    return f"{above}{body}\n\\end{{{kind}}}\n"
+
+    name: str
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_labels: int = 1
+    strong: frozenset[tuple[int, int]] = frozenset()
+    groups: Sequence[Sequence[tuple[str, int]]] = ()
+    folded: bool = False
+    second: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def flat_header(self) -> list[str]:
+        """The header as one line: each name follows the headings above it."""
+        lines = [[heading for heading, width in line for _ in range(width)] for line in self.groups]
+        return [" ".join(filter(None, names)) for names in zip(*lines, self.header, strict=True)]
+
+    def text(self) -> str:
+        """Return the caption, if there is one, and the table as `text`."""
+        return "\n".join([*filter(None, [self.caption]), text(self.header, self.rows)])
+
+    def html(self) -> str:
+        """Return the caption and the table as a fragment of HTML for a notebook, with all text escaped."""
+        head, *rows = (
+            "".join(f"<{tag}>{html.escape(printable(cell))}</{tag}>" for cell in row)
+            for tag, row in [("th", self.header), *(("td", row) for row in self.rows)]
+        )
+        caption = f"<p>{html.escape(self.caption)}</p>\n" if self.caption else ""
+        body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+        return f"{caption}<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+    def markdown(self) -> str:
+        """Return the caption and the table as `markdown`; a column's name includes the headings above it."""
+        header, rows = self.flat_header, self._marked(self.rows, "**{}**", "<u>{}</u>")
+        return f"{self.caption}\n\n{markdown(header, rows, numbers=header[self.n_labels :])}\n"
+
+    def latex(self) -> str:
+        r"""Return the table as LaTeX, which requires the package booktabs; one with many numbers spans both columns.
+
+        Examples
+        --------
+        >>> print(Table("t", "100 % of it.", ["hasher", "8 bits"], [["pca_rr", "0.5 ± 0.1"]]).latex())
+        \begin{table}
+        \centering
+        \caption{100 \% of it.}
+        \label{tab:t}
+        \smallskip
+        \begin{tabular}{lr}
+        \toprule
+        hasher & 8 bits \\
+        \midrule
+        pca\_rr & 0.5 $\pm$ 0.1 \\
+        \bottomrule
+        \end{tabular}
+        \end{table}
+        <BLANKLINE>
+        """
+        library, n_numbers = need("tabulate", "report"), len(self.header) - self.n_labels
+        columns = "l" * self.n_labels + "r" * n_numbers
+        top = "\n".join([f"\\begin{{tabular}}{{{columns}}}", r"\toprule", *(_spanning(line) for line in self.groups)])
+        rules = [library.Line(rule, "", "", "") for rule in (top, r"\midrule", "\\bottomrule\n\\end{tabular}")]
+        row = library.DataRow("", " & ", r" \\")
+        layout = library.TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
+        # A mark has no width, so that the digits in a column stay aligned.
+        cells = [[escaped(cell).replace(_DAGGER, rf"\rlap{{{_DAGGER}}}") for cell in own] for own in self.rows]
+        cells = self._marked(cells, r"\textbf{{{}}}", r"\underline{{{}}}")
+        header = list(map(escaped, self.header))
+        body = library.tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)
+        kind = "table*" if n_numbers > _MOST_IN_COLUMN else "table"
+        return (
+            f"\\begin{{{kind}}}\n\\centering\n\\caption{{{escaped(self.caption)}}}\n\\label{{tab:{self.name}}}\n"
+            f"\\smallskip\n{body}\n\\end{{{kind}}}\n"
+        )
+
+    def _marked(self, rows: Sequence[Sequence[str]], strong: str, second: str) -> list[list[str]]:
+        """Return the rows with the best and the second best values in these formats."""
+        formats = dict.fromkeys(self.second, second) | dict.fromkeys(self.strong, strong)
+        return [
+            [formats.get((down, across), "{}").format(cell) for across, cell in enumerate(row)]
+            for down, row in enumerate(rows)
+        ]
 
 
 def _spanning(headings: Sequence[tuple[str, int]]) -> str:

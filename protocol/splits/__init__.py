@@ -1,6 +1,7 @@
 """Split protocols: how a dataset is divided into queries, database, training and validation sets."""
 
 from protocol.splits._files import (
+    SINGLE_LIST,
     list_paths,
     places_of,
     read_list,
@@ -8,10 +9,12 @@ from protocol.splits._files import (
     read_parts,
     read_split,
     rows_of,
+    sole_key,
+    write_items,
     write_list,
     write_split,
+    write_subset,
 )
-from protocol.splits._filtering import SINGLE_LIST, sole_key, write_items, write_subset
 from protocol.splits._loaded import Split, load_split
 from protocol.splits._protocol import (
     DRAWN,

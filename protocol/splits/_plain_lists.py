@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.inputs import text
+from protocol.inputs import limits
 
 _BLOCK_BYTES = 4 << 20
 _ARRAY_BYTES = 64 << 20  # of the ids of a block: a single long id widens the array for all of them
@@ -57,7 +57,7 @@ def read_plain(
     except (_OtherForm, OSError, EOFError, UnicodeDecodeError, zlib.error):
         return None
     n_ids = sum(map(len, ids))
-    if not n_ids or n_ids * max(part.itemsize for part in ids) * 4 > text.STRINGS_BYTES:
+    if not n_ids or n_ids * max(part.itemsize for part in ids) * 4 > limits.STRINGS_BYTES:
         return None
     return np.concatenate(ids).astype(np.str_), np.concatenate(flags)
 
@@ -82,7 +82,7 @@ class _Form:
             raise _OtherForm
         width = self._width
         lines = [line for line in block.split(b"\n") if line]
-        if max(map(len, lines), default=0) >= text.LINE_BYTES:
+        if max(map(len, lines), default=0) >= limits.LINE_BYTES:
             raise _OtherForm  # the general reader reports the error
         ids = [line[:-width] for line in lines] if width else lines
         if not all(ids) or self._mark in b"".join(ids) or max(map(len, ids), default=0) * len(ids) > _ARRAY_BYTES:
@@ -98,15 +98,15 @@ class _Form:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield blocks of complete lines with Unix line ends, within the limits of `protocol.inputs.text`."""
+    """Yield blocks of complete lines with Unix line ends, within the limits of `protocol.inputs.limits`."""
     n_bytes = n_lines = 0
-    text.check_regular(path, "a list of items")
+    limits.check_regular(path, "a list of items")
     with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
         while block := stream.read(_BLOCK_BYTES):
             rest = stream.readline(_BLOCK_BYTES)
             block += rest
             n_bytes, n_lines = n_bytes + len(block), n_lines + block.count(b"\n")
             is_cut = len(rest) == _BLOCK_BYTES and not rest.endswith(b"\n")
-            if is_cut or n_bytes > text.BYTES or n_lines >= text.LINES:
+            if is_cut or n_bytes > limits.TEXT_BYTES or n_lines >= limits.TEXT_LINES:
                 raise _OtherForm
             yield block.replace(b"\r\n", b"\n")

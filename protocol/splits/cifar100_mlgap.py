@@ -9,6 +9,7 @@ from protocol.splits._protocol import Official, SplitProtocol
 
 CIFAR100_MLGAP = SplitRecord(
     "cifar100_mlgap",
+    module=__name__,
     source="Mean Local Group Average Precision, section 5.1",
     summary="CIFAR-100, groups and classes: the 10,000 official test images are the queries; the 50,000 others "
     "are both the database and the training set",

@@ -5,6 +5,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 CIFAR10_10K = SplitRecord(
     "cifar10_10k",
+    module=__name__,
     source="DeepHash-pytorch, its dataset cifar10-2; also the code released with He et al. 2018, Hashing as Tie-Aware "
     "Learning to Rank, for its second protocol",
     summary="CIFAR-10: 1,000 random queries of each class; the 50,000 others are both database and training set",

@@ -7,6 +7,7 @@ from protocol.splits.cifar10_s1 import CIFAR10_S1
 
 CIFAR10_54K = SplitRecord(
     "cifar10_54k",
+    module=__name__,
     source="DeepHash-pytorch, its dataset cifar10; used in none of the papers reproduced here",
     summary="CIFAR-10 as in `cifar10_s1`, but the database, with 54,000 images, does not contain the training set",
 )(dataclasses.replace(CIFAR10_S1, may_overlap={}))

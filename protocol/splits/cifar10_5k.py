@@ -12,6 +12,7 @@ from protocol.splits.cifar10_s1 import CIFAR10_S1
 
 CIFAR10_5K = SplitRecord(
     "cifar10_5k",
+    module=__name__,
     source="TreezzZ/ITQ_PyTorch, 44de915, and TreezzZ/LSH_PyTorch, e38b58d, data/dataloader.py (cifar10-gist); used "
     "in none of the papers reproduced here",
     summary="CIFAR-10 as in `cifar10_s1`, but the database is the training set, so a hasher ranks only the 5,000 items "

@@ -5,6 +5,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 CIFAR10_S1 = SplitRecord(
     "cifar10_s1",
+    module=__name__,
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, first protocol; also Jiang, Li, Li, On "
     "the Evaluation Metric for Hashing (RAMAP), section 5.1",
     summary="CIFAR-10: 100 queries per class; 59,000 images in the database, including 500 training images per class",

@@ -8,6 +8,7 @@ from protocol.splits._protocol import Official, SplitProtocol
 
 CIFAR10_S2 = SplitRecord(
     "cifar10_s2",
+    module=__name__,
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, second protocol",
     summary="CIFAR-10: the 10,000 official test images are queries; the 50,000 others are both database and training "
     "set",

@@ -1,7 +1,8 @@
 """MS-COCO as HashNet describes it: 5,000 queries; the rest is the database, with 10,000 training images.
 
 The partitions are drawn at random; HashNet's own lists are not part of this package. Those lists differ from the
-description: their database contains 112,218 images, among them all 5,000 queries (see `protocol.auditing.published`).
+description: their database contains 112,218 images, among them all 5,000 queries (see
+`protocol.auditing.checks.published`).
 """
 
 from protocol.registry import SplitRecord
@@ -9,6 +10,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 COCO_5K = SplitRecord(
     "coco_5k",
+    module=__name__,
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; not its lists, whose "
     "database includes the queries",
     summary="MS-COCO, 80 classes: 5,000 queries; 117,218 images in the database, including 10,000 for training; "

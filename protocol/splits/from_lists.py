@@ -5,6 +5,7 @@ from protocol.splits._protocol import PARTITIONS, Listed, SplitProtocol
 
 FROM_LISTS = SplitRecord(
     "from_lists",
+    module=__name__,
     source="your own lists",
     summary="Your own split, with a file for each partition: lists of ids with or without labels, or row numbers",
 )(

@@ -7,6 +7,7 @@ from protocol.splits.standard import STANDARD
 
 IMPROVED = SplitRecord(
     "improved",
+    module=__name__,
     source="Moran 2016, thesis section 3.5.2, figure 3.7",
     summary="Improved: the database is held out; it shares no items with the queries, training set or validation sets",
 )(dataclasses.replace(STANDARD, may_overlap={}))

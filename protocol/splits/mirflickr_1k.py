@@ -8,6 +8,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 MIRFLICKR_1K = SplitRecord(
     "mirflickr_1k",
+    module=__name__,
     source="DeepHash-pytorch, its dataset mirflickr (data/mirflickr/code.py)",
     summary="MIRFlickr-25K, 38 labels: 1,000 queries and 4,000 training images; the 20,000 others are the database",
 )(

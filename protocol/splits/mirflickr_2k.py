@@ -9,6 +9,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 MIRFLICKR_2K = SplitRecord(
     "mirflickr_2k",
+    module=__name__,
     source="Jiang and Li 2017, Deep Cross-Modal Hashing, section 4.1, and the authors' code (DCMH_demo.py)",
     summary="MIRFlickr-25K, 24 labels: 2,000 queries; 18,015 images in the database, including 10,000 for training; "
     "drawn at random",

@@ -8,6 +8,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 NUSWIDE_21 = SplitRecord(
     "nuswide_21",
+    module=__name__,
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, and the authors' code (split_nus.m)",
     summary="NUS-WIDE, 21 concepts: 100 queries and 500 training images of each; 193,734 images in the database",
 )(

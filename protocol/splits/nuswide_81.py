@@ -9,6 +9,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 NUSWIDE_81 = SplitRecord(
     "nuswide_81",
+    module=__name__,
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; sizes counted in its lists",
     summary="NUS-WIDE, 81 concepts: 5,000 queries; the rest is the database, including 10,000 training images; "
     "drawn at random",

@@ -5,6 +5,7 @@ from protocol.splits._protocol import Official, SplitProtocol
 
 SIFT1M = SplitRecord(
     "sift1m",
+    module=__name__,
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V",
     summary="SIFT1M with its official parts: 10,000 queries, a database of 1,000,000 items, and 100,000 others for "
     "training",

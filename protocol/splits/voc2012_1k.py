@@ -8,6 +8,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 VOC2012_1K = SplitRecord(
     "voc2012_1k",
+    module=__name__,
     source="DeepHash-pytorch, its dataset voc2012 (data/voc2012/code.py)",
     summary="Pascal VOC 2012, 20 classes: 1,000 queries and 4,000 training images; the 6,540 others are the database",
 )(

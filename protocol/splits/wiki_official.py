@@ -8,6 +8,7 @@ from protocol.splits._protocol import Official, SplitProtocol
 
 WIKI_OFFICIAL = SplitRecord(
     "wiki_official",
+    module=__name__,
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, and its lists",
     summary="Wiki: the 693 official test items are the queries; the 2,173 others are both database and training set",
 )(

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError, labels
+from protocol.checks import ProtocolError
 from protocol.counting import count
+from protocol.inputs.validation import class_labels
 from protocol.metrics import evaluate, mean
 from protocol.scores.tables import DIGITS, write_csv
 from protocol.truth.relevance import Relevance
@@ -67,7 +68,7 @@ def halves(
     if y is None or y.ndim != 1:
         got = "none" if y is None else f"shape {y.shape}"
         raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
-    classes = labels(y, len(y))
+    classes = class_labels(y, len(y))
     rng = np.random.default_rng(seed)
     drawn: dict[str, dict[str, list[NDArray]]] = {side: {} for side in SIDES}
     for name in np.unique(classes):

@@ -5,10 +5,9 @@ A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dic
 listed database positions are relevant); never a query x database matrix.
 """
 
-from protocol.truth._augmentation import check_rows
 from protocol.truth._distances import DISTANCES, Distance, pair_distances
 from protocol.truth._items import Items, write_among
-from protocol.truth._neighbour_search import Neighbours, nearest, neighbours_within
+from protocol.truth._neighbour_search import Neighbours, check_rows, nearest, neighbours_within
 
 __all__ = [
     "DISTANCES",

@@ -1,15 +1,20 @@
-"""Exact search for neighbours within a radius, or for the k nearest ones, at the speed of a matrix product.
+r"""Exact search for neighbours within a radius, or for the k nearest ones, at the speed of a float64 matrix product.
 
-Vectors are augmented (`protocol.truth._augmentation`) so that the sign of one inner product shows whether a pair
-may be closer than a bound, and its value by how much. So only signs must be scanned after a float32 product of
-augmented matrices, one tile at a time, while the tile is in the cache. For a search within a radius, the bound is the
-radius; for the k nearest items, it is the k-th smallest distance found so far, which decreases as the search proceeds.
-Rounding can change the sign only for pairs close to the bound. The rounding error is bounded for each pair, and only
-undecided pairs are computed again in float64 from the original vectors. So the result is that of the formulas in
-`protocol.truth._distances`, independent of tiles, threads and the order of additions in the product.
+The *key* of a pair grows with its distance and consists of inner products: the squared distance
+:math:`|a|^2 + |b|^2 - 2 \langle a, b \rangle`, or minus the inner product of the pair (cosine and dot). One product
+of matrices, tile by tile, gives a lower bound on the keys of all pairs. Pairs whose lower bound exceeds the key of the
+radius, or the k-th smallest key found so far, are dropped. The rest is computed again from the formulas in
+`protocol.truth._distances`, so the result is theirs, independent of tiles, threads and the order of additions.
 
-Libraries considered: scikit-learn's brute-force search takes 1.6 to 1.7 times the CPU time, and faiss' flat index 3
-times (`tests/benchmarks/neighbours.py`), and neither returns all items that tie with the k-th.
+Let u = 2^-53. An inner product of d terms, added in any order, is off by at most d u |a||b| (Higham, Accuracy and
+Stability of Numerical Algorithms, 2nd ed., section 3.1), and by 2^-1074 for each term that underflows. Keys and
+formulas together contain at most five such sums and fewer than 40 single roundings, so a key differs from that of the
+formula by less than (5 d + 40) u times the size of the pair, |a|^2 + |b|^2 or |a||b|, which is the bound used here.
+
+scikit-learn's brute-force search takes 0.7 to 0.8 of the CPU time (`tests/benchmarks/neighbours.py`), but has no dot
+distance, holds the whole database in memory, cuts ties with the k-th item, and rounds differently from the formulas. So
+its result would need the same bounds and a second search, and evaluating codes would require it. A version of this
+module in float32 took 0.6 of the CPU time and 160 more lines, for bounds on the rounding of the vectors.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,26 +27,110 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.parallel import in_order, workers
-from protocol.truth._augmentation import (
-    FARTHEST,
-    MOST_FEATURES,
-    Augmented,
-    AugmentedQueries,
-    InnerAugmentation,
-    SquaredAugmentation,
-    check_rows,
-)
-from protocol.truth._distances import DISTANCES, Distance, pair_distances
+from protocol.truth._distances import DISTANCES, Distance, balanced, pair_distances
 
 TILE = 512
-"""Queries, and database items, per tile: its product of 1 MB fits into the cache."""
+"""Queries, and database items, per tile: its product of 2 MB fits into the cache."""
+MOST_FEATURES = 1 << 20
+"""The maximum number of features: the squares of this many numbers up to `_LARGEST_NUMBER` can be added."""
+_LARGEST_NUMBER = 2.0**500
+_NUMBERS = 1 << 22  # per block of checks, and in the sample for the centre
 _QUERIES = 4096
 """Queries searched in one pass over the database; fewer for large k."""
 _PAIRS = 1 << 22
 """Maximum number of pairs of a query and a nearest item per pass; each takes up to 100 bytes."""
 _EXTRA_CANDIDATES = 1024
-"""Number of candidates above 2 k per query after which undecided pairs are computed in float64."""
+"""Number of candidates above 2 k per query after which undecided pairs are computed by the formulas."""
 _Rows = NDArray[np.int64]
+
+
+class _Side(NamedTuple):
+    """One side of the product, (n, d + 1); the sizes of the vectors, |a|^2 or |a|; and what is added to the product."""
+
+    vectors: NDArray[np.float64]
+    size: NDArray[np.float64]
+    constant: NDArray[np.float64]
+
+    def rows(self, part: slice) -> "_Side":
+        """Return some of the rows."""
+        return _Side(*(array[part] for array in self))
+
+
+class Keys:
+    """Lower and upper bounds on the keys of pairs, from a product of matrices.
+
+    Parameters
+    ----------
+    database : (n, d)
+        Only a sample is read, for the centre that is subtracted from vectors, which makes rounding errors small.
+    distance : {"euclidean", "cosine", "dot"}
+    """
+
+    def __init__(self, database: NDArray, distance: Distance) -> None:
+        d = database.shape[1]
+        self._euclidean, self._unit = distance == "euclidean", distance == "cosine"
+        self._error, self._underflow = (5 * d + 40) * 2.0**-53, d * 2.0**-1070
+        n_rows = max(1, min(1024, _NUMBERS // d))
+        sample = database[:: len(database) // n_rows + 1].astype(np.float64)
+        sample = sample[np.abs(sample).max(axis=1) <= _LARGEST_NUMBER]
+        self._centre = sample.mean(axis=0) if self._euclidean and len(sample) else np.zeros(d)
+
+    def of(self, distance: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Return the keys of distances."""
+        with np.errstate(over="ignore", under="ignore"):
+            return np.square(distance) if self._euclidean else np.asarray(distance)
+
+    def queries(self, X: NDArray) -> _Side:
+        """Return the left side of the product; `X` must have passed `check_rows`."""
+        side = self._side(X)
+        if self._euclidean:
+            side.vectors[:, :-1] *= -2
+            side.vectors[:, -1] = 1
+            return side._replace(constant=side.size * (1 - self._error) - self._underflow)
+        np.negative(side.vectors, out=side.vectors)
+        side.vectors[:, -1] = -self._error * side.size
+        return side._replace(constant=np.full(len(X), float(self._unit) - self._underflow))
+
+    def items(self, X: NDArray, first_row: int) -> _Side:
+        """Return the right side of the product; raise ProtocolError as `check_rows` for the rows of the database."""
+        if not float(np.abs(X).max()) <= _LARGEST_NUMBER or (self._unit and not X.any(axis=1).all()):
+            check_rows(X, "database", first_row, unit=self._unit)
+        side = self._side(X)
+        side.vectors[:, -1] = side.size * (1 - self._error) if self._euclidean else side.size
+        return side
+
+    def _side(self, X: NDArray) -> _Side:
+        vectors = np.empty((len(X), X.shape[1] + 1))
+        if self._unit:
+            scaled = balanced(X)[0]
+            np.divide(scaled, np.sqrt(np.vecdot(scaled, scaled))[:, None], out=vectors[:, :-1])
+        else:
+            np.subtract(X, self._centre, out=vectors[:, :-1])
+        squared = np.vecdot(vectors[:, :-1], vectors[:, :-1])
+        return _Side(vectors, squared if self._euclidean else np.sqrt(squared), squared)
+
+    def within(self, query: _Side, items: _Side, bound: NDArray[np.float64]) -> "_Found":
+        """Return the pairs of a query and an item in one tile whose keys may be at most the query's bound."""
+        found, n_items = [], len(items.vectors)
+        product = np.empty((min(TILE, len(query.vectors)), n_items))
+        for first in range(0, len(query.vectors), TILE):
+            part = query.rows(slice(first, first + TILE))
+            values = np.matmul(part.vectors, items.vectors.T, out=product[: len(part.vectors)])
+            pairs = np.flatnonzero(values <= (bound[first : first + TILE] - part.constant)[:, None])
+            rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
+            low = values.ravel()[pairs] + part.constant[rows]
+            size = (np.add if self._euclidean else np.multiply)(part.size[rows], items.size[columns])
+            found.append(_Found(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
+        return _Found(*map(np.concatenate, zip(*found, strict=True)))
+
+
+class _Found(NamedTuple):
+    """Pairs in order: the rows of the queries and of the tile, and the intervals that contain their keys."""
+
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
 
 
 def neighbours_within(
@@ -80,7 +169,7 @@ def neighbours_within(
 
     Notes
     -----
-    In addition to the input, memory is used for an augmented copy of the queries, two copies of the found pairs, and a
+    In addition to the input, memory is used for a copy of the queries in float64, two copies of the found pairs, and a
     few tiles per thread.
 
     Examples
@@ -94,13 +183,13 @@ def neighbours_within(
         raise ProtocolError(f"radius: expected a number >= 0, got {radius!r}.")
     integer(threads, "threads")
     check_rows(query, "query")
-    augmentation = SquaredAugmentation(query, database)
-    left = augmentation.queries(query).within(np.full(len(query), augmentation.key(radius)))
+    keys = Keys(database, "euclidean")
+    queries, bound = keys.queries(query), np.full(len(query), keys.of(radius))
 
     def search(start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         tile = database[start : start + TILE]
-        found = _within(left, augmentation.items(tile, start))
-        borderline = np.flatnonzero(found.products >= -found.uncertainty)
+        found = keys.within(queries, keys.items(tile, start), bound)
+        borderline = np.flatnonzero(found.high >= bound[0])
         distances = pair_distances(query, tile, found.rows[borderline], found.columns[borderline])
         inside = np.ones(len(found.rows), dtype=bool)
         inside[borderline] = distances < radius if strict else distances <= radius
@@ -195,12 +284,9 @@ def nearest(
 
     Notes
     -----
-    Memory does not grow with the database. In addition to the input, it is used for an augmented copy of up to 4,096
-    queries, a few tiles per thread, and the candidate pairs: at most about 3 k + 1,024 per query, unless more items tie
-    with the k-th.
-
-    If most distances differ by less than the precision of float32, nearly all pairs are computed in float64 without a
-    matrix product, which takes about a hundred times as long.
+    Memory does not grow with the database. In addition to the input, it is used for a copy of up to 4,096 queries in
+    float64, a few tiles per thread, and the candidate pairs: at most about 3 k + 1,024 per query, unless more items
+    tie with the k-th.
 
     Examples
     --------
@@ -213,16 +299,11 @@ def nearest(
     integer(threads, "threads")
     one_of(distance, DISTANCES, "distance")
     check_rows(query, "query", unit=distance == "cosine")
-    if distance == "euclidean":
-        augmentation: SquaredAugmentation | InnerAugmentation = SquaredAugmentation(query, database)
-    else:
-        augmentation = InnerAugmentation(database, unit=distance == "cosine")
+    keys = Keys(database, distance)
     size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
     with workers(threads) as n_threads:
         found = [
-            _Search(query[start : start + size], database, k, distance, augmentation, n_threads).run(
-                progress or _ignore
-            )
+            _Search(query[start : start + size], database, k, distance, keys, n_threads).run(progress)
             for start in range(0, len(query), size)
         ]
     counts = np.concatenate([np.diff(part.indptr) for part in found])
@@ -232,10 +313,6 @@ def nearest(
         indices=np.concatenate([part.indices for part in found]),
         distances=np.concatenate([part.distances for part in found]),
     )
-
-
-def _ignore(pairs: int) -> None:
-    """Ignore the progress."""
 
 
 def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
@@ -262,7 +339,7 @@ def _matrix(X: NDArray, name: str) -> NDArray:
 class _Pairs(NamedTuple):
     """Pairs of a query and an item, by their rows, and the intervals that contain their keys.
 
-    For `decided` pairs, the interval is that of their distance in float64.
+    For `decided` pairs, both ends are the key of the distance by the formula.
     """
 
     rows: NDArray[np.int32]
@@ -297,73 +374,55 @@ class _Search:
     database: NDArray
     k: int
     distance: Distance
-    augmentation: SquaredAugmentation | InnerAugmentation
+    keys: Keys
     threads: int
 
-    def run(self, progress: Callable[[int], object]) -> Neighbours:
+    def run(self, progress: Callable[[int], object] | None) -> Neighbours:
         """Return the nearest items."""
         n_queries, n_items = len(self.query), len(self.database)
-        queries = self.augmentation.queries(self.query)
-        bound = self._first_bound(queries)
-        state = bound, queries.within(bound)
+        queries = self.keys.queries(self.query)
+        bound = np.full(n_queries, np.inf)
         pairs, pending, n_pending = _Pairs.none(), [], 0
 
         def search(start: int) -> _Pairs:
-            bound, left = state  # the current values
-            found = _within(left, self.augmentation.items(self.database[start : start + TILE], start))
-            low = found.products + bound[found.rows]
+            found = self.keys.within(queries, self.keys.items(self.database[start : start + TILE], start), bound)
             return _Pairs(
                 found.rows,
                 start + found.columns.astype(np.int64),
-                low,
-                low + found.uncertainty,
-                np.zeros(len(low), bool),
+                found.low,
+                found.high,
+                np.zeros(len(found.low), bool),
             )
 
         starts = range(0, n_items, TILE)
         for start, found in zip(starts, in_order(search, starts, self.threads), strict=True):
             pending.append(found)
             n_pending += len(found.rows)
-            if n_pending > max(n_queries * self.k, len(pairs.rows)):
-                pairs, bound = self._closest(queries, _Pairs.joined([pairs, *pending], n_queries))
-                state, pending, n_pending = (bound, queries.within(bound)), [], 0
-            progress(n_queries * min(TILE, n_items - start))
-        pairs, _ = self._closest(queries, _Pairs.joined([pairs, *pending], n_queries))
+            if n_pending > max(n_queries * self.k, len(pairs.rows)) or start + TILE >= n_items:
+                pairs, bound = self._closest(*_Pairs.joined([pairs, *pending], n_queries))
+                pending, n_pending = [], 0
+            if progress is not None:
+                progress(n_queries * min(TILE, n_items - start))
         return self._decided(pairs)
 
-    def _first_bound(self, queries: AugmentedQueries) -> NDArray[np.float64]:
-        """Return bounds within which each query has at least k of the first items."""
-        left = queries.within(np.zeros(len(self.query)))
-        n_first = min(len(self.database), -(-self.k // TILE) * TILE)
-
-        def search(start: int) -> NDArray[np.float64]:
-            right = self.augmentation.items(self.database[start : start + TILE], start)
-            return left.vectors @ right.vectors.T + (left.uncertainty[:, None] + right.uncertainty)
-
-        high = np.concatenate(list(in_order(search, range(0, n_first, TILE), self.threads)), axis=1)
-        return np.minimum(np.partition(high, self.k - 1, axis=1)[:, self.k - 1], FARTHEST)
-
-    def _closest(self, queries: AugmentedQueries, joined: tuple[_Pairs, _Rows]) -> tuple[_Pairs, NDArray[np.float64]]:
+    def _closest(self, pairs: _Pairs, indptr: _Rows) -> tuple[_Pairs, NDArray[np.float64]]:
         """Return the pairs that may be among the nearest, and each query's bound on their keys.
 
-        If a query has too many of them, or their keys are unbounded, they are decided in float64.
+        If a query has too many of them, they are decided by the formulas.
         """
-        pairs, indptr = joined
         pairs, indptr, bound = self._bounded(pairs, indptr)
         crowded = np.diff(indptr) > 2 * self.k + _EXTRA_CANDIDATES
-        open_pairs = np.flatnonzero(~pairs.decided & (crowded[pairs.rows] | np.isinf(pairs.high)))
-        if open_pairs.size:
-            rows = pairs.rows[open_pairs]
-            pairs.low[open_pairs], pairs.high[open_pairs] = queries.keys(
-                self._distances(rows, pairs.items[open_pairs]), rows
-            )
-            pairs.decided[open_pairs] = True
+        undecided = np.flatnonzero(~pairs.decided & crowded[pairs.rows])
+        if undecided.size:
+            keys = self.keys.of(self._distances(pairs.rows[undecided], pairs.items[undecided]))
+            pairs.low[undecided] = pairs.high[undecided] = keys
+            pairs.decided[undecided] = True
             pairs, indptr, bound = self._bounded(pairs, indptr)
         return pairs, bound
 
     def _bounded(self, pairs: _Pairs, indptr: _Rows) -> tuple[_Pairs, _Rows, NDArray[np.float64]]:
         """Return the pairs that may be as near as the k-th, their indptr, and the bounds."""
-        bound = np.minimum(_kth(indptr, pairs.high, self.k), FARTHEST)
+        bound = _kth(indptr, pairs.high, self.k)
         selected = pairs.low <= bound[pairs.rows]
         return pairs.where(selected), _starts(selected)[indptr], bound
 
@@ -390,33 +449,8 @@ def _starts(counts: NDArray) -> _Rows:
 
 
 def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return the k-th smallest value of each row; all rows have at least k: (n_rows,)."""
-    return np.array([np.partition(values[a:b], k - 1)[k - 1] for a, b in pairwise(indptr)])
-
-
-class _Found(NamedTuple):
-    """Pairs with products <= 0, in order: rows of the queries and of the tile, products, and uncertainties."""
-
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
-    products: NDArray[np.float64]
-    uncertainty: NDArray[np.float64]
-
-
-def _within(left: Augmented, right: Augmented) -> _Found:
-    """Return the pairs of a query and an item in one tile that may be within the query's bound."""
-    n_items = len(right.vectors)
-    product = np.empty((min(TILE, len(left.vectors)), n_items), dtype=np.float32)
-    found = []
-    for first in range(0, len(left.vectors), TILE):
-        part = left.vectors[first : first + TILE]
-        values = np.matmul(part, right.vectors.T, out=product[: len(part)])
-        pairs = np.flatnonzero(values <= 0)
-        rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
-        rows += first
-        products = values.ravel()[pairs].astype(np.float64)
-        found.append(_Found(rows, columns, products, left.uncertainty[rows] + right.uncertainty[columns]))
-    return _Found(*map(np.concatenate, zip(*found, strict=True)))
+    """Return the k-th smallest value of each row, infinity for rows with fewer than k values: (n_rows,)."""
+    return np.array([np.partition(values[a:b], k - 1)[k - 1] if b - a >= k else np.inf for a, b in pairwise(indptr)])
 
 
 def _compressed(
@@ -434,3 +468,32 @@ def _compressed(
         indices[(free - before)[rows] + np.arange(rows.size)] = start + columns
         free += counts
     return indptr, indices
+
+
+def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False) -> None:
+    """Raise ProtocolError for the first row that is not finite, too large for float64 to square, or, if `unit`, zero.
+
+    Parameters
+    ----------
+    X : (n, d)
+    name : str
+        Name of the array, for the message.
+    first_row : int, default=0
+        Number of the first row, for the message.
+    unit : bool, default=False
+    """
+    size = max(1, _NUMBERS // X.shape[1])
+    for start in range(0, len(X), size):
+        block = X[start : start + size]
+        finite, zero = np.isfinite(block), (np.count_nonzero(block, axis=1) == 0) & unit
+        within = np.abs(block.astype(np.float64)) <= _LARGEST_NUMBER
+        bad = np.flatnonzero(~within.all(axis=1) | zero)
+        if bad.size:
+            row = bad[0]
+            if zero[row]:
+                expected, got = "a vector that is not zero, because its cosine distance is undefined", "zeros only"
+            elif finite[row].all():
+                expected, got = f"numbers up to {_LARGEST_NUMBER:.1e}", block[row][~within[row]][0]
+            else:
+                expected, got = "finite numbers", block[row][~finite[row]][0]
+            raise ProtocolError(f"{name} row {first_row + start + row}: expected {expected}, got {got}.")

@@ -9,7 +9,8 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError, array_of, labels, rows
+from protocol.checks import ProtocolError
+from protocol.inputs.validation import array_of, class_labels, rows
 from protocol.scores.identity import OF_LABELS
 
 _BLOCK_BYTES = 32 << 20
@@ -55,8 +56,8 @@ class LabelRelevance:
 
     def __init__(self, query_labels: ArrayLike, database_labels: ArrayLike) -> None:
         query, database = _comparable(array_of(query_labels), array_of(database_labels))
-        query = labels(query, query.shape[0] if query.ndim else 0, "query labels")
-        database = labels(database, database.shape[0] if database.ndim else 0, "database labels")
+        query = class_labels(query, query.shape[0] if query.ndim else 0, "query labels")
+        database = class_labels(database, database.shape[0] if database.ndim else 0, "database labels")
         if query.shape[1:] != database.shape[1:]:
             raise ProtocolError(
                 "labels: expected the same kind for queries and database, got shapes "

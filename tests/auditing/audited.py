@@ -1,15 +1,28 @@
 """Clean splits of each protocol, constructed from its declaration, and splits with changes."""
 
+import dataclasses
 import functools
 
 import numpy as np
 
 from protocol import registry
-from protocol.auditing import Dataset, Run, Split
+from protocol.auditing import Dataset, Evidence, Known, Run, Split
+from protocol.auditing import audit as audit_with
 from protocol.splits import DRAWN, Official, SameAs
 
 SIZES = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
 SEED = 3
+EVIDENCE = {field.name for field in dataclasses.fields(Evidence)}
+
+
+def audit(*splits, **options):
+    """Call `protocol.audit` with the evidence among the options."""
+    evidence = Evidence(**{name: value for name, value in options.items() if name in EVIDENCE})
+    return audit_with(*splits, evidence=evidence, **{n: value for n, value in options.items() if n not in EVIDENCE})
+
+
+def with_known(run, **known):
+    return dataclasses.replace(run, known=Known(**known))
 
 
 def _official(protocol, n_items):

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from audited import audit
 
 import protocol as hp
 from protocol import registry
 from protocol.auditing import Audit, Finding
-from protocol.auditing.writing import KEYS
+from protocol.auditing.output.texts import KEYS
 from protocol.checks import ProtocolError, printable
 from protocol.cli import main
 from protocol.provenance import storage
@@ -61,9 +62,9 @@ def test_it_is_a_public_name_that_is_loaded_on_first_use():
 
 
 def test_an_overlap_is_found_from_arrays():
-    audited = hp.audit(**PARTS)
+    audited = audit(**PARTS)
     assert (audited.n_errors, audited.n_warnings, list(audited.findings)) == (0, 0, [NAMES])
-    audited = hp.audit(**LEAKING)
+    audited = audit(**LEAKING)
     assert (audited.n_errors, audited.n_warnings) == (1, 0)
     (finding,) = found(audited)
     assert isinstance(finding, Finding)
@@ -88,8 +89,8 @@ def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsy
     files = {name: f"{name}.npy" for name in LEAKING}
     extra = {"ids": "ids.txt", "pairs": "pairs.txt", "labels": "labels.npy", "features": "features.npy"}
     files |= {name: ARRAYS[name] if name in scalars else extra[name] for name in KNOWN[case]}
-    from_files = hp.audit(**files)
-    from_arrays = hp.audit(**LEAKING, **{name: ARRAYS[name] for name in KNOWN[case]})
+    from_files = audit(**files)
+    from_arrays = audit(**LEAKING, **{name: ARRAYS[name] for name in KNOWN[case]})
     assert found(from_files) == found(from_arrays)
     assert {"query-in-database"} < {name for name, _, _ in briefly(from_arrays)} or case in ("nothing", "labels", "ids")
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in files.items()]
@@ -101,16 +102,16 @@ def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsy
 
 
 def test_lists_may_contain_ids(folder):
-    by_file = hp.audit(query="query.txt", database=Path("database.txt"))
-    by_array = hp.audit(query=IDS[LEAKING["query"]], database=IDS[LEAKING["database"]].tolist())
+    by_file = audit(query="query.txt", database=Path("database.txt"))
+    by_array = audit(query=IDS[LEAKING["query"]], database=IDS[LEAKING["database"]].tolist())
     assert found(by_file) == found(by_array)
     assert found(by_array)[0].examples == tuple(IDS[PARTS["query"][:2]])
-    mixed = hp.audit(query="query.txt", database=pd.Series(IDS[LEAKING["database"]]))
+    mixed = audit(query="query.txt", database=pd.Series(IDS[LEAKING["database"]]))
     assert list(mixed.findings) == ["query.txt database"]
     assert found(mixed) == found(by_file)
-    assert found(hp.audit(query="query.txt", database=LEAKING["database"], ids=IDS, labels=Y))[0] == found(by_file)[0]
+    assert found(audit(query="query.txt", database=LEAKING["database"], ids=IDS, labels=Y))[0] == found(by_file)[0]
     pairs = IDS[PAIRS]
-    assert briefly(hp.audit(query=IDS[PARTS["query"]], database=IDS[PARTS["train"]], pairs=pairs)) == [
+    assert briefly(audit(query=IDS[PARTS["query"]], database=IDS[PARTS["train"]], pairs=pairs)) == [
         ("pair-split", "error", 5)
     ]
 
@@ -124,21 +125,21 @@ class Foreign:
 
 @pytest.mark.parametrize("query", [[1, 2], (1, 2), np.array([1, 2], dtype=np.uint8), pd.Series([1, 2]), Foreign()])
 def test_row_numbers_may_be_any_array(query):
-    assert briefly(hp.audit(query=query, database=range(2, 9))) == [("query-in-database", "error", 1)]
+    assert briefly(audit(query=query, database=range(2, 9))) == [("query-in-database", "error", 1)]
 
 
 def test_complete_splits_are_mappings_or_files(folder):
     write_split("split.npz", LEAKING, IDS)
-    as_file, as_mapping = hp.audit("split.npz", labels=Y), hp.audit(LEAKING, labels="labels.npy")
+    as_file, as_mapping = audit("split.npz", labels=Y), audit(LEAKING, labels="labels.npy")
     assert (list(as_file.findings), list(as_mapping.findings)) == (["split.npz"], ["split"])
     assert found(as_file) == found(as_mapping)
     by_id = {name: IDS[rows] for name, rows in LEAKING.items()}
-    assert found(hp.audit(by_id | {"train": None}))[0] == found(hp.audit(Path("split.npz"), ids=IDS))[0]
-    several = hp.audit(PARTS, "split.npz", PARTS, labels=Y, protocol="improved")
+    assert found(audit(by_id | {"train": None}))[0] == found(audit(Path("split.npz"), ids=IDS))[0]
+    several = audit(PARTS, "split.npz", PARTS, labels=Y, protocol="improved")
     assert list(several.findings) == ["split 1", "split.npz", "split 3"]
     names = {split: {one.name for one in made} for split, made in several.findings.items()}
     assert names["split 3"] == {"runs-not-independent"}
-    assert list(hp.audit("split.npz", "split.npz").findings) == ["split.npz"]
+    assert list(audit("split.npz", "split.npz").findings) == ["split.npz"]
 
 
 @dataclass(frozen=True)
@@ -156,26 +157,26 @@ def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
     parameters = {"sizes": SIZES, "lists": {}, "run": 0}
     made = storage.provenance("split improved", parameters=parameters, inputs={"labels": items}, seed=0)
     storage.write(file, LEAKING, made)
-    audited = hp.audit(Loaded(file, items))
+    audited = audit(Loaded(file, items))
     assert list(audited.findings) == [str(file)]
     assert [name for name, *_ in briefly(audited)] == ["query-in-database", "size-mismatch", "not-reproducible"]
     assert found(audited)[0].examples == tuple(IDS[PARTS["query"][:2]])
     (sentences,) = audited.about.values()
     assert sentences[0].endswith("; protocol improved")
-    assert briefly(hp.audit(Loaded(file, None))) == briefly(hp.audit(file))
-    by_row = hp.audit(Loaded(file, items), labels=Y)
+    assert briefly(audit(Loaded(file, None))) == briefly(audit(file))
+    by_row = audit(Loaded(file, items), labels=Y)
     assert found(by_row)[0].examples == tuple(map(str, PARTS["query"][:2]))
 
 
 def test_an_empty_partition_counts_as_missing():
-    assert found(hp.audit(query=["a"], database=["b"], train=[])) == found(hp.audit(query=["a"], database=["b"]))
+    assert found(audit(query=["a"], database=["b"], train=[])) == found(audit(query=["a"], database=["b"]))
 
 
 def test_a_data_frame_has_a_row_for_each_finding():
-    frame = hp.audit(**LEAKING, labels=Y).to_frame()
+    frame = audit(**LEAKING, labels=Y).to_frame()
     assert list(frame.columns) == list(KEYS)
     assert frame[["finding", "severity", "count"]].values.tolist()[0] == ["query-in-database", "error", 2]
-    empty = hp.audit(query=PARTS["query"], database=PARTS["database"]).to_frame()
+    empty = audit(query=PARTS["query"], database=PARTS["database"]).to_frame()
     assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
 
 
@@ -196,99 +197,48 @@ class Texts(HTMLParser):
 def test_html_is_escaped():
     name = "<script>alert('a & b')</script>\x1b[31m"
     page = Texts()
-    audited = hp.audit({"query": [name, "a"], "database": [name, "b"]})
+    audited = audit({"query": [name, "a"], "database": [name, "b"]})
     audited = Audit({"<b>.csv": found(audited)}, {"<b>.csv": ("<i>",)})
     page.feed(audited._repr_html_())
-    assert set(page.tags) == {"div", "p", "b", "table", "tr", "th", "td"}
+    assert set(page.tags) == {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
     assert printable(name) in page.texts
     assert {"<b>.csv", "<i>", "1 error, 0 warnings"} <= set(page.texts)
-    clean = hp.audit(query=PARTS["query"], database=PARTS["database"])._repr_html_()
+    clean = audit(query=PARTS["query"], database=PARTS["database"])._repr_html_()
     assert "<p>clean; not checked: overlaps with missing partitions (" in clean
     assert "<table>" not in clean
-    informed = hp.audit(**PARTS)._repr_html_()
+    informed = audit(**PARTS)._repr_html_()
     assert "<p>clean; not checked: " in informed
     assert "train-not-in-database" in informed
 
 
 LISTS = {"query": [0, 1], "database": [2, 3]}
 BAD = {
-    "nothing": (
-        (),
-        {},
-        "audit: expected complete splits, lists of the query and database items, or a training log, got none of them.",
-    ),
-    "both": (
-        (LISTS,),
-        LISTS,
-        "audit: expected complete splits, lists of .* items, or a training log, got splits and lists.",
-    ),
-    "no query": (
-        (),
-        {"database": [1]},
-        "query: expected the list of the query items in addition to database, got none.",
-    ),
-    "empty query": (
-        (),
-        LISTS | {"query": []},
-        "query database: expected a query and a database partition, got an empty query.",
-    ),
+    "nothing": ((), {}, "audit: expected complete splits, lists of the query and database items, or a training"),
+    "both": ((LISTS,), LISTS, "audit: expected complete splits, lists of .* items, or a training log, got splits"),
+    "no query": ((), {"database": [1]}, "query: expected the list of the query items in addition to database, got"),
+    "empty query": ((), LISTS | {"query": []}, "query database: expected a query and a database partition, got an"),
     "all empty": ((), {"query": [], "database": []}, "query database: expected a query and .*, got an empty query."),
-    "array as split": (
-        ([0, 1], [2, 3]),
-        {},
-        (
-            "split 1: expected a file, or a mapping of partition names to row numbers or ids, got list. "
-            "Give the lists of one"
-        ),
-    ),
+    "array as split": (([0, 1], [2, 3]), {}, "split 1: expected a file, or a mapping of partition names to row"),
     "partition": (({"query": [0], "test": [1]},), {}, "split: partition: expected .*, got 'test'."),
     "mapping": (({"query": [0], "database": [[1]]},), {}, r"split: database: expected .*, got shape \(1, 1\)."),
-    "mask": (
-        (),
-        LISTS | {"query": [True, False]},
-        "query: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.",
-    ),
-    "matrix": (
-        (),
-        LISTS | {"query": [[0, 1]]},
-        r"query: expected row numbers or ids, shape \(n,\), got shape \(1, 2\).",
-    ),
+    "mask": ((), LISTS | {"query": [True, False]}, "query: expected row numbers, got a mask. Use numpy.flatnonzero"),
+    "matrix": ((), LISTS | {"query": [[0, 1]]}, r"query: expected row numbers or ids, shape \(n,\), got shape \(1,"),
     "number": ((), LISTS | {"query": 3}, r"query: expected row numbers or ids, shape \(n,\), got shape \(\)."),
     "ragged": ((), LISTS | {"query": [[0], [1, 2]]}, r"query: expected an array, got list \(.*\)."),
     "complex": ((), LISTS | {"query": [1j]}, r"query: expected row numbers or ids \(str\), got dtype complex128."),
     "fraction": ((), LISTS | {"query": [0.5]}, "query: .* 0.5"),
     "negative": ((), LISTS | {"query": [-1, 2]}, r"query: expected row numbers from 0 to 3, got -1 to 2\."),
     "some strings": ((), LISTS | {"query": ["a", 1]}, r"query: expected ids \(str\), got 1 \(int\) at position 1."),
-    "missing id": (
-        (),
-        LISTS | {"query": pd.Series(["a", None])},
-        r"query: expected ids \(str\), got .* at position 1.",
-    ),
-    "ids and rows": (
-        (),
-        LISTS | {"query": ["a"]},
-        "lists: expected ids in every list, or row numbers in every list, got ids in query and row numbers in data",
-    ),
-    "unknown id": (
-        (),
-        LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]},
-        "query: expected ids .*, got 1 unknown id among 1; the first is 'a'",
-    ),
+    "missing id": ((), LISTS | {"query": pd.Series(["a", None])}, r"query: expected ids \(str\), got .* at"),
+    "ids and rows": ((), LISTS | {"query": ["a"]}, "lists: expected ids in every list, or row numbers in every"),
+    "unknown id": ((), LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]}, "query: expected ids .*, got 1"),
     "ids as rows": ((), LISTS | {"ids": [0, 1, 2, 3]}, "ids: expected the ids of the dataset, got row numbers."),
     "ids twice": ((), LISTS | {"ids": ["b", "a", "c", "a"]}, "ids: expected distinct ids, got 'a' more than once."),
     "labels": ((), LISTS | {"labels": [0, 1, 2]}, "database: expected row numbers from 0 to 2, got 2 to 3."),
     "labels of ids": ((), LISTS | {"labels": [0, 1], "ids": ["a", "b", "c", "d"]}, "labels: 2 labels for 4 items."),
     "real labels": ((), LISTS | {"labels": [0.5] * 4}, "labels: .* 0.5"),
-    "lists of ids": (
-        (),
-        {"query": ["a"], "database": ["b"], "labels": [0, 1]},
-        "query: expected row numbers, which determine the order of the labels, got ids.",
-    ),
-    "features": (
-        (),
-        LISTS | {"features": [[1.0], [2.0]]},
-        r"features: expected features of 4 items, shape \(4, d\), got shape \(2, 1\).",
-    ),
+    "lists of ids": ((), {"query": ["a"], "database": ["b"], "labels": [0, 1]}, "query: expected row numbers,"),
+    "features": ((), LISTS | {"features": [[1.0], [2.0]]}, r"features: expected features of 4 items, shape \(4,"),
     "no features": ((), LISTS | {"features": [["a"]] * 4}, "features: expected numbers, got dtype <U1."),
     "NaN features": ((), LISTS | {"features": [[np.nan]] * 4}, "features: .* NaN"),
     "features of ids": (
@@ -296,19 +246,19 @@ BAD = {
         {"query": ["a"], "database": ["b"], "features": [[0], [1]]},
         r"features: expected the ids of its rows \(ids\), because the lists contain ids, got none.",
     ),
-    "distance": (
-        (),
-        LISTS | {"distance": 1},
-        r"distance: expected features in which it is measured \(features\), got only 1.",
-    ),
+    "distance": ((), LISTS | {"distance": 1}, r"distance: expected features in which it is measured \(features\),"),
     "no distance": ((), LISTS | {"features": [[0]] * 4, "distance": "far"}, "distance: expected .*, got 'far'."),
     "pairs": ((), LISTS | {"pairs": [0, 1]}, r"pairs: expected two row numbers per pair, shape \(n, 2\), got shape .*"),
     "pairs of ids": (
         (),
         LISTS | {"pairs": [["a", "b"]]},
-        "pairs: expected pairs of row numbers, as in the lists, got ids.",
+        r"pairs: expected row numbers >= 0, as in the lists, got 'a'.",
     ),
-    "negative pairs": ((), LISTS | {"pairs": [[-1, 2]]}, "pairs: expected pairs of row numbers >= 0, got -1."),
+    "negative pairs": (
+        (),
+        LISTS | {"pairs": [[-1, 2]]},
+        "pairs: expected row numbers >= 0, as in the lists, got '-1'.",
+    ),
     "protocol": ((), LISTS | {"protocol": "improvd"}, "split: expected .*, got 'improvd'. Did you mean 'improved'"),
     "no file": ((), LISTS | {"query": "none.txt"}, "none.txt: .* no such file"),
 }
@@ -318,15 +268,15 @@ BAD = {
 def test_unusable_arguments_are_refused_in_one_line(case):
     splits, given, message = BAD[case]
     with pytest.raises(ProtocolError, match=f"^{message}") as error:
-        hp.audit(*splits, **given)
+        audit(*splits, **given)
     assert "\n" not in str(error.value)
 
 
 def test_pairs_by_row_number_may_be_combined_with_ids():
     known = {"query": PARTS["query"], "database": PARTS["database"], "train": PARTS["train"], "ids": IDS}
-    assert ("pair-split", "error", 5) in briefly(hp.audit(**known, pairs=PAIRS))
+    assert ("pair-split", "error", 5) in briefly(audit(**known, pairs=PAIRS))
     with pytest.raises(ProtocolError, match="pairs: expected pairs of listed ids, got none among 5 pairs"):
-        hp.audit(query=["a"], database=["b"], pairs=PAIRS)
+        audit(query=["a"], database=["b"], pairs=PAIRS)
 
 
 BLOCKED = """
@@ -334,7 +284,7 @@ import sys
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in {"scipy", "pandas", "sklearn", "h5py", "numba", "cv2", "pydantic", "yaml", "tabulate",
-                                  "jinja2", "altair", "pycurl", "tqdm", "torch", "snakemake"}:
+                                  "jinja2", "altair", "tqdm", "torch", "snakemake"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Blocker())
 import numpy as np
@@ -343,9 +293,9 @@ y = np.arange(40) % 2
 for lists in ({"query": np.arange(10), "database": np.arange(9, 40)}, {"query": ["a", "b"], "database": ["b", "c"]}):
     audited = hp.audit(**lists)
     print(audited.n_errors, audited._repr_html_()[:5], audited.to_json()[0], "query-in-database: 1" in repr(audited))
-known = {"labels": y, "features": np.arange(80.0).reshape(40, 2), "protocol": "from_lists"}
-print(hp.audit({"query": range(10), "database": range(10, 40)}, **known).n_errors)
-known |= {"distance": 0.1, "groups": y, "label_issues": [1]}
+known, X = {"labels": y, "protocol": "from_lists"}, np.arange(80.0).reshape(40, 2)
+print(hp.audit({"query": range(10), "database": range(10, 40)}, evidence=hp.Evidence(features=X), **known).n_errors)
+known["evidence"] = hp.Evidence(features=X, distance=0.1, groups=y, label_issues=[1])
 print(hp.audit(query=range(10), database=range(10, 40), **known).n_errors, len(hp.names("split")) > 5)
 """
 
@@ -357,7 +307,7 @@ def test_lists_are_audited_with_numpy_alone():
 
 def test_labels_beyond_int64_are_exact():
     large = [2**63 - 2 + int(label) for label in Y]
-    assert found(hp.audit(LEAKING, labels=large)) == found(hp.audit(LEAKING, labels=Y))
-    assert found(hp.audit(LEAKING, labels=np.array(large, dtype=np.uint64))) == found(hp.audit(LEAKING, labels=Y))
+    assert found(audit(LEAKING, labels=large)) == found(audit(LEAKING, labels=Y))
+    assert found(audit(LEAKING, labels=np.array(large, dtype=np.uint64))) == found(audit(LEAKING, labels=Y))
     with pytest.raises(ProtocolError, match="query: expected integers below 9223372036854775808, got"):
-        hp.audit(query=np.array([2**63], dtype=np.uint64), database=[1, 2])
+        audit(query=np.array([2**63], dtype=np.uint64), database=[1, 2])

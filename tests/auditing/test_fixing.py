@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from audited import audit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import protocol as hp
-from protocol.auditing.fixing import LOG
+from protocol.auditing.output.fixing import LOG
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.splits import PARTITIONS, read_list, read_parts, write_split
@@ -64,7 +64,7 @@ def test_arrays_keep_their_files_keys_and_types(folder):
     pytest.importorskip("h5py")
     np.save("q.npy", np.array([1, 2], dtype=np.uint8))
     np.savez("lists.npz", base=np.array([9.0, 1.0, 3.0]), learn=np.array([4, 2]), other=np.zeros(3))
-    fixed = hp.audit(query="q.npy", database="lists.npz:base", train="lists.npz:learn").write_fixed("fixed")
+    fixed = audit(query="q.npy", database="lists.npz:base", train="lists.npz:learn").write_fixed("fixed")
     assert (fixed.n_removed, fixed.audit.n_errors) == (2, 0)
     assert sorted(path.name for path in Path("fixed").iterdir()) == [LOG, "lists.npz", "q.npy"]
     with np.load("fixed/lists.npz") as arrays:
@@ -78,7 +78,7 @@ def test_lists_in_hdf5_keep_their_names(folder):
         file["a/query"], file["base"] = [1, 2], np.array([2, 3, 4], dtype=np.uint16)
     with h5py.File("learn.hdf5", "w") as file:
         file["only"] = [5, 1]
-    hp.audit(query="lists.h5:a/query", database="lists.h5:base", train="learn.hdf5").write_fixed("fixed")
+    audit(query="lists.h5:a/query", database="lists.h5:base", train="learn.hdf5").write_fixed("fixed")
     found = [read_list(f"fixed/{name}")[0].tolist() for name in ("lists.h5:a/query", "lists.h5:base", "learn.hdf5")]
     assert found == [[1, 2], [3, 4], [5]]
 
@@ -91,7 +91,7 @@ def test_complete_splits_keep_their_format(folder, suffix):
     for run in (0, 1):
         Path(f"run{run}").mkdir()
         write_split(f"run{run}/split{suffix}", parts, ids)
-    fixed = hp.audit(f"run0/split{suffix}", f"run1/split{suffix}").write_fixed("fixed")
+    fixed = audit(f"run0/split{suffix}", f"run1/split{suffix}").write_fixed("fixed")
     assert [len(own) for own in fixed.removed] == [2, 2]
     for run in (0, 1):
         name = f"fixed/run{run}/split{suffix}"
@@ -101,18 +101,18 @@ def test_complete_splits_keep_their_format(folder, suffix):
             ["3"],
             ["3", "4", "5"],
         ]
-        assert hp.audit(name).n_errors == 0
+        assert audit(name).n_errors == 0
     assert len(fixed.sentences) == 2
 
 
 def test_arrays_in_memory_become_lists(folder):
-    hp.audit(query=["a", "b"], database=["b", "c", "d"], train=["an image", "b"]).write_fixed("ids")
+    audit(query=["a", "b"], database=["b", "c", "d"], train=["an image", "b"]).write_fixed("ids")
     assert {path.name: path.read_text() for path in Path("ids").glob("*.[tc]*")} == {
         "query.txt": "a\nb\n",
         "database.txt": "c\nd\n",
         "train.csv": "id\nan image\n",
     }
-    hp.audit({"query": [1], "database": [1, 2]}, {"query": [2], "database": [1, 2]}).write_fixed("rows")
+    audit({"query": [1], "database": [1, 2]}, {"query": [2], "database": [1, 2]}).write_fixed("rows")
     assert np.load("rows/split-1/database.npy").tolist() == [2]
     assert np.load("rows/split-2/database.npy").tolist() == [1]
 
@@ -120,21 +120,21 @@ def test_arrays_in_memory_become_lists(folder):
 def test_a_file_that_is_given_twice_becomes_two(folder):
     Path("all.txt").write_text("a\nb\nc\n")
     Path("q.txt").write_text("a\n")
-    hp.audit(query="q.txt", database="all.txt", train="all.txt").write_fixed("fixed")
+    audit(query="q.txt", database="all.txt", train="all.txt").write_fixed("fixed")
     assert Path("fixed/all.txt").read_text() == Path("fixed/train-all.txt").read_text() == "b\nc\n"
 
 
 def test_warnings_are_fixed_on_request_and_copies_always(folder):
     X = np.eye(6)[[0, 1, 2, 2, 3, 0]]  # 3 is a copy of 2, 5 of 0
     split = {"query": [0], "train": [2], "database": [2, 3, 5, 4]}
-    audited = hp.audit(split, features=X)
+    audited = audit(split, features=X)
     fixed = audited.write_fixed("fixed")
     assert np.load("fixed/database.npy").tolist() == [2, 3, 4]
     assert {one.name for one in fixed.audit.findings["fixed/query.npy fixed/train.npy fixed/database.npy"]} == {
         "train-in-database",
         "single-item",
     }
-    more = hp.audit(split, features=X).write_fixed("more", also=["train-in-database"]).audit
+    more = audit(split, features=X).write_fixed("more", also=["train-in-database"]).audit
     assert {one.name for made in more.findings.values() for one in made if one.severity == "warning"} == {"single-item"}
     assert np.load("more/database.npy").tolist() == [4]
     with pytest.raises(ProtocolError, match=r"^also: "):
@@ -144,7 +144,7 @@ def test_warnings_are_fixed_on_request_and_copies_always(folder):
 def test_the_text_of_a_query_is_removed_with_its_image(folder):
     pairs = [["i0", "t0"], ["i1", "t1"], ["i2", "t2"]]
     split = {"query": ["i0"], "train": ["i1"], "database": ["t0", "t1", "i1", "i2", "t2"]}
-    fixed = hp.audit(split, pairs=pairs).write_fixed("fixed")
+    fixed = audit(split, pairs=pairs).write_fixed("fixed")
     assert fixed.audit.n_errors == 0
     assert Path("fixed/database.txt").read_text().split() == ["t1", "i1", "i2", "t2"]
     assert not Path("fixed/train.txt").exists()  # it contained only an image whose text is in another partition
@@ -154,7 +154,7 @@ def test_the_text_of_a_query_is_removed_with_its_image(folder):
 def test_groups_of_queries_are_removed_from_the_training_set_and_on_request_from_the_database(folder):
     groups = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
     split = {"query": ["a", "h"], "train": ["b", "d", "g"], "database": ["c", "e", "f"]}
-    audited = hp.audit(split, groups=groups)
+    audited = audit(split, groups=groups)
     fixed = audited.write_fixed("fixed")
     assert (fixed.audit.n_errors, fixed.n_removed) == (0, 1)
     assert Path("fixed/train.txt").read_text() == "d\ng\n"
@@ -165,7 +165,7 @@ def test_groups_of_queries_are_removed_from_the_training_set_and_on_request_from
 def test_judged_duplicates_are_removed_from_both_partitions_and_logged_with_the_query(folder):
     judged = [[0, 5, 0], [0, 6, 1], [1, 7, 2]]  # 7 is only very similar
     split = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}
-    fixed = hp.audit(split, known_pairs=np.array(judged)).write_fixed("fixed")
+    fixed = audit(split, known_pairs=np.array(judged)).write_fixed("fixed")
     assert np.load("fixed/database.npy").tolist() == [7, 8]
     assert np.load("fixed/train.npy").tolist() == [8]
     assert fixed.audit.n_errors == 0
@@ -174,7 +174,7 @@ def test_judged_duplicates_are_removed_from_both_partitions_and_logged_with_the_
 
 def test_a_split_without_faults_is_copied_and_its_warnings_are_only_counted(folder):
     split = {"query": [f"q{n}" for n in range(50)], "database": [f"d{n}" for n in range(900)]}
-    fixed = hp.audit(split | {"train": split["database"][:300]}).write_fixed("fixed")
+    fixed = audit(split | {"train": split["database"][:300]}).write_fixed("fixed")
     assert str(fixed).startswith("fixed/query.txt fixed/train.txt fixed/database.txt: nothing to remove. Sizes: ")
     assert LOG not in str(fixed)
     log = log_of("fixed")
@@ -186,14 +186,14 @@ def test_a_split_without_faults_is_copied_and_its_warnings_are_only_counted(fold
 
 
 def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch):
-    audited = hp.audit(query=[1], database=[1, 2])
+    audited = audit(query=[1], database=[1, 2])
     Path("full").mkdir()
     Path("full/x").touch()
     with pytest.raises(ProtocolError, match=r"^full: expected a new or empty folder, got one that contains files\.$"):
         audited.write_fixed("full")
     with pytest.raises(ProtocolError, match=r"expected at least one database item that need not be removed, got none"):
-        hp.audit(query=[1], database=[1]).write_fixed("none")
-    monkeypatch.setattr("protocol.auditing.fixing._write_log", lambda *_: 1 / 0)
+        audit(query=[1], database=[1]).write_fixed("none")
+    monkeypatch.setattr("protocol.auditing.output.fixing.write_log", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         audited.write_fixed("half")
     assert [path.name for path in Path().iterdir()] == ["full"]
@@ -205,7 +205,7 @@ def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch
 
 
 def test_findings_that_removing_does_not_fix_are_reported_as_remaining(folder):
-    fixed = hp.audit(query=range(1_000), train=range(900, 5_900), protocol="cifar10_s1", database=range(999, 60_000))
+    fixed = audit(query=range(1_000), train=range(900, 5_900), protocol="cifar10_s1", database=range(999, 60_000))
     (sentence,) = fixed.write_fixed("fixed").sentences
     assert sentence.endswith("not requested: size-mismatch (error), train-in-database (warning).")
 
@@ -224,13 +224,13 @@ def test_random_lists_are_clean_after_fixing(tmp_path_factory, data, named):
     lists = {part: [f"i{row}" for row in own] for part, own in original.items()} if named else original
     known = {} if named else {"features": np.arange(15)[:, None] // data.draw(st.sampled_from([1, 2]))}
     protocol = data.draw(st.sampled_from([None, "improved", "standard"]))
-    fixed = hp.audit(**lists, protocol=protocol, **known).write_fixed(folder / "fixed")
+    fixed = audit(**lists, protocol=protocol, **known).write_fixed(folder / "fixed")
     left = {(one.name, one.severity) for made in fixed.audit.findings.values() for one in made}
     assert {name for name, severity in left} <= LEFT
     assert not {name for name, severity in left if severity == "error"} & {"train-in-database", "validation-overlap"}
     written = {part: folder / "fixed" / f"{part}{'.txt' if named else '.npy'}" for part in parts}
     written = {part: path for part, path in written.items() if path.exists()}
-    again = hp.audit(**written, protocol=protocol, **known)
+    again = audit(**written, protocol=protocol, **known)
     assert {(one.name, one.severity) for made in again.findings.values() for one in made} == left
     removed = rows(folder / "fixed")
     for part, own in lists.items():
@@ -245,7 +245,7 @@ def test_ids_in_an_array_are_read_and_fixed(tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
     np.save("q.npy", np.array(["a.avi", "b.avi"], dtype=kind))
     np.savez("d.npz", ids=np.array(["c.avi", "b.avi", "d.avi"], dtype=kind))
-    audited = hp.audit(query="q.npy", database="d.npz:ids")
+    audited = audit(query="q.npy", database="d.npz:ids")
     assert [one.items for made in audited.findings.values() for one in made] == [("b.avi",)]
     assert audited.write_fixed("fixed").n_removed == 1
     assert np.load("fixed/d.npz")["ids"].astype(str).tolist() == ["c.avi", "d.avi"]

@@ -1,9 +1,9 @@
 """Ids that two lists write in different forms are a finding, and ids of different items are not."""
 
 import pytest
+from audited import audit
 
-import protocol as hp
-from protocol.auditing.forms import one_form
+from protocol.auditing.inputs.forms import one_form
 from protocol.checks import ProtocolError
 
 ALIKE = [
@@ -47,7 +47,7 @@ DIFFERENT += [("photo?id=1", "photo?id=2"), ("a%2541", "aa"), ("7.5", "7"), ("0x
 
 
 def audited(query, database):
-    (made,) = hp.audit(query=query, database=database).findings.values()
+    (made,) = audit(query=query, database=database).findings.values()
     return [(one.name, one.severity, one.examples) for one in made]
 
 
@@ -75,15 +75,13 @@ def test_lists_that_share_some_ids_may_share_others_in_another_form():
 
 
 def test_ids_of_a_dataset_and_row_numbers_have_one_form():
-    (made,) = hp.audit(query=["a", "b"], database=["A", "c"], ids=["a", "A", "b", "c"]).findings.values()
+    (made,) = audit(query=["a", "b"], database=["A", "c"], ids=["a", "A", "b", "c"]).findings.values()
     assert made == ()
     assert audited([1, 2], [10, 20]) == []
 
 
 def test_every_pair_of_lists_is_compared():
-    (made,) = hp.audit(
-        query=["q.jpg", "r.jpg"], train=["./d.jpg", "g.jpg"], database=["d.jpg", "e.jpg"]
-    ).findings.values()
+    (made,) = audit(query=["q.jpg", "r.jpg"], train=["./d.jpg", "g.jpg"], database=["d.jpg", "e.jpg"]).findings.values()
     assert [(one.name, one.examples) for one in made] == [
         ("train-not-in-database", ("./d.jpg", "g.jpg")),
         ("ids-differ-in-form", ("./d.jpg ~ d.jpg",)),
@@ -95,7 +93,7 @@ def test_one_number_in_two_notations_is_refused(number):
     plain = "7" if number in NUMBERS else "1007"
     for one, other in ((number, plain), (plain, number)):
         with pytest.raises(ProtocolError, match=f"are the same number, .* as plain digits, such as {plain}"):
-            hp.audit(query=[one, "2"], database=[other, "3"])
+            audit(query=[one, "2"], database=[other, "3"])
     assert audited([number, "x1"], [plain, "y1"])[0][0] == "ids-differ-in-form"
 
 
@@ -109,7 +107,7 @@ def test_row_numbers_as_pandas_writes_them_are_refused_by_file(tmp_path):
     (tmp_path / "query.txt").write_text("7\n12\n")
     (tmp_path / "database.txt").write_text("1.0\n12.0\n")
     with pytest.raises(ProtocolError, match=r"database.txt: '12.0' and '12' in .*query.txt are the same number"):
-        hp.audit(query=tmp_path / "query.txt", database=tmp_path / "database.txt")
+        audit(query=tmp_path / "query.txt", database=tmp_path / "database.txt")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
@@ -118,15 +116,15 @@ def test_text_in_utf_16_without_a_byte_order_mark_is_refused(encoding, tmp_path)
         (tmp_path / name).write_bytes("a.jpg\nb.jpg\n".encode(encoding))
     message = "line 1: a NUL character, as in UTF-16. Save the file as UTF-8"
     with pytest.raises(ProtocolError, match=f"query.txt: {message}"):
-        hp.audit(query=tmp_path / "query.txt", database=tmp_path / "database.txt")
+        audit(query=tmp_path / "query.txt", database=tmp_path / "database.txt")
     with pytest.raises(ProtocolError, match=f"split.csv: {message}"):
-        hp.audit(tmp_path / "split.csv")
+        audit(tmp_path / "split.csv")
     with pytest.raises(ProtocolError, match=f"query.txt: {message}"):
-        hp.audit(query=["a", "b"], database=["c", "d"], ids=tmp_path / "query.txt")
+        audit(query=["a", "b"], database=["c", "d"], ids=tmp_path / "query.txt")
 
 
 def test_a_list_of_one_item_is_a_warning(tmp_path):
     (tmp_path / "query.txt").write_text("a.jpg|b.jpg|c.jpg\n")
-    (made,) = hp.audit(query=tmp_path / "query.txt", database=["a.jpg", "b.jpg"]).findings.values()
+    (made,) = audit(query=tmp_path / "query.txt", database=["a.jpg", "b.jpg"]).findings.values()
     assert [(one.name, one.severity, one.items) for one in made] == [("single-item", "warning", ("a.jpg|b.jpg|c.jpg",))]
     assert made[0].consequence.startswith("The query list has one item")

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.auditing import Dataset, Split, identify, nearest
-from protocol.auditing import published as known_lists
-from protocol.auditing.identification import compare
-from protocol.auditing.published import PUBLISHED, PublishedLists, digest_of_names
+from protocol.auditing import Dataset, Split
+from protocol.auditing.checks import published as known_lists
+from protocol.auditing.checks.identification import compare, identify, nearest
+from protocol.auditing.checks.published import PUBLISHED, PublishedLists, digest_of_names
 
 FIXED = [
     name
@@ -206,7 +206,7 @@ def test_lists_are_recognised_by_their_file_names_whatever_their_folder_order_an
         sizes={"query": 10},
         digests={"query": digest_of_names(names[:10])},
     )
-    monkeypatch.setattr("protocol.auditing.identification.PUBLISHED", (lists,))
+    monkeypatch.setattr("protocol.auditing.checks.identification.PUBLISHED", (lists,))
     ids = np.array(["./images/" + name for name in names[::-1]])
     parts = {"query": np.arange(5), "database": np.arange(20, 30)}
     expected = "The database list has the 10 file names of the query list in a toolkit's lists."

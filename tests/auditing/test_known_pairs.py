@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from audited import audit
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,17 +15,16 @@ from protocol import datasets
 from protocol.auditing import (
     SHIPPED,
     Dataset,
+    Known,
     Run,
     Split,
-    affected_queries,
     audit_splits,
     known_pairs_for,
-    known_pairs_from,
 )
-from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
+from protocol.auditing.inputs import known_pairs
+from protocol.auditing.inputs.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs, known_pairs_from
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.duplicates import known_pairs
 from protocol.evaluation.exclusion import excluded_rows
 from protocol.provenance import storage
 from protocol.splits import write_list
@@ -46,7 +46,7 @@ def rows_of(path):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_tables_are_unchanged_copies_of_those_of_cifair(shared, name):
-    table = Path(hp.__file__).parent / "auditing" / "known_pairs" / f"{name}.csv"
+    table = Path(hp.__file__).parent / "auditing" / "inputs" / "known_pairs" / f"{name}.csv"
     assert rows_of(table) == rows_of(shared / "data" / "near_duplicates" / f"{name}_test_train.csv")
 
 
@@ -117,15 +117,16 @@ def test_the_closest_pair_of_each_query_matches_a_naive_loop():
         queries, partners, judged = known.best(split, "database", "train")
         assert dict(zip(queries.tolist(), zip(partners.tolist(), judged.tolist(), strict=True), strict=True)) == slow
         near = [query for query, (_, judged) in slow.items() if judged < SIMILAR]
-        assert affected_queries(split, known).tolist() == [
+        assert known.queries(split).tolist() == [
             place for place, query in enumerate(parts["query"].tolist()) if query in near
         ]
 
 
 def findings(parts, values=None, name=None):
-    run = Run("x", Split({part: np.array(items) for part, items in parts.items()}, Dataset(n_items=60_000, name=name)))
-    known = None if values is None else {"x": known_pairs_for(values, run.split.dataset)}
-    return [one for one in audit_splits([run], known_pairs=known)["x"] if one.name == "known-near-duplicate"]
+    dataset = Dataset(n_items=60_000, name=name)
+    known = Known(judged=known_pairs_for(values, dataset))
+    run = Run("x", Split({part: np.array(items) for part, items in parts.items()}, dataset), known=known)
+    return [one for one in audit_splits([run])["x"] if one.name == "known-near-duplicate"]
 
 
 def test_a_finding_for_the_database_and_one_for_the_training_set():
@@ -190,11 +191,7 @@ WRONG = {
     "fields": (f"{OWN}1,2\n", Dataset(), r"line 2: expected 3 fields, got 2\."),
     "ids in place of rows": (f"{OWN}a,b,1\n", Dataset(), r"line 2: expected two item numbers, got 'a'\."),
     "range": (f"{OWN}1,20,1\n", Dataset(n_items=10), r"expected row numbers from 0 to 9, got 1 to 20\."),
-    "other ids": (
-        f"{OWN}a,b,1\n",
-        Dataset(ids=np.array(["c"])),
-        r"items, such as 'c', got none; the first pair is that of 'a'",
-    ),
+    "other ids": (f"{OWN}a,b,1\n", Dataset(ids=np.array(["c"])), r"items, such as 'c', got none; the first pair is"),
     "quotes": (f'{OWN}"1,2,1\n', Dataset(), r"expected a table of judged pairs, got lines that can't be read"),
     "numbers of cifar": ("TestID,TrainID,Judgment\n10000,0,1\n", Dataset(), r"test images up to 9999, got 10000\."),
     "official numbers": (
@@ -246,11 +243,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, case):
         ("cifar10", Dataset(n_items=100), r"^cifar10: expected row numbers of 60,000 images, .*, got 100 items\.$"),
         ("cifar10", Dataset(ids=np.array(["a"])), r"^cifar10: expected ids such as 'test_batch/00000', got 'a'\."),
         ("", Dataset(), r"^known_pairs: expected cifar10, cifar100 or the path of a file, got ''\.$"),
-        (
-            "cifar100",
-            Dataset(n_items=60_000, official=OFFICIAL, name="cifar10"),
-            r"^known_pairs: expected pairs for cifar10, the dataset of the split, got 'cifar100'\.$",
-        ),
+        ("cifar100", Dataset(n_items=60_000, official=OFFICIAL, name="cifar10"), r"^known_pairs: expected pairs"),
         (np.zeros((0, 3)), Dataset(), r"^known_pairs: expected one judged pair per row, got none\.$"),
         ([[1, 2]], Dataset(), r"^known_pairs: expected row numbers of two items and a judgement, shape \(n, 3\)"),
         ([[1, 2, 5]], Dataset(), r"^known_pairs: expected judgements 0, 1 or 2, got 5\.$"),
@@ -266,17 +259,17 @@ ASSUMED = "row numbers are assumed to count the 50,000 training images, then the
 
 
 def test_the_audit_reports_the_meaning_of_row_numbers_and_the_number_of_pairs_in_the_split(tmp_path):
-    found = hp.audit(query=np.arange(50_000, 60_000), database=np.arange(50_000), known_pairs="cifar10")
+    found = audit(query=np.arange(50_000, 60_000), database=np.arange(50_000), known_pairs="cifar10")
     (about,) = found.about.values()
     assert (
         f"Judged pairs (ciFAIR (Barz and Denzler 2020)): {ASSUMED}; 286 of 286 pairs have both items in this split."
         in about
     )
-    few = hp.audit(query=[QUERY, 3], database=[TRAIN], known_pairs="cifar10")
+    few = audit(query=[QUERY, 3], database=[TRAIN], known_pairs="cifar10")
     assert any(f"{ASSUMED}; 1 of 286 pairs has both items" in sentence for sentence in few.about["query database"])
     (tmp_path / "pairs.csv").write_text(f"{OWN}a,b,1\nb,c,0\nx,y,2\n")
     lists = {"query": ["a"], "database": ["c", "d"], "ids": ["a", "b", "c", "d"]}
-    none = hp.audit(**lists, known_pairs=tmp_path / "pairs.csv")
+    none = audit(**lists, known_pairs=tmp_path / "pairs.csv")
     expected = f"Judged pairs ({tmp_path / 'pairs.csv'}): 0 of 3 pairs have both items in this split."
     assert expected in none.about["query database"]
 
@@ -285,14 +278,14 @@ def test_row_numbers_beyond_the_dataset_are_refused():
     lists = {"query": np.arange(60_000, 71_000), "database": np.arange(50_000)}
     message = r"^cifar10: expected row numbers of 60,000 images, the training images first, up to 59999, got 70999\.$"
     with pytest.raises(ProtocolError, match=message):
-        hp.audit(**lists, known_pairs="cifar10")
+        audit(**lists, known_pairs="cifar10")
 
 
 def test_a_table_is_read_once_for_a_split(tmp_path, monkeypatch):
     (tmp_path / "pairs.csv").write_text(f"{OWN}1,2,1\n")
     opened, read = [], known_pairs._read
-    monkeypatch.setattr(known_pairs, "_read", lambda path: opened.append(path) or read(path))
-    assert hp.audit(query=[1, 4], database=[2, 3], known_pairs=tmp_path / "pairs.csv").n_warnings == 1
+    monkeypatch.setattr(known_pairs, "_read", lambda path, **known: opened.append(path) or read(path, **known))
+    assert audit(query=[1, 4], database=[2, 3], known_pairs=tmp_path / "pairs.csv").n_warnings == 1
     assert len(opened) == 1
 
 
@@ -326,7 +319,7 @@ def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(
     assert "known-near-duplicate (needs known pairs)" in " ".join(capsys.readouterr().out.split())
     assert main(["audit", *LISTS, "--known-pairs", "cifar10", "--fail-on", "warning"]) == 1
     assert "warning  known-near-duplicate: 1\n" in capsys.readouterr().out
-    assert hp.audit("splits.h5").affected["splits.h5"].tolist() == [1]
+    assert audit("splits.h5").affected["splits.h5"].tolist() == [1]
 
 
 def test_an_unwritable_output_is_refused(folder, capsys):
@@ -346,7 +339,5 @@ def test_an_unwritable_output_is_refused(folder, capsys):
 def test_the_evaluation_excludes_the_queries_that_the_audit_writes(folder):
     main(["audit", "splits.h5", "--write-affected", "affected.txt"])
     codes = np.random.default_rng(0).integers(0, 2, (13, 8))
-    found = hp.evaluate(
-        codes[:3], codes[3:], query_labels=[0, 1, 0], database_labels=[0, 1] * 5, exclude_queries="affected.txt"
-    )
-    assert found.without.excluded.tolist() == [1]
+    found = hp.evaluate(codes[:3], codes[3:], query_labels=[0, 1, 0], database_labels=[0, 1] * 5)
+    assert found.without("affected.txt").excluded.tolist() == [1]

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from audited import audit
 
-import protocol as hp
-from protocol.auditing.all_checks import NOT_CHECKED
+from protocol.auditing.findings import NOT_CHECKED
 
 N = 60_000
 # Splits with a problem: the argument that the check requires, and the words that are printed if it is missing.
@@ -32,7 +32,7 @@ OPTIONS = [chosen for size in range(len(GIVEN) + 1) for chosen in itertools.comb
 @pytest.mark.parametrize("chosen", OPTIONS, ids="+".join)
 def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
     given = {name: GIVEN[name] for name in chosen}
-    audited = hp.audit(query=[0, 1, 2], database=[3, *range(100, 2_000)], **given)
+    audited = audit(query=[0, 1, 2], database=[3, *range(100, 2_000)], **given)
     (made,), ((_, *_, not_checked),) = audited.findings.values(), audited.about.values()
     assert not_checked.startswith(NOT_CHECKED)
     names = {one.name for one in made}
@@ -48,16 +48,16 @@ def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
 
 def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
     (tmp_path / "q.txt").write_text("a 1 0\nb 0 1\n")
-    audited = hp.audit(query=tmp_path / "q.txt", database=["c", "d"])
+    audited = audit(query=tmp_path / "q.txt", database=["c", "d"])
     assert "classes and relevance for database (needs labels)" in audited.to_text().replace("\n  ", " ")
 
 
 def test_clean_and_not_checked_are_one_statement():
-    audited = hp.audit(query=["a", "c"], database=["b", "d"])
+    audited = audit(query=["a", "c"], database=["b", "d"])
     for text in (audited.to_text(), audited.to_markdown(), audited._repr_html_()):
         assert text.count("clean; not checked: overlaps with") == 1
         assert NOT_CHECKED not in text
-    found = hp.audit(query=["a"], database=["a", "b"])
+    found = audit(query=["a"], database=["a", "b"])
     for text in (found.to_text(), found.to_markdown(), found._repr_html_()):
         assert "clean" not in text.replace("cleaned", "")
         assert text.count(NOT_CHECKED) == 1
@@ -65,5 +65,5 @@ def test_clean_and_not_checked_are_one_statement():
 
 def test_runs_of_different_protocols_are_not_compared_as_runs():
     split = {"query": [0], "database": [1, 2]}
-    audited = hp.audit(split, {"query": [2], "database": [0, 1]}, protocol="improved")
+    audited = audit(split, {"query": [2], "database": [0, 1]}, protocol="improved")
     assert not any("runs-not-independent" in lines[-1] for lines in audited.about.values())

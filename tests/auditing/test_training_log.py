@@ -1,6 +1,5 @@
 """Training logs: the best of several test evaluations is distinguished from the last one, in every format."""
 
-import contextlib
 import gzip
 import json
 import time
@@ -8,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from audited import audit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import protocol as hp
-from protocol.auditing.log_formats import read_log, role_of
-from protocol.auditing.training_log import Reported
+from protocol.auditing.checks.training_log import Reported
+from protocol.auditing.inputs.log_formats import read_log, role_of
 from protocol.checks import ProtocolError
 from protocol.cli import main
 
@@ -61,7 +60,7 @@ FORMATS = {
 
 
 def judged(file, reported=None):
-    audited = hp.audit(training_log=str(file), reported=reported)
+    audited = audit(training_log=str(file), reported=reported)
     (made,) = audited.findings.values()
     assert {one.name for one in made} <= {"selection-on-test"}
     return [(one.severity, one.consequence) for one in made]
@@ -130,8 +129,8 @@ def test_a_single_evaluation_is_not_a_choice(tmp_path, reported):
 def test_a_reported_score_that_is_missing_in_the_log_is_mentioned(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.7\n")
     line = "clean; not checked: the origin of the reported 0.8, which is not in this log"
-    assert line in " ".join(str(hp.audit(training_log=str(file), reported=0.8)).split())
-    assert "Not checked" not in str(hp.audit(training_log=str(file), reported=0.7))
+    assert line in " ".join(str(audit(training_log=str(file), reported=0.8)).split())
+    assert "Not checked" not in str(audit(training_log=str(file), reported=0.7))
 
 
 def test_a_validation_set_chooses_within_its_run(tmp_path):
@@ -152,7 +151,7 @@ def test_choosing_by_a_validation_set_is_fine(tmp_path):
     assert severities(f"{file}:val_map", 0.9) == [
         "error"
     ]  # a column named by the user is assumed to contain test scores
-    audited = hp.audit(training_log=str(written(tmp_path, "epoch,val_map\n1,0.5\n2,0.4\n", "val.csv")))
+    audited = audit(training_log=str(written(tmp_path, "epoch,val_map\n1,0.5\n2,0.4\n", "val.csv")))
     assert audited.n_errors + audited.n_warnings == 0
     assert "not checked: selection-on-test (needs a column of test scores: FILE:COLUMN)" in " ".join(
         str(audited).split()
@@ -212,36 +211,20 @@ def test_scores_are_compared_to_as_many_decimals_as_both_have(reported, score, v
 
 
 TOO_FEW = [
-    (
-        [0.5, 0.7, 0.65],
-        "0.7",
-        "the reported 0.7 has too few decimals to distinguish the best (0.7, epoch 1) from the last (0.65)",
-    ),
-    (
-        [0.5, 0.7, 0.65],
-        0.70,
-        "the reported 0.7 has too few decimals to distinguish the best (0.7, epoch 1) from the last (0.65)",
-    ),
-    (
-        [0.68, 0.71, 0.69],
-        "0.7",
-        "the reported 0.7 has too few decimals to distinguish the best (0.71, epoch 1) from the last",
-    ),
-    (
-        [70.0, 65.2],
-        "0.7",
-        "the reported 0.7 has too few decimals to distinguish the best (70, epoch 0) from the last (65.2)",
-    ),
-    ([0.8, 0.7], "0.75", "the log has too few decimals to distinguish the best (0.8, epoch 0) from the last (0.7)"),
+    ([0.5, 0.7, 0.65], "0.7", "the reported 0.7 has", "the best (0.7, epoch 1) from the last (0.65)"),
+    ([0.5, 0.7, 0.65], 0.70, "the reported 0.7 has", "the best (0.7, epoch 1) from the last (0.65)"),
+    ([0.68, 0.71, 0.69], "0.7", "the reported 0.7 has", "the best (0.71, epoch 1) from the last (0.69)"),
+    ([70.0, 65.2], "0.7", "the reported 0.7 has", "the best (70, epoch 0) from the last (65.2)"),
+    ([0.8, 0.7], "0.75", "the log has", "the best (0.8, epoch 0) from the last (0.7)"),
 ]
 
 
-@pytest.mark.parametrize(("scores", "reported", "verdict"), TOO_FEW)
-def test_a_score_with_too_few_decimals_is_a_warning(tmp_path, scores, reported, verdict):
+@pytest.mark.parametrize(("scores", "reported", "which", "scored"), TOO_FEW)
+def test_a_score_with_too_few_decimals_is_a_warning(tmp_path, scores, reported, which, scored):
     file = written(tmp_path, table(("epoch", "map"), *enumerate(scores)))
     ((severity, consequence),) = judged(file, reported)
     assert severity == "warning"
-    assert verdict in consequence
+    assert f"{which} too few decimals to distinguish {scored}" in consequence
 
 
 def test_more_decimals_distinguish_the_best_from_the_last(tmp_path):
@@ -370,7 +353,7 @@ def test_a_named_column_in_which_lower_is_better_is_refused(tmp_path, column):
     file = written(tmp_path, f"epoch,{column},map\n1,0.5,0.1\n2,0.4,0.2\n")
     message = f"{file}: expected a column of test scores for which higher is better, got '{column}'."
     with pytest.raises(ProtocolError) as error:
-        hp.audit(training_log=f"{file}:{column}")
+        audit(training_log=f"{file}:{column}")
     assert str(error.value) == message
 
 
@@ -419,10 +402,10 @@ def test_options_are_not_scores(tmp_path):
 
 def test_scores_that_are_not_numbers_are_omitted_and_reported(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.5\n2,NaN\n3,inf\n4,0.4\n5,nan\n")
-    audited = hp.audit(training_log=str(file))
+    audited = audit(training_log=str(file))
     assert "map, 2 evaluations (epoch 1 to 4), 3 without a finite score omitted" in str(audited)
     assert severities(file, 0.5) == ["error"]
-    both = hp.audit(training_log=str(written(tmp_path, "epoch,map,val_map\n1,nan,0.5\n", "nan.csv")))
+    both = audit(training_log=str(written(tmp_path, "epoch,map,val_map\n1,nan,0.5\n", "nan.csv")))
     assert "not checked: selection-on-test" in str(both)
 
 
@@ -452,10 +435,7 @@ def test_a_validation_set_chooses_before_a_score_that_is_missing(tmp_path):
 
 BAD = {
     "empty.csv": ("", "expected a header and rows of scores, got an empty file."),
-    "none.csv": (
-        "epoch,loss\n1,2\n",
-        "expected a column of scores such as test_map or map, got epoch, loss. Name the column: none.csv:COLUMN.",
-    ),
+    "none.csv": ("epoch,loss\n1,2\n", "expected a column of scores such as test_map or map, got epoch, loss. Name"),
     "word.csv": ("epoch,map\n1,high\n", "line 2: map: expected a number, got 'high'."),
     "step.csv": ("epoch,map\nfirst,0.5\n", "line 2: epoch: expected a number, got 'first'."),
     "long.csv": ("epoch,map\n1,0.5,7\n", "line 2: expected 2 fields, got 3."),
@@ -467,29 +447,20 @@ BAD = {
     "none.json": ('{"epoch": [], "map": []}', "expected at least one finite score, got no evaluation."),
     "nan.log": ("epoch 1 mAP: nan\n", "expected at least one finite score, got none in mAP."),
     "empty.json": (" \n", "expected a training log, got an empty file."),
-    "text.json": (
-        "hello\n",
-        "expected a list of records, lists by name, or one record per line, got text that is not JSON.",
-    ),
+    "text.json": ("hello\n", "expected a list of records, lists by name, or one record per line, got text that is"),
     "number.json": ("5\n", "expected a list of records, lists by name, or one record per line, got int."),
     "rows.json": ("[[1, 2]]", "record 1: expected names and values, got list."),
     "lengths.json": ('{"epoch": [1, 2], "map": [0.5]}', "expected lists of the same length, got 2 in epoch, 1 in map."),
     "bool.json": ('[{"map": true}]', "record 1: map: expected a number, got 'True'."),
     "line.jsonl": ('{"map": 0.5}\n[1]\n', "record 2: expected names and values, got list."),
-    "deep.json": (
-        "[" * 100_000,
-        "expected a list of records, lists by name, or one record per line, got text that is not",
-    ),
+    "deep.json": ("[" * 100_000, "expected a list of records, lists by name, or one record per line, got text that"),
     "huge.json": (f'[{{"map": {"9" * 400}}}]', "record 1: map: expected a number, got '99999"),
     "pr_curve.json": (
         '{"index": [99, 199], "P": [0.5, 0.4], "R": [0.1, 0.2]}',  # DeepHash-pytorch's other file
         "expected a column of scores such as test_map or map, got index, P, R.",
     ),
     "empty.log": ("", "expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got an empty file."),
-    "noise.log": (
-        NOISE,
-        "expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got 5 lines without ",
-    ),
+    "noise.log": (NOISE, "expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got 5 lines"),
     "line.log": ("a\n", "expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got 1 line without "),
 }
 
@@ -499,7 +470,7 @@ def test_an_invalid_log_is_refused_in_one_line(tmp_path, name):
     text, message = BAD[name]
     file = written(tmp_path, text, name)
     with pytest.raises(ProtocolError) as error:
-        hp.audit(training_log=str(file))
+        audit(training_log=str(file))
     assert str(error.value).startswith(f"{file}: {message}")
     assert "\n" not in str(error.value)
 
@@ -519,9 +490,9 @@ def test_incompatible_arguments_are_refused(tmp_path):
         ),
     }.values():
         with pytest.raises(ProtocolError, match=f"^{message}"):
-            hp.audit(**given_)
+            audit(**given_)
     with pytest.raises(ProtocolError, match="expected a table or JSON with the column 'MAP', got printed text"):
-        hp.audit(training_log=f"{written(tmp_path, printed(), 'a.log')}:MAP")
+        audit(training_log=f"{written(tmp_path, printed(), 'a.log')}:MAP")
 
 
 def test_a_file_whose_name_has_a_colon_is_found(tmp_path):
@@ -539,13 +510,13 @@ def one_line(audited):
 
 def test_logs_are_audited_with_a_split_and_without(tmp_path):
     files = [str(written(tmp_path, FORMATS[name], name)) for name in ("table.csv", "printed.log")]
-    alone = hp.audit(training_log=files, reported=0.797)
+    alone = audit(training_log=files, reported=0.797)
     assert (list(alone.findings), alone.n_errors) == (files, 2)
     split = {"query": [0, 1], "database": [1, 2]}
-    audited = hp.audit(**split, training_log=[Path(file) for file in files], reported=0.797)
+    audited = audit(**split, training_log=[Path(file) for file in files], reported=0.797)
     assert (list(audited.findings), audited.n_errors) == (["query database", *files], 3)
     assert "selection-on-test (needs a training log)" not in one_line(audited)
-    assert "selection-on-test (needs a training log)" in one_line(hp.audit(**split))
+    assert "selection-on-test (needs a training log)" in one_line(audit(**split))
 
 
 def test_the_command_fails_if_the_best_is_reported(tmp_path, capsys, monkeypatch):
@@ -553,7 +524,7 @@ def test_the_command_fails_if_the_best_is_reported(tmp_path, capsys, monkeypatch
     file = written(tmp_path, printed(), "train.log")
     before = file.read_bytes()
     assert main(["audit", "--training-log", "train.log", "--reported", "0.797"]) == 1
-    assert capsys.readouterr().out == f"{hp.audit(training_log='train.log', reported='0.797')!r}\n"
+    assert capsys.readouterr().out == f"{audit(training_log='train.log', reported='0.797')!r}\n"
     assert main(["audit", "--training-log", "train.log", "--reported", "0.782"]) == 0
     assert main(["audit", "--training-log", "train.log"]) == 0
     assert main(["audit", "--training-log", "train.log", "--fail-on", "warning"]) == 1
@@ -575,35 +546,6 @@ def test_a_long_log_is_read_in_seconds(tmp_path):
     start = time.process_time()
     assert severities(file, f"{values.max():.4f}") == ["error"]
     assert time.process_time() - start < 10
-
-
-SUFFIXES = ("a.csv", "a.tsv", "a.json", "a.jsonl", "a.log", "a.csv.gz", "a")
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(("map", "epoch", "x")), inner),
-    max_leaves=8,
-)
-LINES = st.lists(st.text(alphabet="epochmapMAPbestval_:=,., 0123456789nai\"'[]{}\r\t-", max_size=40), max_size=6).map(
-    "\n".join
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    content=st.binary(max_size=60)
-    | LINES.map(str.encode)
-    | LINES.map(lambda text: f"epoch,map\n{text}".encode())
-    | JSON.map(json.dumps).map(str.encode),
-    name=st.sampled_from(SUFFIXES),
-    reported=st.none() | st.floats() | st.text(max_size=6),
-)
-def test_arbitrary_bytes_are_read_as_a_log_or_refused(tmp_path_factory, content, name, reported):
-    file = tmp_path_factory.mktemp("fuzz") / name
-    file.write_bytes(content)
-    with contextlib.suppress(ProtocolError):
-        audited = hp.audit(training_log=str(file), reported=reported)
-        assert {one.name for one in audited.findings[str(file)]} <= {"selection-on-test"}
-        assert "test scores" in str(audited)
 
 
 @settings(max_examples=100, deadline=None)

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from protocol.datasets import load
-from protocol.duplicates import find_duplicates
+from protocol.duplicates import find_duplicate_vectors, find_duplicates
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "auditing"))
 from distortions import DISTORTIONS, distorted
@@ -105,7 +105,7 @@ def vectors(n_items: int, threads: int, d: int = 128, n_planted: int = 1000) -> 
         X[rows[:, 1]] = cosine * unit + np.sqrt(1 - cosine**2) * other
         planted[cosine] = set(map(tuple, np.sort(rows, axis=1).tolist()))
     clock = Clock()
-    found = find_duplicates(X, kind="vectors", most=n_items, least=0.85, exact=False, threads=threads)
+    found = find_duplicate_vectors(X, most=n_items, least=0.85, exact=False, threads=threads)
     _say(f"{n_items:,} vectors, {d} features, {threads} threads: {clock}, {X.nbytes / 2**30:.2f} GB of it are vectors")
     pairs = set(zip(found.pairs.query.tolist(), found.pairs.database.tolist(), strict=True))
     for cosine, own in planted.items():

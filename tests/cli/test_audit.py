@@ -330,46 +330,26 @@ def array(values):
 BAD = {
     "no file": ("query.txt", Path.unlink, "query.txt: expected a list of items, got no such file"),
     "empty": ("query.txt", text(""), "query.txt: expected one item per line, got none"),
-    "labels": (
-        "query.txt",
-        text("a 0 2\n"),
-        r"query.txt: line 1: expected an id and labels, 0 or 1, got 'a' \['0', '2'\]",
-    ),
+    "labels": ("query.txt", text("a 0 2\n"), r"query.txt: line 1: expected an id and labels, 0 or 1, got 'a'"),
     "ragged": ("train.txt", text("a 0 1\nb 0\n"), "train.txt: line 2: expected an id and 2 labels, 0 or 1, got 'b'"),
-    "width": (
-        "train.txt",
-        text("a 0 1\n"),
-        "lists: expected labels for the same classes in every list, got 5 in query.txt, 5 in",
-    ),
-    "binary": (
-        "train.txt",
-        lambda path: path.write_bytes(b"\xff\xfe\x00"),
-        "train.txt: expected a list of items, got a file that can't be read",
-    ),
-    "mixed": (
-        "train.npy",
-        array([1, 2]),
-        "expected ids in every list, or row numbers in every list, got ids in query.txt and row numbers in train.npy",
-    ),
+    "width": ("train.txt", text("a 0 1\n"), "lists: expected labels for the same classes in every list, got 5 in"),
+    "binary": ("train.txt", lambda path: path.write_bytes(b"\xff\xfe\x00"), "train.txt: expected a list of items,"),
+    "mixed": ("train.npy", array([1, 2]), "expected ids in every list, or row numbers in every list, got ids in"),
     "negative": ("rows", array([-1, 2]), "query.npy: expected row numbers .* got -1 to 2"),
     "not whole": ("rows", array([0.5]), "query.npy: expected integers, got 0.5"),
     "NaN rows": ("rows", array([np.nan]), "query.npy: expected integers, got nan"),
     "matrix": ("rows", array([[1, 2]]), r"query.npy: expected row numbers or ids, shape \(n,\), got shape \(1, 2\)"),
     "no row": ("rows", array(np.arange(0)), "query.npy: expected an array of numbers, got an empty one"),
     "far": ("labels.npy", array(np.zeros(10, dtype=int)), "expected row numbers from 0 to 9, got"),
-    "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: expected integers, got nan"),
+    "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: labels: expected integers, got nan"),
     "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: expected finite numbers, got NaN or infinity"),
     "few features": (
         "X.npy",
         array([[1.0]] * 3),
-        r"X.npy: expected features of .* items, shape \(.*, d\), got shape \(3, 1\)",
+        r"X.npy: features: expected features of .* items, shape \(.*, d\), got",
     ),
-    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: expected distinct ids, got 'a' more than once"),
-    "other ids": (
-        "ids.txt",
-        text("a\nb\n"),
-        "query.txt: expected ids of the dataset, such as 'a', got 20 unknown ids among 20; the first is",
-    ),
+    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: ids: expected distinct ids, got 'a' more than once"),
+    "other ids": ("ids.txt", text("a\nb\n"), "query.txt: expected ids of the dataset, such as 'a', got 20 unknown"),
 }
 
 
@@ -413,25 +393,16 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            [],
-            "expected complete splits, lists of the query and database items, or a training log, got none of them.",
-        ),
-        (
-            ["a.h5", *LISTS],
-            "expected complete splits, lists of the query and database items, or a training log, got splits and lists.",
-        ),
+        ([], "expected complete splits, lists of the query and database items, or a training log, got none of them."),
+        (["a.h5", *LISTS], "expected complete splits, lists of the query and database items, or a training log,"),
         (["--query", "query.txt"], "database: expected the list of the database items in addition to query, got none."),
         ([*LISTS, "--protocol", "improvd"], "got 'improvd'. Did you mean 'improved'?"),
         ([*LISTS, "--distance", "1"], "distance: expected features in which it is measured (features), got only 1."),
         (
             [*LISTS, "--features", "X.npy"],
-            "X.npy: expected the ids of its rows (ids), because the lists contain ids, got none.",
+            "X.npy: features: expected the ids of its rows (ids), because the lists contain",
         ),
-        (
-            [*LISTS, "--labels", "labels.npy"],
-            "query.txt: expected row numbers, which determine the order of the labels, got ids.",
-        ),
+        ([*LISTS, "--labels", "labels.npy"], "query.txt: expected row numbers, which determine the order of the"),
         ([*LISTS, "--json", "query.txt/x.json"], "a file exists where a folder is needed"),
     ],
 )
@@ -523,7 +494,8 @@ def test_the_two_toolkits_share_photos_across_roles(nuswide, tmp_path, monkeypat
 
 
 def test_the_json_equals_the_table_of_the_pipeline(folder):
-    from protocol.auditing import Dataset, audit_splits, read_lists, write_findings
+    from protocol.auditing import Dataset, audit_splits, write_findings
+    from protocol.auditing.inputs.reading import read_lists
 
     leaking()
     _, found = audited(*LISTS)

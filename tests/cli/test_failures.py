@@ -14,9 +14,8 @@ from protocol.auditing import audit
 from protocol.checks import ProtocolError, printable
 from protocol.cli import main
 from protocol.comparison import compare
-from protocol.duplicates import find_duplicates
+from protocol.duplicates import find_duplicate_vectors
 from protocol.evaluation import evaluate
-from protocol.evaluation.results import html_table
 
 ESCAPE = "\x1b[31m"
 
@@ -226,7 +225,7 @@ def test_control_characters_are_escaped_in_html(here):
         assert ESCAPE not in shown
         assert printable(query[0]) in shown
     found = evaluate(np.load("q.npy"), np.load("d.npy"), query_labels=[0, 1, 0, 1], database_labels=[0, 1] * 10)
-    assert "\x1b" not in html_table(found)
+    assert "\x1b" not in found._repr_html_()
 
 
 def test_control_characters_in_names_are_escaped_in_every_printed_result(here):
@@ -234,15 +233,16 @@ def test_control_characters_in_names_are_escaped_in_every_printed_result(here):
     names = {name: f"{name}{ESCAPE}" for name in ("name", "dataset", "split", "ground_truth")}
     labels = {"query_labels": [0, 1, 0, 1], "database_labels": [0, 1] * 10}
     sides = np.load("q.npy"), np.load("d.npy")
-    one, other = (evaluate(*sides, **labels, **names, trec=here / f"run{ESCAPE}") for _ in range(2))
+    one, other = (evaluate(*sides, **labels).named(**names) for _ in range(2))
     split = here / f"fixed{ESCAPE}"
     audited = audit(query=["a", "b"], database=["b", f"c{ESCAPE}"])
     vectors = sides[0].astype(np.float32)
-    found = find_duplicates(vectors, kind="vectors", query_ids=[f"{ESCAPE}{item}" for item in range(4)])
+    found = find_duplicate_vectors(vectors, query_ids=[f"{ESCAPE}{item}" for item in range(4)])
     compared = compare(one, other)
-    for shown in (one, compared, audited, found):
+    trec = one.to_trec(here / f"run{ESCAPE}")
+    for shown in (one, trec, compared, audited, found):
         assert "\x1b" not in repr(shown)
-    for shown in (one._repr_html_(), compared._repr_html_(), str(audited.write_fixed(split))):
+    for shown in (trec._repr_html_(), compared._repr_html_(), str(audited.write_fixed(split))):
         assert "\x1b" not in shown
         assert "\\x1b[31m" in shown
     assert "dataset\\x1b[31m" in repr(compared)

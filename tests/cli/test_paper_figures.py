@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from protocol.cli import main
+from protocol.papers.figures import DRAWINGS, FigureData
 from protocol.provenance import storage
-from protocol.report.papers import DRAWINGS, Evidence
 
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 
@@ -53,7 +53,7 @@ def test_it_draws_the_available_figures_and_names_the_missing_ones(folder, capsy
 
 
 def test_the_rows_of_a_folder(folder):
-    found = Evidence.in_folder(folder / "results", {})
+    found = FigureData.in_folder(folder / "results")
     assert set(found.summary["experiment"]) == {"mine", "reference/learned"}
     names = [figure.name for figure in DRAWINGS["talr_alpha"](found).figures]
     assert names == [
@@ -75,7 +75,7 @@ def test_some_figures_of_one_experiment(folder, capsys):
     ("arguments", "message"),
     [
         (["mlgap_table_2"], "mlgap_table_2"),
-        (["--results", "nowhere"], "nowhere: expected a folder of results, got none"),
+        (["--results", "nowhere"], "nowhere: no such folder of results"),
     ],
 )
 def test_errors_are_one_line(arguments, message, tmp_path, capsys, monkeypatch):

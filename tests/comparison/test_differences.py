@@ -9,8 +9,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.differences import differences, outcome
-from protocol.comparison.reading import Score
-from protocol.comparison.values import Values
+from protocol.comparison.reading import Score, Values
 from protocol.scores.statistics import CORRECTED, ONE_DATASET, mean_of, shared_variance
 
 RNG = np.random.default_rng(5)
@@ -128,7 +127,7 @@ def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
         values = rng.normal(size=(12, 40))
         scores = {str(at): {16: score_of(of_method)} for at, of_method in enumerate(values)}
         found = differences(scores, "mAP")
-        false += min(one.outcome.p for one in found.found) < 0.05
+        false += min(one.outcome.p for one in found.comparisons) < 0.05
     assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
 
 
@@ -232,9 +231,9 @@ def test_runs_and_queries_are_not_paired(experiment, codes):
 def test_evaluations_are_paired_by_query():
     codes = np.random.default_rng(1).integers(0, 2, (60, 12))
     labels = {"query_labels": np.arange(20) % 4, "database_labels": np.arange(40) % 4}
-    names = {"dataset": "toy", "split": "own", "ground_truth": "labels", "metrics": ["mAP"]}
+    names = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
     one, other = (
-        protocol.evaluate(c[:20], c[20:], name=name, **labels, **names)
+        protocol.evaluate(c[:20], c[20:], metrics=["mAP"], **labels).named(name, **names)
         for name, c in (("all", codes), ("half", codes & (np.arange(12) < 6)))
     )
     found = protocol.compare(one, other)

@@ -4,20 +4,21 @@ import json
 
 import numpy as np
 import pytest
+from encoded import evaluated
 
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
-from protocol.evaluation import evaluate, write_json, write_per_query
 
 RNG = np.random.default_rng(0)
 OUTPUTS = RNG.normal(size=(60, 16))
 GIVEN = {"query_labels": np.arange(20) % 3, "database_labels": np.arange(40) % 3, "binarize": "sign"}
-GIVEN |= {"metrics": ["mAP"], "dataset": "toy", "split": "own", "ground_truth": "labels"}
+GIVEN |= {"metrics": ["mAP"]}
+NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
 
 
 def scored(ranking, name="csq"):
-    return evaluate(OUTPUTS[:20], OUTPUTS[20:], **GIVEN, ranking=ranking, name=name)
+    return evaluated(OUTPUTS[:20], OUTPUTS[20:], **GIVEN, ranking=ranking).named(name, **NAMES)
 
 
 @pytest.fixture
@@ -25,8 +26,8 @@ def files(tmp_path):
     paths = []
     for ranking in ("hamming", "asymmetric"):
         found = scored(ranking)
-        write_per_query(tmp_path / f"{ranking}.csv", found)
-        write_json(tmp_path / f"{ranking}.json", found, per_query=tmp_path / f"{ranking}.csv")
+        found.write_per_query(tmp_path / f"{ranking}.csv")
+        found.write_json(tmp_path / f"{ranking}.json", per_query=tmp_path / f"{ranking}.csv")
         paths.append(tmp_path / f"{ranking}.json")
     return paths
 

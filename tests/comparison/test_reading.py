@@ -14,7 +14,6 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
-from protocol.evaluation import write_json, write_per_query
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
 from protocol.scores.identity import PROTOCOL
@@ -25,8 +24,9 @@ NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
 
 
 def evaluated(name="mine", codes=CODES, **more):
-    given = {"metrics": ["mAP", "precision@r1", "precision_micro@r1"]} | LABELS | NAMES | more
-    return protocol.evaluate(codes[:10], codes[10:], name=name, **given)
+    names = NAMES | {field: more.pop(field) for field in NAMES if field in more}
+    given = {"metrics": ["mAP", "precision@r1", "precision_micro@r1"]} | LABELS | more
+    return protocol.evaluate(codes[:10], codes[10:], **given).named(name, **names)
 
 
 def described(score):
@@ -35,8 +35,8 @@ def described(score):
 
 def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path):
     found = evaluated()
-    write_per_query(tmp_path / "values.csv", found)
-    write_json(tmp_path / "mine.json", found, per_query=tmp_path / "values.csv")
+    found.write_per_query(tmp_path / "values.csv")
+    found.write_json(tmp_path / "mine.json", per_query=tmp_path / "values.csv")
     (direct, written) = read_scores(found), read_scores(tmp_path / "mine.json")
     assert list(map(described, direct)) == list(map(described, written))
     assert all(None not in score.protocol for score in direct)
@@ -92,23 +92,6 @@ def test_one_method_with_two_values_is_two_rows(codes, experiment):
     ]
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "expected"),
-    [
-        ("mean", "high", "numbers"),
-        ("std", "0.1 or so", "numbers"),
-        ("n_bits", "sixteen", "integers"),
-        ("n_bits", 16.5, "integers"),
-        ("n_runs", None, "integers"),
-    ],
-)
-def test_text_instead_of_a_number_is_refused_with_file_and_column(experiment, capsys, column, value, expected):
-    wrong = experiment("b", {column: value})
-    assert main(["compare", str(experiment("a")), str(wrong)]) == 2
-    got = repr("" if value is None else str(value))
-    assert capsys.readouterr().err == f"protocol: {wrong}: column {column}: expected {expected}, got {got}.\n"
-
-
 def test_an_undefined_mean_is_read(experiment, codes):
     (score,) = read_scores(experiment("a", {"mean": None, "std": None}))
     assert np.isnan(score.mean)
@@ -120,7 +103,7 @@ def test_an_undefined_mean_is_read(experiment, codes):
     ("name", "content", "reason"),
     [
         ("x.csv", "a,b\n1,2\n", "expected the columns of a summary.csv, got a table without dataset, feature"),
-        ("x.csv", "", "expected a table of scores, got"),
+        ("x.csv", "", "expected a table, got an empty file"),
         ("x.json", "[]", "expected the JSON of `protocol evaluate --json`, got TypeError"),
         ("x.json", "{", "expected the JSON of `protocol evaluate --json`, got JSONDecodeError"),
         (
@@ -201,28 +184,6 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"mean": "inf"}, "mean: expected a finite number from 0 to 1, got inf."),
-        ({"mean": "-inf"}, "mean: expected a finite number from 0 to 1, got -inf."),
-        ({"mean": 7.5}, "mean: expected a finite number from 0 to 1, got 7.5."),
-        ({"mean": -0.1}, "mean: expected a finite number from 0 to 1, got -0.1."),
-        ({"metric": "lookups@r2", "mean": 0.5}, "mean: expected a finite number >= 1, got 0.5."),
-        ({"std": -0.1}, "std: expected a finite number >= 0, got -0.1."),
-        ({"std": "inf"}, "std: expected a finite number >= 0, got inf."),
-        ({"n_runs": -3}, "n_runs: expected an integer >= 1, got -3."),
-        ({"n_runs": 0}, "n_runs: expected an integer >= 1, got 0."),
-        ({"n_bits": -16}, "n_bits: expected an integer >= 1, got -16."),
-    ],
-)
-def test_an_out_of_range_number_is_refused_with_file_line_and_metric(experiment, capsys, change, message):
-    wrong = experiment("b", {"n_bits": 32}, change)
-    assert main(["compare", str(experiment("a")), str(wrong)]) == 2
-    metric = change.get("metric", "mAP")
-    assert capsys.readouterr().err == f"protocol: {wrong}: line 3 ({metric}): {message}\n"
-
-
-@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"metrics": {"mAP": 7.5}}, "mAP: mean: expected a finite number from 0 to 1, got 7.5."),
@@ -240,11 +201,6 @@ def test_a_number_outside_its_range_in_a_json_is_refused(codes, changes, message
     with pytest.raises(ProtocolError) as refused:
         read_scores(path)
     assert str(refused.value).startswith(f"{path}: {message}")
-
-
-def test_rounding_errors_do_not_count_as_out_of_range(experiment):
-    (score,) = read_scores(experiment("a", {"mean": 1.0000000001}))
-    assert score.mean == 1.0000000001
 
 
 @pytest.mark.parametrize("change", [{"mean": 0.9}, {"std": 0.2}, {"n_runs": 5}], ids=["mean", "std", "n_runs"])

@@ -59,7 +59,7 @@ def test_the_configuration_with_all_defaults_is_a_valid_configuration(here):
 
 def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
     experiment = load({"mine": MINE, "part": MINE | {"splits": ["improved"], "n_bits": ["16"]}})
-    scored = [(own["split"], own["run"], own["hasher"]) for own in experiment.combinations() if own["finished"]]
+    scored = [(one.split, one.run, one.hasher) for one in experiment.combinations() if one.finished]
     assert scored == [
         ("standard", 0, "mine"),
         ("standard", 1, "mine"),
@@ -68,10 +68,12 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
         ("improved", 1, "mine"),
         ("improved", 1, "part"),
     ]
-    jobs = configuration.jobs(experiment)
+    jobs = configuration.Plan(experiment).jobs()
     assert (jobs["model"], jobs["finished_codes"], jobs["count"], jobs["score"]) == (4, 4, 8, 4)
-    paths = list(configuration.code_files(experiment.codes["part"], ["improved"], 1))
-    assert paths == [Path("codes/improved/run1/query_16.npy"), Path("codes/improved/run1/database_16.npy")]
+    job = configuration.Plan(experiment).job({"feature": "gist", "draw": "thesis", "run": "1", "hasher": "part"})
+    assert job.files("{split}") == list(job.code_files) == ["improved"]
+    paths = [Path("codes/improved/run1/query_16.npy"), Path("codes/improved/run1/database_16.npy")]
+    assert job.code_paths == paths
     assert configuration.need(experiment, "finished_codes")["mem_mb"] > 500
 
 
@@ -114,10 +116,8 @@ def test_an_array_inside_a_file(here):
         )
     inside = {"query": "query.npz:run{run}_{n_bits}", "database": "database.npz:run{run}_{n_bits}"}
     experiment = load({"mine": inside | {"splits": ["improved"]}})
-    assert set(configuration.code_files(experiment.codes["mine"], ["improved"], 0)) == {
-        Path("query.npz"),
-        Path("database.npz"),
-    }
+    job = configuration.Plan(experiment).job({"feature": "gist", "draw": "thesis", "run": "0", "hasher": "mine"})
+    assert job.code_paths == [Path("query.npz"), Path("database.npz")]
 
 
 @pytest.mark.parametrize(

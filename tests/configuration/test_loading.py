@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from project import SMALL, Project
+from project import SMALL, Results
 
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
@@ -66,23 +66,19 @@ PLANNED = [
 """Experiments with jobs of every kind; the others have jobs of the same kinds."""
 
 
-@pytest.mark.workflow
 @pytest.mark.parametrize("name", PLANNED)
-def test_the_jobs_of_a_shipped_experiment_are_those_that_snakemake_plans(name, tmp_path, root, monkeypatch):
+def test_the_jobs_of_a_shipped_experiment_are_those_that_snakemake_plans(name, tmp_path, monkeypatch):
     """Test with two runs: the time of planning grows with the jobs, and every further run has the same jobs."""
     config = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
-    project, file = Project(tmp_path, root), f"{name}.yaml"
-    place(name, project.folder)
+    place(name, tmp_path)
     for part in (config, *config["features"].values()):
         part |= {"runs": min(part["runs"], 2)} if "runs" in part else {}
-    project.write(config, file)
-    monkeypatch.chdir(project.folder)
-    experiment = configuration.load(configuration.read(file))
+    monkeypatch.chdir(tmp_path)
+    experiment = configuration.load(config)
     if any(use.plugin in NETWORKS for use in experiment.hashers.values()) and find_spec("torch") is None:
-        assert "torch is not installed" in project.run("-n", config=file).stdout
         pytest.skip("torch is not installed")
     targets = ("report", "leak") if "leak" in experiment.config else ("report",)
-    assert project.jobs(*targets, config=file) == configuration.jobs(experiment, targets)
+    assert Results(tmp_path).planned(config, *targets) == configuration.Plan(experiment).jobs(targets)
 
 
 def test_defaults_come_from_the_schema_and_features_override_keys():
@@ -108,7 +104,7 @@ def test_a_config_file_is_checked_without_pytorch_but_a_run_is_refused_at_once(n
     monkeypatch.setitem(sys.modules, "torch", None)
     configuration.check_installed(configuration.load(changed(hashers=["lsh"], hasher_options={name: {"epochs": 5}})))
     experiment = configuration.load(changed(hashers=["lsh", name]))
-    assert configuration.jobs(experiment)
+    assert configuration.Plan(experiment).jobs()
     with pytest.raises(ProtocolError, match=rf"^hasher '{name}': torch is not installed\. .*'\.\[learned\]'$"):
         configuration.check_installed(experiment)
 

@@ -8,6 +8,7 @@ from protocol import configuration, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import need
 from protocol.configuration.options import options
+from protocol.configuration.plan import TARGETS
 from protocol.configuration.resources import NEEDS, items, row_bytes
 
 
@@ -25,7 +26,7 @@ def loaded(root):
 def test_every_rule_of_a_job_has_its_needs(loaded):
     for name in ("digits_leak", "cifar10_nested", "cifar10_talr"):
         experiment = loaded(name)
-        assert set(configuration.jobs(experiment, configuration.jobs.__globals__["TARGETS"])) <= set(NEEDS)
+        assert set(configuration.Plan(experiment).jobs(TARGETS)) <= set(NEEDS)
     with pytest.raises(ProtocolError, match=r"rule: expected .*, got 'modle'.*Did you mean 'model'"):
         need(experiment, "modle")
 
@@ -178,8 +179,7 @@ def test_a_users_folder_is_extracted_in_parts(loaded, tmp_path, monkeypatch):
         (tmp_path / "cat").mkdir(exist_ok=True)
         (tmp_path / "cat" / f"{number}.jpg").write_bytes(b"")
     experiment = loaded("image_folder", dataset_options={"folder": str(tmp_path)})
-    assert {configuration.n_parts(experiment, name) for name in experiment.extractions} == {3}
-    assert configuration.jobs(experiment)["feature_part"] == 3 * len(experiment.extractions)
+    assert configuration.Plan(experiment).jobs()["feature_part"] == 3 * len(experiment.extractions)
 
 
 def test_a_job_of_the_leak_study_needs_what_its_rule_inherits(loaded):

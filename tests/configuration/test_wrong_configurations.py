@@ -12,7 +12,7 @@ from project import SMALL
 
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
-from protocol.report.paper.files import file_name
+from protocol.report.manuscript.files import file_name
 
 ARRAYS = {"dataset": "arrays", "features": {"precomputed": {}}, "ground_truths": ["epsilon_ball"]}
 SIFT1M = {"dataset": "sift1m", "features": {"precomputed": {}}, "splits": ["sift1m"], "hashers": ["lsh"]}
@@ -256,7 +256,7 @@ def test_a_ground_truth_that_only_supervises_need_not_be_listed(hasher):
     experiment = configuration.load(SMALL | {"hashers": [hasher], "ground_truths": ["epsilon_ball"]})
     assert set(experiment.supervising().values()) & set(experiment.ground_truths) == {"class_label"}
     assert experiment.features["gist"].ground_truths == ["epsilon_ball"]
-    assert configuration.jobs(experiment)["supervision"] == 2
+    assert configuration.Plan(experiment).jobs()["supervision"] == 2
 
 
 @pytest.mark.parametrize("named", [None, "epsilon_ball"])

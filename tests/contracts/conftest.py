@@ -12,13 +12,13 @@ from protocol.registry import Record
 
 def record_of(page: Path, package: str) -> Record:
     """Run the block of a page that registers a plug-in, and return its record; nothing stays registered."""
-    before = dict(registry._records)
+    records = next(one for one in registry.REGISTRIES.values() if one.package == package).records
+    before = dict(records)
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     (code,) = (block for block in blocks if "Record(\n" in block or re.search(r"^@\w+Record\(", block, re.MULTILINE))
     exec(compile(code, str(page), "exec"), {"__name__": f"protocol.{package}.shown"})
-    (record,) = (found for place, found in registry._records.items() if place not in before)
-    registry._records.clear()
-    registry._records.update(before)
+    (record,) = (record for name, record in records.items() if name not in before)
+    del records[record.name]
     return record
 
 

@@ -110,7 +110,7 @@ STATISTICS = MappingProxyType({"n": 2, "classes": 2, "image_shape": (8, 8)})
 
 def entry_of(**facts):
     facts = {"files": (GOOD_FILE,), "statistics": STATISTICS} | facts
-    return DatasetRecord("wrong", source="a page", **facts).describing(wrong, "tests")
+    return DatasetRecord("wrong", source="a page", **facts).describing(wrong)
 
 
 def test_complete_facts_pass():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from blocks import extract_all
 
-from protocol import checks, registry
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.features import Feature, Preprocessing
+from protocol.inputs.validation import check_images
 from protocol.registry import FeatureRecord
 
 
@@ -259,9 +260,9 @@ def test_a_wrong_constructor_is_rejected(wrong):
 @pytest.mark.parametrize(("source", "deviations"), [("", ""), ("a paper", None)])
 def test_incomplete_facts_are_rejected(source, deviations):
     with pytest.raises(AssertionError):
-        check_facts(FeatureRecord("plain", source=source, deviations=deviations).describing(Plain, "tests"))
+        check_facts(FeatureRecord("plain", source=source, deviations=deviations).describing(Plain))
 
 
 def test_images_of_both_forms_pass():
-    checks.images(colour())
-    checks.images(colour()[..., 0])
+    check_images(colour())
+    check_images(colour()[..., 0])

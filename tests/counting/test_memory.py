@@ -12,7 +12,7 @@ N_QUERIES, N_DATABASE, N_CLASSES = 50, 100_000, 1000
 CODE = """
 import resource, sys
 import numpy as np
-from protocol.evaluation.labels import label_pair
+from protocol.inputs.labels import label_pair
 from protocol.truth.relevance import LabelRelevance, ground_truth_sha256
 scale = 1 if sys.platform == "darwin" else 1024
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale

@@ -1,11 +1,10 @@
 """SIFT1M from a small archive in the official layout."""
 
-import io
 import struct
-import tarfile
 
 import numpy as np
 import pytest
+from official_archives import write_tar
 
 from protocol import datasets
 from protocol.checks import ProtocolError
@@ -28,14 +27,8 @@ def records(rows, code="f"):
 def archive(tmp_path):
     def write(**changed):
         files = {part: records(vectors(part)) for part in ("base", "query", "learn")} | changed
-        with tarfile.open(tmp_path / ARCHIVE, "w:gz") as tar:
-            for part, content in files.items():
-                member = tarfile.TarInfo(f"sift/sift_{part}.fvecs")
-                member.size = len(content)
-                tar.addfile(member, io.BytesIO(content))
-            neighbours = tarfile.TarInfo("sift/sift_groundtruth.ivecs")
-            tar.addfile(neighbours)
-        return {ARCHIVE: tmp_path / ARCHIVE}
+        contents = {f"sift/sift_{part}.fvecs": content for part, content in files.items()}
+        return {ARCHIVE: write_tar(tmp_path / ARCHIVE, contents | {"sift/sift_groundtruth.ivecs": b""})}
 
     return write
 
@@ -80,15 +73,6 @@ def test_a_wrong_file_is_named(archive, changed, message):
     with pytest.raises(ProtocolError) as error:
         load(archive(**changed))
     assert message in str(error.value)
-
-
-def test_an_archive_cut_short_or_without_a_file_is_refused(archive):
-    paths = archive()
-    content = paths[ARCHIVE].read_bytes()
-    for left in (20, len(content) // 2, len(content) - 1):
-        paths[ARCHIVE].write_bytes(content[:left])
-        with pytest.raises(ProtocolError, match="truncated or damaged"):
-            load(paths)
 
 
 def test_twenty_vectors_are_not_the_dataset(archive):

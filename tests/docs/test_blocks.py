@@ -26,11 +26,9 @@ PAGES = [page for page in WRITTEN if page not in ELSEWHERE]
 @pytest.fixture
 def plug_ins(monkeypatch):
     """Forget the plug-ins that a page registers."""
-    for kind in registry.PACKAGES:
+    for kind, plug_ins in registry.REGISTRIES.items():
         registry.names(kind)
-    monkeypatch.setattr(registry, "_records", dict(registry._records))
-    yield
-    registry._find.cache_clear()
+        monkeypatch.setattr(plug_ins, "records", dict(plug_ins.records))
 
 
 @pytest.mark.usefixtures("plug_ins")

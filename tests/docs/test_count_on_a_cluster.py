@@ -27,6 +27,6 @@ def test_the_config_files_divide_the_counting(blocks, index, root, tmp_path, mon
             file = tmp_path / method[role].format(split=split, run=0, n_bits=n_bits)
             file.parent.mkdir(parents=True, exist_ok=True)
             np.lib.format.open_memmap(file, "w+", np.uint8, (sizes(split)[role], n_bits // 8))  # a sparse file
-    jobs = configuration.jobs(configuration.load(config))
+    jobs = configuration.Plan(configuration.load(config)).jobs()
     assert jobs["count_shard"] == 100 * jobs["add_counts"]
     assert len(blocks) == 2

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 from protocol.cli import main
-from protocol.report.papers import DRAWINGS
+from protocol.papers.figures import DRAWINGS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "figures-of-the-papers.md").read_text()

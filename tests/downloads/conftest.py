@@ -36,7 +36,7 @@ def pauses():
 @pytest.fixture
 def retry_policy(pauses):
     """Short timeouts, and pauses that are only recorded."""
-    return RetryPolicy(stall=1, connect=1, sleep=pauses.append)
+    return RetryPolicy(stall=1, sleep=pauses.append)
 
 
 @pytest.fixture

@@ -113,30 +113,22 @@ class FtpHandler(socketserver.StreamRequestHandler):
 
     def handle(self):
         self._say("220 ready")
-        start, data = 0, None
+        data = None
         for line in self.rfile:
-            command, _, argument = line.decode().strip().partition(" ")
-            self.server.commands.append(line.decode().strip())
+            command = line.decode().strip().split()[0]
             match command:
                 case "USER" | "TYPE" | "CWD":
                     self._say("200 fine" if command != "USER" else "230 come in")
-                case "PWD":
-                    self._say('257 "/"')
-                case "EPSV":
+                case "PASV":
                     data = socket.create_server(("127.0.0.1", 0))
-                    self._say(f"229 Extended passive (|||{data.getsockname()[1]}|)")
-                case "MDTM":
-                    self._say(f"213 {self.server.modified}")
-                case "SIZE":
-                    self._say(f"213 {len(self.server.content)}")
-                case "REST":
-                    start = int(argument)
-                    self._say("350 go on")
+                    high, low = divmod(data.getsockname()[1], 256)
+                    self._say(f"227 Entering passive mode (127,0,0,1,{high},{low})")
                 case "RETR":
-                    self._say("150 here it comes")
+                    size = f" ({len(self.server.content)} bytes)" if self.server.announces else ""
+                    self._say(f"150 here it comes{size}")
                     drop = self.server.drops.pop(0) if self.server.drops else None
                     with data, data.accept()[0] as connection:
-                        connection.sendall(self.server.content[start:drop])
+                        connection.sendall(self.server.content[:drop])
                     self._say("226 done" if drop is None else "426 broken")
                 case "QUIT":
                     return
@@ -153,7 +145,7 @@ class FtpServer(socketserver.ThreadingTCPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), FtpHandler)
-        self.content, self.modified, self.drops, self.commands = CONTENT, "20200102030405", [], []
+        self.content, self.announces, self.drops = CONTENT, True, []
         self.url = f"ftp://127.0.0.1:{self.server_address[1]}/data.bin"
 
     def handle_error(self, request, client_address):

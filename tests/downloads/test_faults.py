@@ -49,50 +49,125 @@ def test_a_connection_that_drops_at_random_bytes(server, official, place, retry_
     assert left(place, file) == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
 
 
-def test_the_rest_is_requested_from_the_byte_of_the_interruption(server, official, place, retry_policy):
-    fetch(official(server.gives(Answer(drop=HALF), Answer())), place, retry_policy=retry_policy)
-    assert server.ranges() == [None, f"bytes={HALF}-"]
-    assert server.requests[1][1]["If-Range"] == '"one"'
+FROM_HALF = f"bytes={HALF}-"
+HALF_OF_OTHER = Answer(OTHER, drop=HALF)
+WRONG_RANGE = Answer(status=206, ranges=False, headers={"Content-Range": "bytes 5-199999/200000"})
+UNKNOWN = {"sha256": None, "size": None}
+RECOVERED = {
+    "interrupted": ([Answer(drop=HALF), Answer()], {}, [None, FROM_HALF]),
+    "no length announced": ([Answer(length=None)], {}, [None]),
+    "without ranges": ([Answer(drop=HALF, ranges=False), Answer(ranges=False)], {}, [None, FROM_HALF]),
+    "changed in between": ([Answer(OTHER, drop=HALF, etag='"old"'), Answer(etag='"new"')], {}, [None, FROM_HALF]),
+    "changed, no If-Range": (
+        [Answer(OTHER, drop=HALF, etag='"old"'), Answer(etag='"new"', if_range=False)],
+        {},
+        [None, FROM_HALF, None],
+    ),
+    # Each half is right and the joined file wrong; the checksum reveals it, and the file is fetched again.
+    "changed, not reported": ([HALF_OF_OTHER, Answer()], {}, [None, FROM_HALF, None]),
+    # Without a checksum, nothing is appended that the server does not confirm.
+    "no checksum, no ETag": (
+        [Answer(OTHER, drop=HALF, etag=None), Answer(etag=None)],
+        {"sha256": None},
+        [None, None],
+    ),
+    "no checksum, weak ETag": (
+        [Answer(OTHER, drop=HALF, etag='W/"weak"'), Answer(etag='W/"weak"')],
+        {"sha256": None},
+        [None, None],
+    ),
+    "another range": ([Answer(drop=HALF), WRONG_RANGE, Answer()], UNKNOWN, [None, FROM_HALF, None]),
+    "a part longer than the file": (
+        [Answer(drop=HALF, length=300_000, content=OTHER), Answer(CONTENT[: HALF // 2]), Answer()],
+        {"size": None},
+        [None, FROM_HALF, None],
+    ),
+}
 
 
-def test_a_connection_that_always_drops_is_abandoned_after_a_few_attempts(
-    server, official, place, retry_policy, pauses
-):
-    file = official(server.gives(Answer(drop=HALF)))
-    fails(
-        file,
-        place,
-        retry_policy,
-        rf"no source delivered the file: .*/data.bin: .*the last of 4 attempts, at {HALF:,} bytes",
-    )
-    assert server.ranges() == [None, *[f"bytes={HALF}-"] * 3]
-    assert pauses == [1, 2, 4]
-    assert left(place, file) == ["data.bin.part", "data.bin.part.json"]
+@pytest.mark.parametrize("case", RECOVERED)
+def test_a_fault_from_which_a_download_recovers(server, official, place, retry_policy, case):
+    answers, known, ranges = RECOVERED[case]
+    file = official(server.gives(*answers), **known)
+    fetch(file, place, retry_policy=retry_policy)
+    assert place.path(file).read_bytes() == CONTENT
+    assert server.ranges() == ranges
+    if case == "interrupted":
+        assert server.requests[1][1]["If-Range"] == '"one"'
 
 
-def test_truncated_with_the_full_length_announced(server, official, place, retry_policy):
-    cut = Answer(CONTENT[:HALF], length=len(CONTENT))
-    fails(official(server.gives(cut)), place, retry_policy, "no source delivered the file: .*the last of 4 attempts")
+LAST = "the last of 4 attempts"
+ENDLESS = Answer(length=None, repeats=500)
+FAILED = {
+    "always interrupted": (
+        [Answer(drop=HALF)],
+        {},
+        rf"no source delivered .*/data.bin: .*{LAST}, at {HALF:,} bytes",
+        4,
+    ),
+    "interrupted after every few bytes": (
+        [Answer(drop=end) for end in range(10, 200, 10)],
+        {},
+        f"{LAST}, at 40 bytes",
+        4,
+    ),
+    "truncated": ([Answer(CONTENT[:HALF], length=len(CONTENT))], {}, f"no source delivered the file: .*{LAST}", 4),
+    "truncated, with its own length": (
+        [Answer(CONTENT[:HALF])],
+        {},
+        rf"expected 200,000 bytes and sha256 {digest(CONTENT)}, got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)",
+        1,
+    ),
+    "truncated, without a length": (
+        [Answer(length=None, drop=HALF), Answer()],
+        {},
+        rf"got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)",
+        1,
+    ),
+    "truncated unnoticed": (
+        [Answer(length=None)],
+        UNKNOWN,
+        "the server does not send the size of the file, and neither its size nor its checksum is known",
+        1,
+    ),
+    "endless": ([ENDLESS], {}, "/data.bin: the server sends more than 200,000 bytes. To add it by hand", 1),
+    "endless, no checksum": ([ENDLESS], {"sha256": None}, "the server sends more than 200,000 bytes", 1),
+    "endless, no size": ([ENDLESS], {"size": None}, "the server sends more than 300,000 bytes", 1),
+    "forbidden": ([Answer(status=403)], {}, "/data.bin: HTTP status 403. To add it by hand", 1),
+    "missing": ([Answer(status=404)], {}, "/data.bin: HTTP status 404. To add it by hand", 1),
+    "always busy": ([Answer(status=503)], {}, rf"HTTP status 503 \({LAST}", 4),
+    "always changing": (
+        [HALF_OF_OTHER, Answer(), HALF_OF_OTHER, Answer()],
+        {},
+        f"expected .*, got sha256 {digest(OTHER[:HALF] + CONTENT[HALF:])}",
+        4,
+    ),
+    "redirected without end": (
+        [Answer(b"", status=302, headers={"Location": "/data.bin"})],
+        {},
+        "/data.bin: HTTP Error 302: The HTTP server returned a redirect error that would lead to an infinite loop",
+        None,
+    ),
+    "redirected to a local file": (
+        [Answer(b"", status=302, headers={"Location": "file:///etc/hosts"})],
+        {},
+        "Redirection to url .* is not allowed",
+        1,
+    ),
+}
 
 
-def test_truncated_with_its_own_length_announced(server, official, place, retry_policy):
-    file = official(server.gives(Answer(CONTENT[:HALF])))
-    message = (
-        f"expected {len(CONTENT):,} bytes and sha256 {digest(CONTENT)}, "
-        rf"got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)"
-    )
-    fails(file, place, retry_policy, message)
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("known", [{}, {"sha256": None}, {"size": None}])
-def test_an_endless_body_is_stopped_at_the_expected_size_or_at_a_bound(server, official, place, retry_policy, known):
-    file = official(server.gives(Answer(length=None, repeats=500)), **known)
-    policy = dataclasses.replace(retry_policy, most_bytes=300_000)
-    most = file.size or policy.most_bytes
-    fails(file, place, policy, f"/data.bin: the server sends more than {most:,} bytes. To add it by hand")
-    assert left(place, file) == []
-    assert len(server.requests) == 1
+@pytest.mark.parametrize("case", FAILED)
+def test_a_fault_that_ends_a_download(server, official, place, retry_policy, pauses, case):
+    answers, known, message, n_requests = FAILED[case]
+    file = official(server.gives(*answers), **known)
+    fails(file, place, dataclasses.replace(retry_policy, most_bytes=300_000), message)
+    assert n_requests in (None, len(server.requests))
+    parts = ["data.bin.part", "data.bin.part.json"]
+    assert left(place, file) == (parts if "interrupted" in case else [])
+    assert not place.lock.exists()
+    if case == "always interrupted":
+        assert pauses == [1, 2, 4]
 
 
 def test_a_larger_announced_size_than_the_expected_one_is_refused(server, official, place, retry_policy):
@@ -113,11 +188,6 @@ def test_a_drip_is_abandoned_for_the_next_source(server, official, place, retry_
     fails(official(server.address + "/slow.bin", sha256="0" * 64), place, retry_policy, message)
 
 
-def test_a_server_that_drops_after_every_few_bytes_is_abandoned(server, official, place, retry_policy):
-    drops = [Answer(drop=end) for end in range(10, 200, 10)]
-    fails(official(server.gives(*drops)), place, retry_policy, r"the last of 4 attempts, at 40 bytes")
-
-
 def test_a_wrong_file(server, official, place, retry_policy):
     file = official(server.gives(Answer(OTHER)))
     message = fails(file, place, retry_policy, f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}")
@@ -128,18 +198,6 @@ def test_a_wrong_file(server, official, place, retry_policy):
         f"To add it by hand: get it from {server.address}/data.bin (200,000 bytes, sha256 {digest(CONTENT)}), and put "
         "it at FOLDER/set/data.bin in a folder of your choice and run with --config mirror=FOLDER."
     )
-
-
-@pytest.mark.parametrize("status", [403, 404])
-def test_a_missing_file_is_not_requested_again(server, official, place, retry_policy, pauses, status):
-    fails(
-        official(server.gives(Answer(status=status))),
-        place,
-        retry_policy,
-        f"/data.bin: HTTP status {status}. To add it by hand",
-    )
-    assert len(server.requests) == 1
-    assert pauses == []
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -156,115 +214,16 @@ def test_retry_after_is_followed_within_limits(server, official, place, retry_po
     assert pauses == [7, 30]
 
 
-def test_always_busy(server, official, place, retry_policy):
-    fails(official(server.gives(Answer(status=503))), place, retry_policy, r"HTTP status 503 \(the last of 4 attempts")
-
-
-def test_no_length_announced(server, official, place, retry_policy):
-    file = official(server.gives(Answer(length=None)))
-    fetch(file, place, retry_policy=retry_policy)
-
-
-def test_truncated_with_no_length_announced(server, official, place, retry_policy):
-    file = official(server.gives(Answer(length=None, drop=HALF), Answer()))
-    fails(file, place, retry_policy, rf"got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)")
-
-
-def test_a_response_that_could_be_truncated_unnoticed_is_refused(server, official, place, retry_policy):
-    file = official(server.gives(Answer(length=None)), sha256=None, size=None)
-    fails(
-        file,
-        place,
-        retry_policy,
-        "the server does not send the size of the file, and neither its size nor its checksum is known",
-    )
-    assert not place.lock.exists()
-
-
-def test_a_server_without_ranges_sends_the_complete_file_and_nothing_is_appended(server, official, place, retry_policy):
-    file = official(server.gives(Answer(drop=HALF, ranges=False), Answer(ranges=False)))
-    fetch(file, place, retry_policy=retry_policy)
-    assert server.ranges() == [None, f"bytes={HALF}-"]
-
-
-def test_the_file_changes_on_the_server_between_two_requests(server, official, place, retry_policy):
-    file = official(server.gives(Answer(OTHER, drop=HALF, etag='"old"'), Answer(etag='"new"')))
-    fetch(file, place, retry_policy=retry_policy)
-    assert len(server.requests) == 2
-
-
-def test_the_file_changes_and_the_server_does_not_understand_if_range(server, official, place, retry_policy):
-    file = official(server.gives(Answer(OTHER, drop=HALF, etag='"old"'), Answer(etag='"new"', if_range=False)))
-    fetch(file, place, retry_policy=retry_policy)
-    assert server.ranges() == [None, f"bytes={HALF}-", None]
-
-
-def test_the_file_changes_and_the_server_does_not_report_it(server, official, place, retry_policy):
-    """The joined file is wrong although each half is right; the checksum reveals it, and the file is fetched again."""
-    file = official(server.gives(Answer(OTHER, drop=HALF), Answer()))
-    fetch(file, place, retry_policy=retry_policy)
-    assert server.ranges() == [None, f"bytes={HALF}-", None]
-
-
-def test_a_file_that_keeps_changing_is_abandoned(server, official, place, retry_policy):
-    answers = [Answer(OTHER, drop=HALF), Answer(), Answer(OTHER, drop=HALF), Answer()]
-    fails(
-        official(server.gives(*answers)),
-        place,
-        retry_policy,
-        f"expected .*, got sha256 {digest(OTHER[:HALF] + CONTENT[HALF:])}",
-    )
-
-
-@pytest.mark.parametrize("etag", [None, 'W/"weak"'])
-def test_without_a_checksum_nothing_is_appended_that_the_server_does_not_confirm(
-    server, official, place, retry_policy, etag
-):
-    file = official(server.gives(Answer(OTHER, drop=HALF, etag=etag), Answer(etag=etag)), sha256=None)
-    fetch(file, place, retry_policy=retry_policy)
-    assert server.ranges() == [None, None]
-    assert place.path(file).read_bytes() == CONTENT
-
-
-def test_a_response_with_another_range_than_requested(server, official, place, retry_policy):
-    wrong = Answer(status=206, ranges=False, headers={"Content-Range": "bytes 5-199999/200000"})
-    file = official(server.gives(Answer(drop=HALF), wrong, Answer()), sha256=None, size=None)
-    fetch(file, place, retry_policy=retry_policy)
-    assert server.ranges() == [None, f"bytes={HALF}-", None]
-    assert place.path(file).read_bytes() == CONTENT
-
-
-def test_a_part_longer_than_the_file(server, official, place, retry_policy):
-    file = official(
-        server.gives(Answer(drop=HALF, length=300_000, content=OTHER), Answer(CONTENT[: HALF // 2]), Answer()),
-        size=None,
-    )
-    fetch(file, place, retry_policy=retry_policy)
-    assert server.ranges() == [None, f"bytes={HALF}-", None]
-
-
 def test_a_redirect(server, official, place, retry_policy):
     server.gives(Answer(), path="/elsewhere")
     file = official(server.gives(Answer(b"moved", status=302, headers={"Location": "/elsewhere"})))
     fetch(file, place, retry_policy=retry_policy)
 
 
-def test_a_redirect_loop(server, official, place, retry_policy, pauses):
-    loop = server.gives(Answer(b"", status=302, headers={"Location": "/data.bin"}))
-    fails(official(loop), place, retry_policy, r"/data.bin: Maximum \(10\) redirects followed")
-    assert pauses == []
-
-
-def test_a_redirect_to_a_local_file_is_refused(server, official, place, retry_policy, tmp_path):
-    (tmp_path / "secret").write_bytes(CONTENT)
-    file = official(server.gives(Answer(b"", status=302, headers={"Location": f"file://{tmp_path}/secret"})))
-    fails(file, place, retry_policy, 'Protocol "file" is disabled')
-
-
 @pytest.mark.parametrize("stall", [0, HALF], ids=["before the first byte", "in the middle"])
 def test_an_endless_stall(server, official, place, retry_policy, stall):
     file = official(server.gives(Answer(stall=stall), Answer()))
-    fails(file, place, dataclasses.replace(retry_policy, attempts=1), "Operation too slow.*last 1 seconds")
+    fails(file, place, dataclasses.replace(retry_policy, attempts=1), "no data for 1 seconds")
     fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={stall}-" if stall else None]
 
@@ -330,7 +289,7 @@ def test_all_sources_are_listed_if_none_works(server, official, place, retry_pol
 
 def test_an_unknown_host(official, place, retry_policy, pauses):
     unknown = f"http://{'x' * 64}.invalid/data.bin"  # longer than names may be, so no server is contacted
-    fails(official(unknown), place, retry_policy, "Could not resolve host")
+    fails(official(unknown), place, retry_policy, "idna|[Nn]ame")
     assert pauses == []
 
 
@@ -424,22 +383,17 @@ def test_a_proxy_from_the_environment_is_used(server, official, place, retry_pol
     assert [path for path, _ in server.requests] == [url]
 
 
-def test_ftp_resumes(ftp, official, place, retry_policy):
+def test_ftp_restarts_after_an_interruption(ftp, official, place, retry_policy):
     ftp.drops = [HALF]
-    file = official(ftp.url, sha256=None)
+    file = official(ftp.url, sha256=None, size=None)
     fetch(file, place, retry_policy=retry_policy)
     assert place.path(file).read_bytes() == CONTENT
-    assert f"REST {HALF}" in ftp.commands
 
 
-def test_ftp_restarts_when_the_file_was_modified(ftp, official, place, retry_policy):
-    ftp.drops, ftp.content = [HALF], OTHER
-    file = official(ftp.url, sha256=None)
-    with pytest.raises(ProtocolError, match="of 1 attempts"):
-        fetch(file, place, retry_policy=dataclasses.replace(retry_policy, attempts=1))
-    ftp.content, ftp.modified = CONTENT, "20210102030405"
-    fetch(file, place, retry_policy=retry_policy)
-    assert place.path(file).read_bytes() == CONTENT
+def test_ftp_without_any_size_is_refused(ftp, official, place, retry_policy):
+    ftp.announces = False
+    file = official(ftp.url, sha256=None, size=None)
+    fails(file, place, retry_policy, "the server does not send the size of the file")
 
 
 def test_offline_touches_no_network(server, official, tmp_path, retry_policy):

@@ -5,12 +5,13 @@ import json
 
 import numpy as np
 import pytest
+from encoded import evaluated
 
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
-from protocol.evaluation import evaluate, table, write_json, write_per_query
+from protocol.evaluation import Nearest, quantisation
 from protocol.evaluation.exclusion import excluded_rows
 from protocol.scores.identity import PROTOCOL
 
@@ -24,12 +25,16 @@ NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
 def found(remaining=None, **options):
     rows = np.arange(12) if remaining is None else remaining
     given = {"query_labels": OF_QUERY[rows], "database_labels": OF_DATABASE} | options
-    return evaluate(given.pop("query", QUERY)[rows], DATABASE, **given)
+    return evaluated(given.pop("query", QUERY)[rows], DATABASE, **given)
+
+
+def without(queries=EXCLUDED, **options):
+    return found(**options).without(queries)
 
 
 @pytest.mark.parametrize("convention", ["protocol", "hashnet"])
 def test_scores_without_queries_equal_those_of_the_remaining_queries(convention):
-    left = found(metrics=["all"], convention=convention, exclude_queries=EXCLUDED).without
+    left = without(metrics=["all"], convention=convention)
     alone = found(np.delete(np.arange(12), EXCLUDED), metrics=["all"], convention=convention)
     assert left.n_queries == alone.n_queries == 9
     assert left.undefined == alone.undefined
@@ -44,40 +49,37 @@ def test_asymmetric_and_vector_scores_without_queries():
     remaining = np.delete(np.arange(12), EXCLUDED)
     real = QUERY + RNG.normal(size=QUERY.shape)
     options = {"query": real, "ranking": "asymmetric", "metrics": ["mAP", "mAP@5[all]"]}
-    assert found(**options, exclude_queries=EXCLUDED).without.metrics == pytest.approx(
-        found(remaining, **options).metrics
-    )
-    vectors = RNG.normal(size=(30, 6)), RNG.normal(size=(80, 6))
-    options = {"database_vectors": vectors[1], "neighbours": [1, 5], "metrics": ["mAP", "recall_micro@r1"]}
-    every = evaluate(query_vectors=vectors[0], exclude_queries=EXCLUDED, **options)
-    alone = evaluate(query_vectors=np.delete(vectors[0], EXCLUDED, axis=0), **options)
-    assert every.without.metrics == pytest.approx(alone.metrics)
-    assert every.without.undefined == alone.undefined
+    assert without(**options).metrics == pytest.approx(found(remaining, **options).metrics)
+    query, database = RNG.normal(size=(30, 6)), RNG.normal(size=(80, 6))
+    options = {"metrics": ["mAP", "recall_micro@r1"]}
+    every = quantisation(Nearest(query, database, k=[1, 5]), **options).without(EXCLUDED)
+    alone = quantisation(Nearest(np.delete(query, EXCLUDED, axis=0), database, k=[1, 5]), **options)
+    assert every.metrics == pytest.approx(alone.metrics)
+    assert every.undefined == alone.undefined
 
 
-def test_all_other_results_include_the_excluded_queries():
-    every, plain = found(exclude_queries=EXCLUDED, spread=True), found(spread=True)
-    assert (every.metrics, every.undefined, every.spread) == (plain.metrics, plain.undefined, plain.spread)
-    assert plain.without is None
-    assert "without" not in table(plain)
-
-
-def test_the_table_and_the_json_have_both_and_identify_the_queries(tmp_path):
-    every = found(exclude_queries=EXCLUDED, metrics=["mAP", "precision_micro@r2", "utilisation"])
+def test_the_table_and_the_json_have_both_and_identify_the_queries():
+    left = without(metrics=["mAP", "precision_micro@r2", "utilisation"])
     digest = hashlib.sha256(b"2\n4\n9\n").hexdigest()
-    part = table(every).partition("\n\nwithout ")[2].split("\n")
-    assert part[:2] == [
-        f"3 of 12 queries (SHA-256 {digest[:12]}):",
+    lines = str(left).split("\n")
+    assert lines[:2] == [
+        f"without 3 of 12 queries (SHA-256 {digest[:12]}):",
         "metric              all queries  without them  difference",
     ]
-    before, after = every.metrics["mAP"], every.without.metrics["mAP"]
-    assert part[2].split() == ["mAP", f"{before:.4f}", f"{after:.4f}", f"{after - before:+.2g}"]
-    assert part[4].split()[-1] == "0"  # of the database alone
-    content = json.loads(every.to_json())["without_queries"]
-    assert (content["excluded"], content["n_excluded"], content["n_queries"]) == ([2, 4, 9], 3, 9)
-    assert content["sha256"] == digest
-    assert content["metrics"] == pytest.approx(every.without.metrics)
-    frame = every.to_frame()
+    before, after = left.evaluation.metrics["mAP"], left.metrics["mAP"]
+    assert lines[2].split() == ["mAP", f"{before:.4f}", f"{after:.4f}", f"{after - before:+.2g}"]
+    assert lines[4].split()[-1] == "0"  # of the database alone
+    content = json.loads(left.to_json())
+    assert content.pop("without_queries") == {
+        "excluded": [2, 4, 9],
+        "n_excluded": 3,
+        "sha256": digest,
+        "n_queries": 9,
+        "metrics": left.metrics,
+        "undefined": left.undefined,
+    }
+    assert content == json.loads(left.evaluation.to_json())
+    frame = left.to_frame()
     assert frame["excluded_queries"].tolist() == ["none"] * 3 + [f"3 queries ({digest[:12]})"] * 3
     assert frame["n_queries"].tolist() == [12] * 3 + [9] * 3
 
@@ -111,42 +113,39 @@ def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wrong.txt").write_text("1\nfrog\n")
     with pytest.raises(ProtocolError) as error:
-        found(exclude_queries=rows if isinstance(rows, (str, np.ndarray)) else list(rows))
+        without(rows if isinstance(rows, (str, np.ndarray)) else list(rows))
     assert str(error.value).startswith(message)
 
 
 def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
-    def written(name, **options):
-        evaluation = found(name=name, metrics=["mAP"], **NAMES, **options)
-        write_per_query(tmp_path / f"{name}.csv", evaluation)
-        write_json(tmp_path / f"{name}.json", evaluation, per_query=tmp_path / f"{name}.csv")
-        return tmp_path / f"{name}.json", evaluation
+    def written(name, queries=EXCLUDED, **options):
+        left = found(metrics=["mAP"], **options).named(name, **NAMES).without(queries)
+        left.evaluation.write_per_query(tmp_path / f"{name}.csv")
+        left.evaluation.write_json(tmp_path / f"{name}.json", left, per_query=tmp_path / f"{name}.csv")
+        return tmp_path / f"{name}.json", left
 
-    (one, evaluation), (two, _), (three, _) = (
-        written("one", exclude_queries=EXCLUDED),
-        written("two", exclude_queries=EXCLUDED, query=1 - QUERY),
-        written("three", exclude_queries=[1], query=QUERY[::-1]),
-    )
-    of_json, of_evaluation = read_scores(one), read_scores(evaluation)
+    (one, left), (two, _) = written("one"), written("two", query=1 - QUERY)
+    three, _ = written("three", [1], query=QUERY[::-1])
+    of_json, of_evaluation = read_scores(one), read_scores(left)
     assert [score.protocol for score in of_json] == [score.protocol for score in of_evaluation]
     fields = [dict(zip(PROTOCOL, score.protocol, strict=True)) for score in of_json]
     assert [(one["n_queries"], one["excluded_queries"]) for one in fields] == [
         ("12", "none"),
-        ("9", evaluation.without.label),
+        ("9", left.label),
     ]
     for a, b in zip(of_json, of_evaluation, strict=True):
         np.testing.assert_allclose(a.values().numbers, b.values().numbers, atol=1e-9)
     shown = compare(one, two, three)
     _, every, without = shown.sections
     assert [len(section.tables[0].rows) for section in (every, without)] == [3, 2]
-    assert f"without {evaluation.without.label}, 9 queries" in without.title
+    assert f"without {left.label}, 9 queries" in without.title
     assert "without" not in every.title
     assert "1 score (mAP): excluded_queries is 1 query (" in repr(shown)
 
 
 @pytest.mark.parametrize("change", [{"excluded": [40]}, {"n_queries": "many"}, {"metrics": None}, {"n_queries": 8}])
 def test_a_json_with_another_number_of_queries_is_refused(tmp_path, change):
-    content = json.loads(found(exclude_queries=EXCLUDED, metrics=["mAP"]).to_json())
+    content = json.loads(without(metrics=["mAP"]).to_json())
     content["without_queries"] |= change
     (tmp_path / "wrong.json").write_text(json.dumps(content))
     with pytest.raises(ProtocolError, match=r"wrong\.json: without_queries: .*expected"):
@@ -161,6 +160,6 @@ def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
     codes = ["--query-codes", "q.npy", "--database-codes", "d.npy", "--query-labels", "qy.npy"]
     labels = ["--database-labels", "dy.npy", "--metric", "mAP"]
     assert main(["evaluate", *codes, *labels, "--exclude-queries", "rows.txt"]) == 0
-    assert capsys.readouterr().out == table(found(metrics=["mAP"], exclude_queries=EXCLUDED)) + "\n"
+    assert capsys.readouterr().out == f"{found(metrics=['mAP'])}\n\n{without(metrics=['mAP'])}\n"
     assert main(["evaluate", *codes, *labels, "--exclude-queries", "rows.txt", "--json", "rows.txt"]) == 2
     assert (tmp_path / "rows.txt").read_text() == "9\n2\n4\n"

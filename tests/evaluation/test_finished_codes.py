@@ -5,7 +5,7 @@ import pytest
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.evaluation.finished_codes import finished_codes
+from protocol.evaluation.code_pairs import finished_codes
 
 PARTS = {"query": np.array([1, 4]), "database": np.array([0, 2, 3])}
 QUERY = np.array([[0, 1, 1], [1, 0, 0]])

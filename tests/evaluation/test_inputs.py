@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from encoded import evaluated
 from scipy import sparse
 
-from protocol import codes, evaluate
+from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.evaluation.inputs import code_pair
+from protocol.evaluation.code_pairs import Codes, read_codes
 
 torch = pytest.importorskip("torch")
 
@@ -21,11 +22,11 @@ METRICS = ["mAP", "mAP@5[retrieved]", "precision@r3", "AUPRC[area]"]
 
 
 def means(query=QUERY > 0, database=DATABASE > 0, **change):
-    return evaluate(query, database, **LABELS | {"metrics": METRICS} | change).metrics
+    return evaluated(query, database, **LABELS | {"metrics": METRICS} | change).metrics
 
 
 def related(**truth):
-    return evaluate(QUERY > 0, DATABASE > 0, metrics=METRICS, **truth).metrics
+    return evaluated(QUERY > 0, DATABASE > 0, metrics=METRICS, **truth).metrics
 
 
 class OnDevice:
@@ -102,8 +103,8 @@ def test_sign_and_median_by_hand():
     query, database = [[0.0, 0.5]], [[-1.0, 1.0], [0.0, 2.0], [3.0, 0.5]]
 
     def bits(how):
-        *sides, n_bits = code_pair(query, database, binarize=how)
-        return [codes.unpack(side, n_bits).astype(int).tolist() for side in sides]
+        pair = read_codes(Codes(query, binarize=how), database)
+        return [codes.unpack(side, pair.n_bits).astype(int).tolist() for side in pair[:2]]
 
     assert bits("sign") == [[[0, 1]], [[0, 1], [0, 1], [1, 1]]]
     # The medians of the database are 0 and 1; a value equal to the median is the bit 0.
@@ -112,7 +113,7 @@ def test_sign_and_median_by_hand():
 
 def test_the_median_is_that_of_the_database():
     medians = np.median(DATABASE, axis=0)
-    found = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS, binarize="median")
+    found = evaluated(QUERY, DATABASE, **LABELS, metrics=METRICS, binarize="median")
     assert found.metrics == means(QUERY - medians > 0, DATABASE - medians > 0)
     assert found.binarize == "median"
     assert "16 bits, binarised by median; Hamming ranking; convention" in repr(found)
@@ -270,14 +271,14 @@ def test_relevance(form):
 )
 def test_refused_relevance(relevance, database, message):
     with pytest.raises(ProtocolError, match=message):
-        evaluate([[0]], np.zeros((database, 1), int), relevance=relevance)
+        evaluated([[0]], np.zeros((database, 1), int), relevance=relevance)
 
 
 def test_unambiguous_relevance():
     """Arrays in a list are positions, Boolean values a matrix, and fewer columns than items again positions."""
     both = ([[0, 0]], [[0, 0], [1, 1]])
-    assert evaluate(*both, relevance=[np.array([0])], metrics="mAP").metrics == {"mAP": 1.0}
-    assert evaluate(*both, relevance=np.array([[0, 1]]).astype(bool), metrics="mAP").metrics == {"mAP": 0.5}
-    assert evaluate(*both, relevance=[[1]], metrics="mAP").metrics == {"mAP": 0.5}
-    assert evaluate(*both, relevance=sparse.csr_array([[0, 2]]), metrics="mAP").metrics == {"mAP": 0.5}
-    assert evaluate([[0]], [[0], [1], [1]], relevance=[[0, 1]], metrics="mAP").metrics["mAP"] > 0
+    assert evaluated(*both, relevance=[np.array([0])], metrics="mAP").metrics == {"mAP": 1.0}
+    assert evaluated(*both, relevance=np.array([[0, 1]]).astype(bool), metrics="mAP").metrics == {"mAP": 0.5}
+    assert evaluated(*both, relevance=[[1]], metrics="mAP").metrics == {"mAP": 0.5}
+    assert evaluated(*both, relevance=sparse.csr_array([[0, 2]]), metrics="mAP").metrics == {"mAP": 0.5}
+    assert evaluated([[0]], [[0], [1], [1]], relevance=[[0, 1]], metrics="mAP").metrics["mAP"] > 0

@@ -5,9 +5,9 @@ import shlex
 
 import numpy as np
 import pytest
+from encoded import evaluated
 
 from protocol.cli import main
-from protocol.evaluation import evaluate
 
 NAMES = ("test_hash", "database_hash", "test_label", "database_label")
 THREE = {"mAP@100[retrieved]": 0.8740, "mAP@100[all]": 0.7791, "mAP@100[min]": 0.8099}
@@ -32,7 +32,7 @@ def arrays(folder):
 def found(arrays):
     query, database, of_query, of_database = arrays
     labels = {"query_labels": of_query, "database_labels": of_database}
-    return evaluate(query, database, binarize="sign", metrics=[*THREE, "R@100"], **labels)
+    return evaluated(query, database, binarize="sign", metrics=[*THREE, "R@100"], **labels)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def asymmetric(arrays):
     query, database, of_query, of_database = arrays
     labels = {"query_labels": of_query, "database_labels": of_database}
     names = ["mAP@100[retrieved]", "mAP[best]", "mAP[worst]"]
-    return evaluate(query, database, binarize="sign", ranking="asymmetric", metrics=names, **labels)
+    return evaluated(query, database, binarize="sign", ranking="asymmetric", metrics=names, **labels)
 
 
 def test_the_three_numbers(found):

@@ -6,19 +6,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from encoded import evaluated
 
 from protocol import metrics, registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.counting import asymmetric
-from protocol.evaluation import (
-    TrecOptions,
-    evaluate,
-    write_json,
-    write_per_query,
-    write_pr_curves,
-    write_top_n_curves,
-)
+from protocol.evaluation import Outputs, bucket_search, evaluate, lookup_time
 from protocol.truth.relevance import NeighbourRelevance
 
 RNG = np.random.default_rng(0)
@@ -28,7 +22,7 @@ LABELS = {"query_labels": RNG.integers(0, 4, 12), "database_labels": RNG.integer
 
 def asymmetric_scores(query=QUERY, database=DATABASE, **more):
     given = {"binarize": "sign", "ranking": "asymmetric"} | LABELS | more
-    return evaluate(query, database, **given)
+    return evaluated(query, database, **given)
 
 
 def precisions_by_sorting(query, database, thresholds, cutoff):
@@ -56,7 +50,7 @@ def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(
     for convention in ("protocol", "hashnet"):
         of_codes = evaluate(signs, DATABASE > 0, **LABELS, metrics="all", convention=convention, spread=True)
         found = asymmetric_scores(signs, DATABASE > 0, binarize=None, metrics="all", convention=convention, spread=True)
-        on_ranking = [name for name in of_codes.metrics if registry.entry("metric", name).defined_on == "ranking"]
+        on_ranking = [name for name in of_codes.metrics if registry.METRICS.entry(name).defined_on == "ranking"]
         assert list(found.metrics) == list(found.per_query) == list(found.undefined) == on_ranking
         assert len(on_ranking) > 15
         for name in on_ranking:
@@ -93,9 +87,9 @@ def test_every_result_names_the_ranking(tmp_path):
         assert f"; {shown} ranking; convention protocol" in found._repr_html_()
         assert found.to_frame()["ranking"].tolist() == [ranking, ranking]
         assert json.loads(found.to_json())["ranking"] == ranking
-        write_per_query(tmp_path / "values.csv", found)
-        write_json(tmp_path / "means.json", found, per_query=tmp_path / "values.csv")
-        write_top_n_curves(tmp_path / "top.csv", found)
+        found.write_per_query(tmp_path / "values.csv")
+        found.write_json(tmp_path / "means.json", per_query=tmp_path / "values.csv")
+        found.write_top_n_curves(tmp_path / "top.csv")
         for name, index in (("values", "query"), ("top", "n")):
             table = pd.read_csv(tmp_path / f"{name}.csv")
             assert list(table)[:2] == [index, "ranking"]
@@ -112,29 +106,33 @@ def test_the_header_states_that_only_the_database_is_binarised():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ranking": "cosine"}, "ranking: expected asymmetric or hamming, got 'cosine'[.]"),
         (
             {"metrics": ["mAP", "precision@r2"]},
             "metric 'precision@r2': expected a metric of the order of items for the ranking asymmetric, got one of the",
         ),
         ({"metrics": "AUPRC[area]"}, "got one of the Hamming radius"),
         ({"metrics": "utilisation"}, "got one of the buckets of the database"),
-        ({"tables": "4x2"}, "tables: expected the ranking hamming, whose distances it requires, got asymmetric[.]"),
-        ({"lookup_radius": 0}, "lookup_radius: expected the ranking hamming"),
-        ({"trec": "folder"}, "trec: expected the ranking hamming"),
         ({"n_bits": 25}, "query codes: expected 25 columns .* to binarise, got 24"),
     ],
 )
-def test_refused(change, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_refused(change, message):
     with pytest.raises(ProtocolError, match=message):
         asymmetric_scores(**change)
+
+
+def test_what_needs_distances_is_refused(tmp_path):
+    outputs, items = Outputs(QUERY), DATABASE > 0
+    with pytest.raises(
+        ProtocolError, match="trec: expected the ranking hamming, whose distances it requires, got asym"
+    ):
+        asymmetric_scores().to_trec(tmp_path / "folder")
+    with pytest.raises(ProtocolError, match=r"tables: expected binary codes of the queries, got real-valued outputs\."):
+        bucket_search(outputs, items, "4x2", **LABELS)
+    with pytest.raises(ProtocolError, match="lookup_radius: expected binary codes"):
+        lookup_time(outputs, items, radius=0)
+    with pytest.raises(ProtocolError, match="database codes: expected codes, got Outputs"):
+        evaluate(QUERY > 0, Outputs(DATABASE), **LABELS)
     assert not list(tmp_path.iterdir())
-
-
-def test_refused_trec_options(tmp_path):
-    with pytest.raises(ProtocolError, match="trec: expected the ranking hamming"):
-        asymmetric_scores(trec=TrecOptions(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +163,7 @@ def test_there_is_no_curve_over_the_radius(tmp_path):
     with pytest.raises(
         ProtocolError, match="pr_curves: expected the ranking hamming, whose radius they require, got asy"
     ):
-        write_pr_curves(tmp_path / "curves.csv", found)
+        found.write_pr_curves(tmp_path / "curves.csv")
     assert set(evaluate(QUERY > 0, DATABASE > 0, **LABELS, metrics=["mAP"]).pr_curves) == set(metrics.AVERAGES)
 
 
@@ -193,5 +191,5 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     with open("v.csv") as file:
         assert [row["ranking"] for row in csv.DictReader(file)] == ["asymmetric"] * 12
     assert main([*command, "--pr-curves", "c.csv"]) == 2
-    message = "--pr-curves: expected --ranking hamming, since curves need a radius, got asymmetric."
+    message = "--pr-curves: expected --ranking hamming, which has distances, got asymmetric."
     assert message in capsys.readouterr().err

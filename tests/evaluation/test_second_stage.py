@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from protocol import codes
-from protocol.evaluation.second_stage import CodePair, second_stage
+from protocol.evaluation.code_pairs import CodePair
+from protocol.evaluation.second_stage import second_stage
 from protocol.truth.relevance import NeighbourRelevance
 
 

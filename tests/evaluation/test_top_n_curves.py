@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from protocol.cli import main
-from protocol.evaluation import evaluate, write_top_n_curves
+from protocol.evaluation import evaluate
 
 CODES = ([[0, 0], [0, 1]], [[0, 0], [0, 1], [1, 1]])
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
@@ -16,14 +16,14 @@ def test_precision_and_recall_of_the_top_n(tmp_path):
     assert found.top_n.n.tolist() == [1, 2, 3]
     assert found.top_n.precision.tolist() == pytest.approx([1 / 2, 1 / 4, 1 / 3])
     assert found.top_n.recall.tolist() == pytest.approx([1 / 4, 1 / 4, 1 / 2])
-    write_top_n_curves(tmp_path / "curves.csv", found)
+    found.write_top_n_curves(tmp_path / "curves.csv")
     expected = "n,ranking,precision,recall\n1,hamming,0.5,0.25\n2,hamming,0.25,0.25\n3,hamming,0.333333333,0.5\n"
     assert (tmp_path / "curves.csv").read_text() == expected
 
 
 @pytest.mark.parametrize("values", ["precision", "recall"])
 def test_figures_show_the_curves(values):
-    found = evaluate(*CODES, **LABELS, name="mine")
+    found = evaluate(*CODES, **LABELS).named("mine")
     chart = found.plot(f"{values}@N").to_dict()
     assert chart["title"] == "mine"
     assert chart["mark"]["type"] == "line"

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 import math
 import re
@@ -12,7 +11,8 @@ from protocol import codes, metrics
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.counting import count
-from protocol.evaluation import evaluate, table, write_json
+from protocol.evaluation import evaluate
+from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.trec import TIES, TrecOptions, write_trec
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
@@ -32,7 +32,7 @@ def case(*, graded=False, n_database=200):
     truth, reversed_truth = (LabelRelevance(of_query, labels) for labels in (of_database, of_database[::-1]))
     counts = count(query, database, N_BITS, {"t": truth})["t"]
     by_id = count(query, database[::-1].copy(), N_BITS, {"t": reversed_truth}, index_order=True)["t"]
-    return query, database, counts, truth, by_id
+    return CodePair(query, database, N_BITS), counts, truth, by_id
 
 
 def trec_eval(written, measure="map"):
@@ -51,7 +51,7 @@ def test_trec_eval_computes_the_reported_map_from_the_files(tmp_path, ties, dept
     written = write_trec(*inputs, TrecOptions(tmp_path / "new", depth=depth, ties=ties, seed=5), empty=empty)
     assert (written.depth, written.metric) == ((37, "mAP@37[all]") if depth == 37 else (200, "mAP"))
     assert trec_eval(written) == pytest.approx(written.of_run, abs=1e-6)
-    assert written.expected == metrics.mean(metrics.evaluate(inputs[2], [written.metric], empty=empty)[written.metric])
+    assert written.expected == metrics.mean(metrics.evaluate(inputs[1], [written.metric], empty=empty)[written.metric])
     if ties == "distance":
         assert written.of_run == written.by_document_id
     if depth != 37:
@@ -83,7 +83,7 @@ def test_shuffled_ties_depend_on_the_seed_only_and_their_mean_is_the_expected_ma
 @pytest.mark.parametrize("ties", TIES)
 def test_the_files(tmp_path, ties):
     *inputs, _ = case(graded=True)
-    query, database, _, truth = inputs
+    (query, database, *_), _, truth = inputs
     written = write_trec(*inputs, TrecOptions(tmp_path, depth=50, ties=ties), tag="my codes")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qrels", "run"]
     lines = [line.split(" ") for line in (tmp_path / "run").read_text().splitlines()]
@@ -123,7 +123,7 @@ def test_long_numbers_widen_the_ids(monkeypatch, tmp_path):
 
 
 def test_a_failure_leaves_no_files(tmp_path):
-    query, database, counts, truth, _ = case()
+    pair, counts, truth, _ = case()
 
     class Broken:
         def row(self, query):
@@ -132,7 +132,7 @@ def test_a_failure_leaves_no_files(tmp_path):
             return truth.row(query)
 
     with pytest.raises(RuntimeError, match="stop"):
-        write_trec(query, database, counts, Broken(), TrecOptions(tmp_path))
+        write_trec(pair, counts, Broken(), TrecOptions(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -167,18 +167,12 @@ def files(tmp_path, monkeypatch):
 def test_the_command_writes_the_files_and_reports_the_effect_of_ties(files, capsys):
     assert main([*files, "--trec", "trec", "--trec-depth", "30", "--json", "out.json", "--name", "mine"]) == 0
     query, database, of_query, of_database = arrays()
-    found = evaluate(
-        query,
-        database,
-        query_labels=of_query,
-        database_labels=of_database,
-        trec=TrecOptions("again", depth=30),
-        name="mine",
-    )
+    labels = {"query_labels": of_query, "database_labels": of_database}
+    computed = evaluate(query, database, **labels).named("mine").to_trec(TrecOptions("again", depth=30))
     for name in ("run", "qrels"):
         with open(f"trec/{name}") as of_command, open(f"again/{name}") as of_function:
             assert of_command.read() == of_function.read()
-    trec, computed = json.loads(Path("out.json").read_text())["trec"], found.trec
+    trec = json.loads(Path("out.json").read_text())["trec"]
     assert trec == {
         "run": "trec/run",
         "qrels": "trec/qrels",
@@ -207,7 +201,7 @@ def test_the_command_shuffles_by_a_seed(files):
 
 def test_options_of_the_command_out_of_their_range(files, capsys):
     for options, message in (
-        (["--trec-depth", "5"], "--trec-depth: expected --trec DIR with it, got none."),
+        (["--trec-depth", "5"], "--trec-depth needs --trec DIR as well."),
         (["--trec", "t", "--trec-ties", "best"], "trec_ties: expected distance, expected or shuffled, got 'best'."),
         (["--trec", "mine.npy/t"], "mine.npy/t: can't be written"),
     ):
@@ -219,13 +213,11 @@ def test_options_of_the_command_out_of_their_range(files, capsys):
 def test_a_folder_is_enough_and_a_mean_over_nothing_is_null(tmp_path):
     bits, nothing = np.zeros((1, 1), dtype=np.uint8), NeighbourRelevance([0, 0], [], 1)
     counts = count(bits, bits, 1, {"": nothing})[""]
-    trec = write_trec(bits, bits, counts, nothing, TrecOptions(tmp_path / "trec"), empty="drop")
+    trec = write_trec(CodePair(bits, bits, 1), counts, nothing, TrecOptions(tmp_path / "trec"), empty="drop")
     assert (tmp_path / "trec" / "qrels").read_text() == ""
     assert math.isnan(trec.expected)
-    found = evaluate([[0]], [[1]], query_labels=[1], database_labels=[1], trec=tmp_path / "trec")
-    assert found.trec.depth == 1
-    found = dataclasses.replace(found, trec=trec)
-    assert "tie-breaking moves" not in table(found)
-    write_json(tmp_path / "out.json", found)
-    trec = json.loads((tmp_path / "out.json").read_text())["trec"]
-    assert {trec[name] for name in ("expected", "by_document_id", "of_run", "moved")} == {None}
+    assert "tie-breaking moves" not in str(trec)
+    written = json.loads(trec.to_json())["trec"]
+    assert {written[name] for name in ("expected", "by_document_id", "of_run", "moved")} == {None}
+    found = evaluate([[0]], [[1]], query_labels=[1], database_labels=[1])
+    assert found.to_trec(tmp_path / "trec").depth == 1

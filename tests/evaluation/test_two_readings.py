@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from encoded import evaluated
 from scipy import sparse
 
-from protocol import codes, evaluate
+from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import table
 
 RNG = np.random.default_rng(0)
 QUERY, DATABASE = RNG.random((100, 16)) < 0.5, RNG.random((300, 16)) < 0.5
@@ -20,12 +20,12 @@ HAMMING = (QUERY[:, None] != DATABASE).sum(axis=2)
 
 def scored(query=QUERY, database=DATABASE, labels=(OF_QUERY, OF_DATABASE), **options):
     given = {} if "relevance" in options else dict(zip(("query_labels", "database_labels"), labels, strict=True))
-    return evaluate(query, database, **{"metrics": ["mAP", "precision@r2"]} | given | options)
+    return evaluated(query, database, **{"metrics": ["mAP", "precision@r2"]} | given | options)
 
 
 def head(found):
     """Return the line about the interpretation of the ground truth."""
-    return table(found).split("\n")[1]
+    return str(found).split("\n")[1]
 
 
 def columns(labels, n_classes):

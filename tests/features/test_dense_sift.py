@@ -3,8 +3,7 @@ import pytest
 from blocks import extract_all
 
 from protocol.checks import ProtocolError
-from protocol.features._dense_sift import centres
-from protocol.features.dense_sift import DenseSift
+from protocol.features.dense_sift import DenseSift, centres
 
 
 def noise(n, *shape):

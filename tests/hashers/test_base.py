@@ -28,6 +28,19 @@ def test_params_are_the_constructors():
     assert hasher.get_params(deep=False) == {"n_bits": 8, "seed": 2, "n_iter": 9}
 
 
+def test_a_constructor_may_be_written_out_and_is_inherited():
+    class Written(LSH):
+        def __init__(self, n_bits=8, *, seed=0, width=1.5):
+            super().__init__(n_bits, seed=seed)
+            self.width = width
+
+    class Inherits(Written):
+        pass
+
+    assert Inherits(width=2).get_params() == {"n_bits": 8, "seed": 0, "width": 2}
+    assert Inherits().set_params(width=3).fit(X).transform(X).shape == (20, 8)
+
+
 def test_an_unknown_parameter_is_refused_and_nothing_is_set():
     hasher = ITQ(16)
     with pytest.raises(ProtocolError, match=r"parameter of ITQ: expected n_bits, n_iter or seed, got 'bits'"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from protocol.hashers.class_codes import class_codes, hadamard
+from protocol.hashers.supervised.classifier import class_codes, hadamard
 
 
 def test_hadamard_matrices_are_orthogonal_and_the_docstring_names_the_missing_orders():

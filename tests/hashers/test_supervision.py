@@ -6,7 +6,7 @@ from scipy.sparse import coo_array, csr_array
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.hashers import Affinities, TrainingSet, supervision, supervision_from_file
+from protocol.hashers import Affinities, TrainingSet, supervision_from_file, training_set
 from protocol.provenance import storage
 from protocol.truth import Items, write_among
 from protocol.truth.relevance import LabelRelevance
@@ -34,7 +34,7 @@ def test_a_sparse_matrix_contains_the_levels(kind):
 
 
 def test_levels_are_found_without_a_copy_of_the_pairs(monkeypatch):
-    monkeypatch.setattr(supervision, "_ROWS", 64)
+    monkeypatch.setattr(training_set, "_ROWS", 64)
     rng = np.random.default_rng(0)
     levels = np.where(rng.random((2000, 2000)) < 0.2, rng.integers(1, 4, (2000, 2000), dtype=np.int32), 0)
     np.fill_diagonal(levels, 9)

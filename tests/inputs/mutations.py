@@ -25,7 +25,7 @@ import numpy as np
 from scipy import io as scipy_io
 
 from protocol.checks import ProtocolError
-from protocol.inputs import arrays, hdf5
+from protocol.inputs import arrays, limits
 from protocol.splits import read_list
 
 FORMATS = ("npy", "npz", "h5", "mat", "csv", "lists")
@@ -148,39 +148,21 @@ class Fuzz:
 
     def __init__(self, kind, folder, *, seed=0):
         self.kind, self.folder, self.counts, self.findings = kind, Path(folder), Counter(), []
-        self._rng, self._reader = np.random.default_rng([seed, FORMATS.index(kind)]), None
+        self._rng = np.random.default_rng([seed, FORMATS.index(kind)])
         self._files = [
             (path, checked, path.read_bytes(), self.read(path))
             for path, checked in originals(kind, self.folder).items()
         ]
 
     def read(self, path):
-        """Read a file as the package does, except that one process reads many HDF5 files."""
-        if self.kind == "lists":
-            return read_list(path)
-        return arrays.read_array(path)
-
-    def _shared(self, path, key, *, limit):
-        if self._reader is None or not self._reader.is_alive:
-            self.close()
-            self._reader = hdf5.Reader()
-        return self._reader.read(path, key, limit=limit)
+        return read_list(path) if self.kind == "lists" else arrays.read_array(path)
 
     def run(self, n, monkeypatch):
-        """Read `n` mutated files; HDF5 by one process until a file ends it."""
-        monkeypatch.setattr(hdf5, "read", self._shared)
-        monkeypatch.setattr(hdf5, "SECONDS", SLOW)
-        try:
-            for number in range(n):
-                self._one(*self._files[number % len(self._files)])
-        finally:
-            self.close()
+        """Read `n` mutated files."""
+        monkeypatch.setattr(limits, "HDF5_SECONDS", SLOW)
+        for number in range(n):
+            self._one(*self._files[number % len(self._files)])
         return self.counts
-
-    def close(self):
-        if self._reader is not None:
-            self._reader.__exit__(None, None, None)
-            self._reader = None
 
     def _one(self, original, checked, content, right):
         changed = mutated(content, self._rng)

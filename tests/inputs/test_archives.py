@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.inputs import archives
+from protocol.inputs import limits
 from protocol.inputs.archives import members
 
 FILES = {"top/a.txt": b"one " * 1000, "top/b/c.bin": bytes(range(256)) * 40, "top/d.txt": b"not asked for"}
@@ -129,21 +129,21 @@ def test_a_member_above_the_limit_is_not_read(tmp_path, kind):
 
 
 def test_a_bomb_outside_the_requested_members_ends_at_the_limit_of_the_archive(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "LIMIT", 1 << 20)
+    monkeypatch.setattr(limits, "ARCHIVE_BYTES", 1 << 20)
     path = write(tmp_path / "x.tar.gz", {"bomb": bytes(50 << 20), "a.txt": b"x"})
     assert path.stat().st_size < 100_000
     assert "bytes uncompressed, got 1,0" in refusal(path, ["a.txt"])
 
 
 def test_a_bomb_after_the_end_of_the_archive_is_not_decompressed(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "LIMIT", 1 << 20)
+    monkeypatch.setattr(limits, "ARCHIVE_BYTES", 1 << 20)
     path = write(tmp_path / "x.tar.gz", {"a.txt": b"x"})
     path.write_bytes(path.read_bytes() + gzip.compress(bytes(50 << 20)))
     assert "expected at most 1,048,576 bytes" in refusal(path, ["a.txt"])
 
 
 def test_the_total_size_read_from_a_zip_is_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "LIMIT", 5000)
+    monkeypatch.setattr(limits, "ARCHIVE_BYTES", 5000)
     path = write(tmp_path / "x.zip")
     assert read(path, ["a.txt"])
     assert "expected at most 5,000 bytes uncompressed, got 14,240 or more." in refusal(path)

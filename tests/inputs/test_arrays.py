@@ -12,7 +12,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from protocol.checks import ProtocolError
-from protocol.inputs import arrays
+from protocol.inputs import limits
 from protocol.inputs.arrays import array_shape, npz_keys, read_array, read_csr, read_labels, read_lists
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
@@ -171,7 +171,7 @@ def test_a_header_is_compared_with_the_bytes(tmp_path, content, message, packed)
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "LIMIT", 10**6)
+    monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
     path = write_zip(tmp_path / "a.npz", {"B.npy": npy(np.zeros(10**7, np.uint8)), "C.npy": npy(ARRAY)})
     assert path.stat().st_size < 20_000
     with pytest.raises(ProtocolError, match=r"expected at most 0.000931 GiB uncompressed, got 0.00931 GiB"):
@@ -195,7 +195,7 @@ def test_hdf5_and_matlab_that_declare_too_much(tmp_path, monkeypatch):
     with pytest.raises(ProtocolError, match=r"expected at most 4 GiB uncompressed, got 5.96e[+]04 GiB"):
         read_array(tmp_path / "a.h5")
     scipy_io.savemat(tmp_path / "a.mat", {"B": np.zeros((1000, 1000))}, do_compression=True)
-    monkeypatch.setattr(arrays, "LIMIT", 10**6)
+    monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
     with pytest.raises(ProtocolError, match=r"expected at most 0.000931 GiB uncompressed, got 0.00745 GiB"):
         read_array(f"{tmp_path / 'a.mat'}:B")
 

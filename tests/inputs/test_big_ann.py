@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+from encoded import evaluated as evaluate
 
-from protocol import evaluate
 from protocol.checks import ProtocolError
 from protocol.inputs.arrays import array_shape, map_array, read_array, read_labels
 

@@ -1,7 +1,11 @@
-"""Images from files in every common format, and their central squares, compared with a slow version."""
+"""Images from files in every common format, hostile ones, and central squares, compared with a slow version."""
 
 import contextlib
 import os
+import struct
+import subprocess
+import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import cv2
@@ -83,6 +87,37 @@ def test_no_file_and_no_image(tmp_path):
     (tmp_path / "a.jpg").write_text("<html>Not found</html>")
     for name in ("a.jpg", "none.jpg"):
         with pytest.raises(ProtocolError, match=f"{name}: expected a"):
+            read_image(tmp_path / name)
+
+
+def one_bit_png(path, size):
+    """Write a black image of `size` x `size` pixels with one bit each, which takes some kilobytes."""
+
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    packer = zlib.compressobj(9)
+    row = bytes(1 + -(-size // 8))
+    rows = b"".join(packer.compress(row) for _ in range(size)) + packer.flush()
+    header = struct.pack(">IIBBBBB", size, size, 1, 0, 0, 0, 0)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+
+
+def test_an_image_of_too_many_pixels_is_refused(tmp_path):
+    """In a process of its own, because OpenCV reads its limit when it is imported."""
+    one_bit_png(tmp_path / "a.png", 9_000)
+    code = f"from protocol.inputs.images import read_image; read_image({str(tmp_path / 'a.png')!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    message = "a.png: expected an image of at most 50,000,000 pixels, got a larger one. Reduce the image."
+    assert done.stderr.splitlines()[-1].endswith(message)
+
+
+def test_a_pipe_and_a_device_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "a.png")
+    (tmp_path / "b.png").symlink_to("/dev/zero")
+    (tmp_path / "c.png").mkdir()
+    for name, got in (("a.png", "a non-regular file"), ("b.png", "a non-regular file"), ("c.png", "a folder")):
+        with pytest.raises(ProtocolError, match=f"{name}: expected an image, got {got}"):
             read_image(tmp_path / name)
 
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.inputs import text
+from protocol.inputs import limits, text
 from protocol.inputs.arrays import read_labels, read_lists
 from protocol.splits import read_list
 
@@ -18,8 +18,8 @@ def test_lines_end_as_on_any_system(tmp_path):
 
 def test_a_compressed_list_of_very_many_lines_is_refused(tmp_path, monkeypatch):
     """A megabyte can decompress to 495 million lines; here, a kilobyte to 120,000."""
-    assert text.LINES == 10_000_000
-    monkeypatch.setattr(text, "LINES", 100_000)
+    assert limits.TEXT_LINES == 10_000_000
+    monkeypatch.setattr(limits, "TEXT_LINES", 100_000)
     with gzip.open(tmp_path / "a.txt.gz", "wb") as stream:
         stream.write(b"\n" * 120_000)
     assert (tmp_path / "a.txt.gz").stat().st_size < 1000
@@ -30,21 +30,21 @@ def test_a_compressed_list_of_very_many_lines_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("limit", "value", "message"),
     [
-        ("LINES", 3, "of at most 3 lines, got more"),
-        ("BYTES", 10, "of at most 0 MiB, got more"),
+        ("TEXT_LINES", 3, "of at most 3 lines, got more"),
+        ("TEXT_BYTES", 10, "of at most 0 MiB, got more"),
         ("LINE_BYTES", 4, "line 1: expected at most 0 MiB, got more"),
     ],
 )
 @pytest.mark.parametrize("read", [read_list, read_lists, read_labels])
 def test_limits(tmp_path, monkeypatch, limit, value, message, read):
     (tmp_path / "a.txt").write_text("12345 1\n" * 4 if read is not read_labels else "abcdefg\n" * 4)
-    monkeypatch.setattr(text, limit, value)
+    monkeypatch.setattr(limits, limit, value)
     with pytest.raises(ProtocolError, match=message):
         read(tmp_path / "a.txt")
 
 
 def test_one_long_string_among_many(monkeypatch):
-    monkeypatch.setattr(text, "STRINGS_BYTES", 1000)
+    monkeypatch.setattr(limits, "STRINGS_BYTES", 1000)
     assert text.string_array(["ab"] * 100, "a.txt").shape == (100,)
     with pytest.raises(ProtocolError, match=r"a.txt: expected at most 2 characters in each of 101 lines, got 50\.$"):
         text.string_array(["ab"] * 100 + ["x" * 50], "a.txt")

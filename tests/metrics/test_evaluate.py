@@ -8,7 +8,7 @@ from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
 from protocol.metrics import evaluate, mean, pr_curve
-from protocol.metrics._undefined import ratio
+from protocol.metrics._ties import ratio
 from protocol.metrics.average_precision import average_precision
 from protocol.metrics.f_measure import f_measure
 from protocol.metrics.ndcg import ndcg

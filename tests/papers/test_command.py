@@ -4,23 +4,10 @@ import json
 
 import pytest
 
-from protocol import papers as claims
+from protocol import papers
 from protocol.cli import main
 
-
-@pytest.fixture(scope="module", autouse=True)
-def judged_once():
-    """Without data, the checks always have the same result and take seconds, so the commands share the first result."""
-    judge, found = claims.Claim.judge, {}
-
-    def once(claim, results):
-        if claim.id not in found:
-            found[claim.id] = judge(claim, results)
-        return found[claim.id]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(claims.Claim, "judge", once)
-        yield
+pytestmark = pytest.mark.usefixtures("proved_once")
 
 
 @pytest.fixture
@@ -32,9 +19,9 @@ def empty(tmp_path):
 def test_all(capsys, empty):
     assert main(["claims", "--results", str(empty)]) == 0
     out = capsys.readouterr().out
-    for claim in claims.all_claims():
+    for claim in papers.all_claims():
         assert f"  {claim.id} " in out
-    assert f"{len(claims.all_claims())} claims: " in out
+    assert f"{len(papers.all_claims())} claims: " in out
 
 
 def test_some_in_full(capsys, empty):
@@ -49,10 +36,10 @@ def test_json_has_the_fields_and_only_those(capsys, empty, tmp_path):
     path = tmp_path / "claims.json"
     assert main(["claims", "--results", str(empty), "--json", str(path)]) == 0
     entries = json.loads(path.read_text())
-    assert len(entries) == len(claims.all_claims())
+    assert len(entries) == len(papers.all_claims())
     names = ["id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note"]
     assert all(list(entry) == names for entry in entries)
-    assert {entry["status"] for entry in entries} <= set(claims.STATUSES)
+    assert {entry["status"] for entry in entries} <= set(papers.STATUSES)
 
 
 def test_claims_of_one_status(capsys, empty, tmp_path):
@@ -67,7 +54,7 @@ def test_claims_of_one_status(capsys, empty, tmp_path):
     [
         (["S4-3"], "got 'S4-3'. Did you mean '"),
         (["--status", "refute"], "got 'refute'. Did you mean 'refuted'?"),
-        (["--results", "no/such/folder"], "no/such/folder: expected a folder of results"),
+        (["--results", "no/such/folder"], "no/such/folder: no such folder of results"),
     ],
 )
 def test_invalid_arguments_are_refused_in_one_line(capsys, empty, arguments, words):
@@ -82,7 +69,7 @@ def test_invalid_arguments_are_refused_in_one_line(capsys, empty, arguments, wor
     ("option", "words"),
     [
         ("--help", ("examples:", "--json")),
-        ("--help-all", (*claims.STATUSES, "examples:", "--json", "summary.csv")),
+        ("--help-all", (*papers.STATUSES, "examples:", "--json", "summary.csv")),
     ],
 )
 def test_help_shows_examples_and_the_complete_help_the_statuses(capsys, option, words):

@@ -1,24 +1,11 @@
 """Claims of *Mean Local Group Average Precision*."""
 
 import pytest
-from evidence import judged, rows_of
-from evidence.mlgap import METHODS, NEW, OLD, network, of_both, of_methods, table_1, within
+from evidence import METHODS, NEW, OLD, network, of_both, of_methods, table_1, within
 
-from protocol import papers as claims
-
-PROVED, REFUTED, REPLICATED, NOT_REPLICATED, ON_SUBSTITUTE, NOT_ON_SUBSTITUTE, SOME_FAIL, SO_FAR, _, NOT_RUN = (
-    claims.STATUSES
-)
-
-
-@pytest.fixture
-def verdict(tmp_path):
-    """Judge a claim on rows."""
-
-    def judge(number, rows):
-        return judged(number, rows_of(tmp_path / "made" / "summary.csv", rows))
-
-    return judge
+from protocol.papers.claim import NOT_RUN, REPLICATED, SO_FAR, SOME_FAIL
+from protocol.papers.claim import SUBSTITUTE_NOT_REPLICATED as NOT_ON_SUBSTITUTE
+from protocol.papers.claim import SUBSTITUTE_REPLICATED as ON_SUBSTITUTE
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """Claims of *On the Evaluation Metric for Hashing*."""
 
 import pytest
-from evidence import judged, rows_of
-from evidence.ramap import (
+from evidence import (
     CUTOFFS,
     EXTENDED,
     at_radii,
@@ -11,27 +10,17 @@ from evidence.ramap import (
     of_ramap,
     of_table_3,
     ramap,
+    rows_of,
     rows_of_map,
 )
 
-from protocol import papers as claims
-from protocol.papers import ramap as ramap_claims
-from protocol.papers.ramap import _COUNTED, _MAP_APART
+from protocol import papers
+from protocol.papers.claim import NOT_REPLICATED, NOT_RUN, REPLICATED, SO_FAR, SOME_FAIL
+from protocol.papers.claim import SUBSTITUTE_REPLICATED as ON_SUBSTITUTE
+from protocol.papers.ramap import claims as ramap_claims
 
-BY_ID = {claim.id: claim for claim in claims.all_claims()}
-PROVED, REFUTED, REPLICATED, NOT_REPLICATED, ON_SUBSTITUTE, NOT_ON_SUBSTITUTE, SOME_FAIL, SO_FAR, _, NOT_RUN = (
-    claims.STATUSES
-)
-
-
-@pytest.fixture
-def verdict(tmp_path):
-    """Judge a claim on rows."""
-
-    def judge(number, rows):
-        return judged(number, rows_of(tmp_path / "made" / "summary.csv", rows))
-
-    return judge
+BY_ID = {claim.id: claim for claim in papers.all_claims()}
+PARTS = [name.removeprefix("gist: ") for name in BY_ID["S2-09"].expected if name.startswith("gist: ")]
 
 
 def on_gist(rows):
@@ -77,18 +66,18 @@ def test_rounding_does_not_contradict_the_mean_without_penalty(verdict):
 def test_a_precision_beyond_rounding_leaves_the_interval(monkeypatch):
     """A precision of 0.1671 in the place of 0.1651 is beyond what rounding explains."""
     monkeypatch.setattr(ramap_claims, "_PRECISIONS", (1896, 1671, 1433, 1261))
-    assert "R = 1" in BY_ID["S2-03-LSH"].judge(claims.Results()).named(False)
+    assert "R = 1" in BY_ID["S2-03-LSH"].judge(papers.Results()).named(False)
 
 
 @pytest.mark.parametrize(
     ("changed", "part"),
     [
-        ({"mAP": {"m_dsh_12": 0.4}}, _MAP_APART),
-        ({"RAMAP@r2": {"m_dsh_8": 0.35}}, _COUNTED[0]),
-        ({"empty@r4": {"m_dsh_12": 0.15}}, _COUNTED[1]),
-        ({"precision@r1": {"m_dsh_4": 0.33}}, _COUNTED[2]),
-        ({"precision@r3": {"m_dsh_4": 0.31}}, _COUNTED[3]),
-        ({"precision@r12": {"m_dsh_12": 0.31}}, _COUNTED[4]),
+        ({"mAP": {"m_dsh_12": 0.4}}, PARTS[0]),
+        ({"RAMAP@r2": {"m_dsh_8": 0.35}}, PARTS[1]),
+        ({"empty@r4": {"m_dsh_12": 0.15}}, PARTS[2]),
+        ({"precision@r1": {"m_dsh_4": 0.33}}, PARTS[3]),
+        ({"precision@r3": {"m_dsh_4": 0.31}}, PARTS[4]),
+        ({"precision@r12": {"m_dsh_12": 0.31}}, PARTS[5]),
     ],
 )
 def test_each_part_about_margins_is_judged_separately(verdict, changed, part):
@@ -107,5 +96,5 @@ def test_margins_require_every_radius_and_features_are_judged_separately(verdict
 
 def test_the_radii_where_a_margin_is_not_above_are_shown(tmp_path):
     rows = of_margins("gist", {"precision@r12": {"m_dsh_4": 0.31}})
-    (entry,) = claims.judge(claims.Results([rows_of(tmp_path / "summary.csv", rows)]), ["S2-09"])
+    (entry,) = papers.judge(papers.Results([rows_of(tmp_path / "summary.csv", rows)]), ["S2-09"])
     assert entry["ours"].endswith("gist: these radii, by code length: 48 bits (12), 64 bits (12)")

@@ -1,36 +1,15 @@
 """Claims of *Hashing as Tie-Aware Learning to Rank*."""
 
 import pytest
-from evidence import judged, rows_of, write
-from evidence.talr import CASES, SHRINKING, by_length, ranges, seconds, supervised, table_1, ties
+from evidence import CASES, SHRINKING, by_length, judged, ranges, rows_of, seconds, supervised, ties
 
-from protocol import papers as claims
-from protocol.hashers.ranking.objectives import ap_s
-from protocol.papers import talr
+from protocol import papers
+from protocol.hashers.talr.objectives import ap_s
+from protocol.papers.claim import NOT_DECIDED, NOT_RUN, REFUTED, REPLICATED, SO_FAR
+from protocol.papers.claim import SUBSTITUTE_REPLICATED as ON_SUBSTITUTE
+from protocol.papers.talr import claims as functions
 
-(
-    PROVED,
-    REFUTED,
-    REPLICATED,
-    NOT_REPLICATED,
-    ON_SUBSTITUTE,
-    NOT_ON_SUBSTITUTE,
-    SOME_FAIL,
-    SO_FAR,
-    NOT_DECIDED,
-    NOT_RUN,
-) = claims.STATUSES
 LENGTHS = (12, 24, 32, 48)
-
-
-@pytest.fixture
-def verdict(tmp_path):
-    """Judge a claim on rows."""
-
-    def judge(number, rows):
-        return judged(number, *write(tmp_path, list(rows)))
-
-    return judge
 
 
 def test_ranges_of_single_runs_and_of_means_are_judged_apart(verdict):
@@ -61,9 +40,11 @@ def test_methods_are_compared_within_a_table(tmp_path):
 
 
 def test_shallow_features_are_not_compared_with_table_1(verdict):
-    gist = [row | {"feature": "gist"} for row in table_1(-0.1)]
+    gist = [row | {"feature": "gist"} for row in CASES["S3-15"].refuting]
     assert verdict("S3-15", gist).status == NOT_RUN
-    found = verdict("S3-15", [row for row in table_1() if row["hasher"] == "talr_ap" and row["n_bits"] != 48])
+    found = verdict(
+        "S3-15", [row for row in CASES["S3-15"].confirming if row["hasher"] == "talr_ap" and row["n_bits"] != 48]
+    )
     assert found.status == NOT_RUN, "a code length is missing"
 
 
@@ -75,7 +56,7 @@ def constant(value):
 
 @pytest.mark.parametrize(("number", "part"), [("S3-15", "NUS-WIDE, MACHash"), ("S3-17", "MACHash")])
 def test_constant_codes_are_shown_and_support_nothing(verdict, number, part):
-    (right,) = {claim.expected[part][0] for claim in claims.all_claims() if claim.id == number}
+    (right,) = {claim.expected[part][0] for claim in papers.all_claims() if claim.id == number}
     found = verdict(number, constant(right))
     assert (found.status, found.named(True)) == (NOT_RUN, [])
     (shown,) = found.evidence.by_reading["as printed"].values()
@@ -154,6 +135,6 @@ def test_a_wrong_gradient_is_detected(monkeypatch):
         ranked = ap_s(gain, total, best)
         return ranked._replace(by_total=ranked.by_total / 2)
 
-    monkeypatch.setattr(talr, "ap_s", wrong)
+    monkeypatch.setattr(functions, "ap_s", wrong)
     for number in ("S3-10", "S3-12"):
         assert judged(number).status == REFUTED

@@ -1,28 +1,15 @@
 """Claims of *Learning to Hash for Large Scale Image Retrieval*, chapter 3."""
 
 import pytest
-from evidence import judged, write
-from evidence.thesis import curves, datasets, searches
+from evidence import CASES, curves, searches
 
-from protocol import papers as claims
-
-PROVED, REFUTED, REPLICATED, NOT_REPLICATED, ON_SUBSTITUTE, NOT_ON_SUBSTITUTE, SOME_FAIL, SO_FAR, _, NOT_RUN = (
-    claims.STATUSES
-)
-
-
-@pytest.fixture
-def verdict(tmp_path):
-    """Judge a claim on rows."""
-
-    def judge(number, rows):
-        return judged(number, *write(tmp_path, list(rows)))
-
-    return judge
+from protocol.papers.claim import NOT_RUN, REPLICATED, SOME_FAIL
+from protocol.papers.claim import SUBSTITUTE_NOT_REPLICATED as NOT_ON_SUBSTITUTE
+from protocol.papers.claim import SUBSTITUTE_REPLICATED as ON_SUBSTITUTE
 
 
 def changed(statistic, value):
-    return [row | ({"value": value} if row["statistic"] == statistic else {}) for row in datasets()]
+    return [row | ({"value": value} if row["statistic"] == statistic else {}) for row in CASES["S4-01"].confirming]
 
 
 @pytest.mark.parametrize(("labels", "per_class"), [(1.8684, 6219.87), (1.8655, 6215.0), (1.8749, 6224.9)])
@@ -31,7 +18,7 @@ def test_means_of_nuswide_are_compared_as_printed(verdict, labels, per_class):
         row | {"value": {"labels": labels, "per class": per_class}.get(row["statistic"], row["value"])}
         if row["dataset"] == "nuswide"
         else row
-        for row in datasets()
+        for row in CASES["S4-01"].confirming
     ]
     assert verdict("S4-01", rows).status == REPLICATED
 
@@ -44,7 +31,7 @@ def test_another_dataset_is_detected(verdict, statistic, value):
 
 
 def test_a_dataset_that_is_not_there_is_a_part_that_is_not_run(verdict):
-    found = verdict("S4-01", [row for row in datasets() if row["dataset"] != "sift1m"])
+    found = verdict("S4-01", [row for row in CASES["S4-01"].confirming if row["dataset"] != "sift1m"])
     assert found.named(None) == ["SIFT1M items, dimension"]
 
 

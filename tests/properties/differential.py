@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from protocol import evaluate
+from protocol import Codes, Outputs, evaluate
 
 DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8")
 FORMS = ("bool", "signs", "floats", "little", "big", "big-128")
@@ -36,15 +36,15 @@ def labels_of(rng, numbers):
 
 
 def codes_of(bits, form):
-    """Return codes in a form, and the options with which they are read."""
+    """Return codes in a form."""
     if form == "bool":
-        return bits, {}
+        return bits
     if form in ("signs", "floats"):
-        return np.where(bits, 1, -1).astype(np.int8 if form == "signs" else np.float32), {}
+        return np.where(bits, 1, -1).astype(np.int8 if form == "signs" else np.float32)
     packed = np.packbits(bits, axis=1, bitorder="little" if form == "little" else "big")
     if form == "big-128":
         packed = (packed.astype(np.int16) - 128).astype(np.int8)
-    return packed, {"n_bits": bits.shape[1], "bit_order": form}
+    return Codes(packed, bits.shape[1], form)
 
 
 def groups_of(keys, levels):
@@ -132,11 +132,11 @@ def check(seed):
         shared = (numbers[:n_queries, None] == numbers[n_queries:]).astype(int)
         sides = labels_of(rng, (numbers[:n_queries], numbers[n_queries:]))
     form = "bool" if asymmetric else rng.choice(FORMS)
-    (query, options), (database, _) = (codes_of(own, form) for own in (bits[:n_queries], bits[n_queries:]))
+    query, database = (codes_of(own, form) for own in (bits[:n_queries], bits[n_queries:]))
     keys = (bits[:n_queries, None] != bits[n_queries:]).sum(axis=2)
     if asymmetric:
-        query, options = rng.integers(-3, 4, (n_queries, n_bits)) / 2 + 0.25, {"ranking": "asymmetric"}
-        keys = -(query @ np.where(database, 1, -1).T)  # exact: multiples of a quarter
+        outputs = rng.integers(-3, 4, (n_queries, n_bits)) / 2 + 0.25
+        query, keys = Outputs(outputs), -(outputs @ np.where(database, 1, -1).T)  # exact: multiples of a quarter
     groups = [groups_of(*own) for own in zip(keys.tolist(), shared.tolist(), strict=True)]
     ends = np.cumsum([len(group) for group in groups[rng.integers(n_queries)]])
     cutoffs = sorted({max(1, int(end) + int(rng.integers(-1, 2))) for end in rng.choice(ends, 3)} | {int(ends[0])})
@@ -145,7 +145,7 @@ def check(seed):
         for own, distances, levels in zip(groups, keys.tolist(), shared.tolist(), strict=True)
     ]
     names = list(by_query[0])
-    found = evaluate(query, database, query_labels=sides[0], database_labels=sides[1], metrics=names, **options)
+    found = evaluate(query, database, query_labels=sides[0], database_labels=sides[1], metrics=names)
     for name, (at, values) in itertools.product(names, enumerate(by_query)):
         exact = float(values[name] or 0)
         got = found.per_query[name][at]

@@ -13,7 +13,7 @@ SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 
 def forget():
-    for cached in (sources._digest, sources._read, sources._path, sources._templates):
+    for cached in (sources._digest, sources._read, sources._path, sources._data):
         cached.cache_clear()
 
 
@@ -68,8 +68,9 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
         assert changed_by("datasets/_cifar.py") == {"cifar10"}
         assert changed_by("datasets/digits.py") == set()
         assert changed_by("inputs/archives.py") == {"cifar10"}
-        assert changed_by("report/sections/ties.py") == {"page"}
+        assert changed_by("report/sections/conventions.py") == {"page"}
         assert changed_by("report/templates/style.css.j2") == {"page"}
+        assert changed_by("papers/talr/claims.yaml") == {"page"}
         assert changed_by("checks.py") == {"itq", "cvh", "cifar10", "model", "count", "score", "page"}
         assert changed_by("cli/__init__.py") == changed_by("__main__.py") == set()
         assert changed_by("downloads/_fetch.py") == set()  # its results are compared with checksums
@@ -152,15 +153,18 @@ def test_modules_that_import_each_other_are_each_counted_once(made):
     assert made(pair, "protocol.a") == made(pair, "protocol.b") == ["a.py", "b.py"]
 
 
-def test_templates_count_where_they_are_rendered(made):
+def test_templates_and_data_count_where_they_are_read(made):
     contents = {
         "protocol/r/__init__.py": "",
+        "protocol/r/numbers.py": 'PACKAGE_DATA = "*/numbers.yaml"',
+        "protocol/r/one/numbers.yaml": "",
         "protocol/r/page.py": "def page():\n    import jinja2",
         "protocol/r/table.py": "",
         "protocol/r/templates/page.html.j2": "",
     }
     assert made(contents, "protocol.r.page") == ["r/page.py", "r/templates/page.html.j2"]
     assert made(contents, "protocol.r.table") == ["r/table.py"]
+    assert made(contents, "protocol.r.numbers") == ["r/numbers.py", "r/one/numbers.yaml"]
 
 
 WRONG = {
@@ -188,8 +192,8 @@ def test_unknown_modules_and_plug_ins_are_refused():
         sources.digest("protocol.nope")
     with pytest.raises(ProtocolError, match=r"hasher: expected .*, got 'iqt'"):
         registry.code_digest(SCRIPTS / "model.py", hasher=["lsh", "iqt"])
-    with pytest.raises(ProtocolError, match=r"kind: expected .*, got 'hashers'"):
-        registry.code_digest(hashers="lsh")
+    with pytest.raises(ProtocolError, match=r"kind: expected .*, got 'hash'"):
+        registry.code_digest(hash="lsh")
 
 
 def test_a_script_in_another_folder_has_the_same_digest_and_another_text_a_different_one(tmp_path):

@@ -25,7 +25,7 @@ from protocol import codes, datasets, registry
 from protocol.counting import count
 from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
-from protocol.hashers.cross_modal.canonical import canonical_directions
+from protocol.hashers.cross_modal.base import canonical_directions
 from protocol.metrics import evaluate, mean
 from protocol.provenance.seeds import derive
 from protocol.provenance.storage import array_digest

@@ -105,7 +105,7 @@ def results_of(name: str, folder: Path) -> Results:
 def chapter(name: str, results: Results) -> str:
     """Return the section on one experiment: the answer for each feature, and the tables."""
     best = loss.equal_bytes(loss.shares(results))
-    made = loss.section(results)
+    made = loss.loss_section(results)
     at = {"ground_truth": TRUTH, "split": SPLIT}
     answers = [f"- {loss.answer(best, at | {'feature': feature})}" for feature in results.config["features"]]
     parts = [f"## {EXPERIMENTS[name]}", "\n".join(answers)]

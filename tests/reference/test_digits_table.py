@@ -12,6 +12,7 @@ made = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(made)
 
 TABLE = made.table()
+pytestmark = pytest.mark.nightly
 FRESH = range(made.N_RUNS, made.N_RUNS + 5)
 
 

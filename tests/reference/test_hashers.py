@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from protocol.hashers.cross_modal.canonical import canonical_directions
+from protocol.hashers.cross_modal.base import canonical_directions
 from protocol.hashers.cross_modal.cca_itq import CCAITQ
 from protocol.hashers.cross_modal.cvh import CVH
 from protocol.hashers.dsh import DSH

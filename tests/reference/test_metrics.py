@@ -14,7 +14,7 @@ from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, count
 from protocol.metrics import evaluate, mean, pr_curve, top_n_curve
-from protocol.metrics._cutoff import hypergeometric
+from protocol.metrics._ties import hypergeometric
 from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
 from protocol.metrics.ndcg import _draws, ndcg

@@ -10,7 +10,7 @@ import pytest
 
 from protocol import registry
 from protocol.hashers import NetworkHasher
-from protocol.hashers.ranking import objectives
+from protocol.hashers.talr import objectives
 
 STORED = json.loads(reference.STORED.read_text())
 EVERY = list(itertools.product(reference.LOSSES, reference.LABELS))

@@ -68,6 +68,7 @@ def test_intervals_and_differences_by_hand():
     assert made.compared(values, "mAP", "a", "c") is None
 
 
+@pytest.mark.nightly
 def test_a_run_on_the_digits_is_made_again(tables):
     own = made.Run(made.experiment(made.EXPERIMENTS["digits"]), 0, made.ROOT / "results")
     runs = tables["runs"].query("dataset == 'digits' and run == 0 and hasher == 'classifier'")

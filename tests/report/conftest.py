@@ -9,8 +9,8 @@ import pytest
 from protocol import codes, metrics
 from protocol.counting import count, pack_counts
 from protocol.report import display as displaying
-from protocol.report import summarise
 from protocol.report.results import Results
+from protocol.scores.summary import COLUMNS, ITEMS, summarise
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 N, LENGTHS, HASHERS, SPLITS = 90, (4, 8), ("lsh", "itq"), ("standard", "improved")
@@ -85,7 +85,7 @@ def made(labels, runs=2):
         of_runs = {"radii": displaying.mean_over_runs(radii), "curves": displaying.mean_over_runs(curves)}
         for name, table in (of_run | of_runs).items():
             displayed.setdefault(name, []).append(table.assign(feature="gist", split=split))
-    scores = pd.DataFrame(rows, columns=[*metrics.COLUMNS[:-1], *metrics.ITEMS, "value"])
+    scores = pd.DataFrame(rows, columns=[*COLUMNS[:-1], *ITEMS, "value"])
     return (
         summarise(scores),
         scores,

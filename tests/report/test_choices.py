@@ -3,7 +3,7 @@ import math
 import pandas as pd
 import pytest
 
-from protocol.report.sections.options import choices
+from protocol.report.sections.experiment import choices
 from protocol.selection import COLUMNS
 
 CELL = ("digits", "gist", "class_label", "thesis")

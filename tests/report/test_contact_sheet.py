@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from protocol.report.contact_sheet import COLUMNS, GAP, MOST_CLASSES, TILE, contact_sheet
+from protocol.report.sections.images import COLUMNS, GAP, MOST_CLASSES, TILE, contact_sheet
 
 
 def picture(sheet):

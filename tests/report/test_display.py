@@ -7,7 +7,7 @@ import pytest
 
 from protocol import codes, metrics
 from protocol.counting import count, pack_counts
-from protocol.evaluation.spread import spread_of
+from protocol.evaluation.scoring import spread_of
 from protocol.report import display
 from protocol.truth.relevance import LabelRelevance
 

@@ -9,12 +9,11 @@ import pandas as pd
 import pytest
 
 from protocol import metrics
-from protocol.auditing.known_pairs import KnownPairs
+from protocol.auditing import KnownPairs
 from protocol.counting import HammingCounts, pack_counts
-from protocol.metrics import COLUMNS, ITEMS
 from protocol.provenance import storage
-from protocol.report import collect, with_and_without
-from protocol.report.sections import duplicates
+from protocol.report.sections.data import duplicates_section
+from protocol.scores.summary import COLUMNS, ITEMS, collect, with_and_without
 
 PLACE = ("cifar10", "gist", "class_label", "standard")
 
@@ -59,11 +58,11 @@ def test_an_undefined_mean_has_no_rank():
 
 def section(results, own):
     config = results.config | {"metrics": ["mAP", "empty@r2"]}
-    return duplicates.section(dataclasses.replace(results, duplicates=own, config=config))
+    return duplicates_section(dataclasses.replace(results, duplicates=own, config=config))
 
 
 def test_the_page_says_whether_a_score_or_a_rank_moves(results):
-    assert duplicates.section(results) is None
+    assert duplicates_section(results) is None
     found = section(results, table())
     answer, others = found.text
     assert "mAP changes by at most 0.1500 (itq, 16 bits; gist, class_label, standard: from 0.6000 to 0.4500)" in answer

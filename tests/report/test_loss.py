@@ -13,6 +13,7 @@ from protocol.counting import HammingCounts
 from protocol.report.reading import run_scores
 from protocol.report.results import nearest_truths
 from protocol.report.sections import loss
+from protocol.scores.summary import COLUMNS
 from protocol.scores.tables import write_csv
 
 PLACE = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
@@ -88,28 +89,28 @@ def test_the_best_is_compared_with_the_second_run_by_run(results):
 
 
 def test_the_first_sentence_answers_and_does_not_claim_more_than_the_runs_show(results):
-    clear = loss.section(scored(results, [[0.50, 0.61], [0.52, 0.62], [0.51, 0.61]])).text[0]
+    clear = loss.loss_section(scored(results, [[0.50, 0.61], [0.52, 0.62], [0.51, 0.61]])).text[0]
     assert clear == (
         "Of the 5 nearest neighbours by the vectors, the best codes find 61.3% with 1 byte (8 bits) by itq (gist, "
         "standard split, mean over 3 runs). The best hasher is clearly better than the second with 1 byte (8 bits)."
     )
-    unclear = loss.section(scored(results, [[0.50, 0.61], [0.62, 0.52], [0.51, 0.61]])).text[0]
+    unclear = loss.loss_section(scored(results, [[0.50, 0.61], [0.62, 0.52], [0.51, 0.61]])).text[0]
     assert unclear.endswith("The two best hashers do not differ significantly at any size.")
-    assert loss.section(scored(results, [[0.5, 0.6]])).text[0].endswith("mean over 1 run).")
+    assert loss.loss_section(scored(results, [[0.5, 0.6]])).text[0].endswith("mean over 1 run).")
     alone = scored(results, [[0.5], [0.6]], hashers=("itq",))
-    assert "55.0% with 1 byte (8 bits) by itq" in loss.section(alone).text[0]
-    assert loss.section(alone).tables[1].rows[0][-3:] == ["\N{EN DASH}"] * 3
+    assert "55.0% with 1 byte (8 bits) by itq" in loss.loss_section(alone).text[0]
+    assert loss.loss_section(alone).tables[1].rows[0][-3:] == ["\N{EN DASH}"] * 3
 
 
 def test_the_table_has_the_bytes_and_the_intervals(results):
-    made = loss.section(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
+    made = loss.loss_section(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
     half = stats.t.ppf(0.975, 1) * np.std([0.6, 0.8], ddof=1) * (1 / 2 + results.shared("standard")) ** 0.5
     assert made.tables[0].header == ["hasher", "bits", "bytes per item", "relative size", "K = 5"]
     assert made.tables[0].rows[1] == ["itq", "12", "2", "1/32", f"0.700 [{0.7 - half:.3f}, {0.7 + half:.3f}]"]
     assert made.tables[0].strong == {(1, 4)}
     unknown = dataclasses.replace(scored(results, [[0.4, 0.6]]), dimensions={"gist": None})
-    assert loss.section(unknown).tables[0].rows[0][3:] == ["\N{EN DASH}", "0.400"]
-    assert "no intervals" in loss.section(unknown).text[1]
+    assert loss.loss_section(unknown).tables[0].rows[0][3:] == ["\N{EN DASH}", "0.400"]
+    assert "no intervals" in loss.loss_section(unknown).text[1]
 
 
 def test_the_smallest_factor_that_reaches_the_target(results):
@@ -117,7 +118,7 @@ def test_the_smallest_factor_that_reaches_the_target(results):
         scored(results, [values], metric=metric).run_scores
         for metric, values in (("P@5", (0.3, 0.4)), ("R@10", (0.8, 0.94)), ("R@20", (0.9, 0.96)))
     ]
-    made = loss.section(dataclasses.replace(results, run_scores=pd.concat(parts, ignore_index=True)))
+    made = loss.loss_section(dataclasses.replace(results, run_scores=pd.concat(parts, ignore_index=True)))
     assert made.tables[0].header[-1] == "c for 95%, K = 5"
     assert [row[-1] for row in made.tables[0].rows] == ["more than 4", "4"]
     assert made.figures[0].shows == (
@@ -127,16 +128,16 @@ def test_the_smallest_factor_that_reaches_the_target(results):
 
 
 def test_published_losses_are_marked_as_other_data(results):
-    table = loss.section(results).tables[-1]
+    table = loss.loss_section(results).tables[-1]
     assert "not directly comparable with ours" in table.caption
     assert table.rows == [["A page", "made", "its own", "sign", "neighbours@10", "32", "32", "2.0", "0.5000"]]
 
 
 def test_without_nearest_neighbours_or_their_metrics_there_is_no_section(results, bare):
-    assert loss.section(bare) is None
+    assert loss.loss_section(bare) is None
     options = results.config["ground_truth_options"] | {"nearest_neighbours": {"n_neighbours": 7}}
     other = dataclasses.replace(results, config=results.config | {"ground_truth_options": options})
-    assert loss.section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
+    assert loss.loss_section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
 
 
 def test_the_scores_of_each_run_are_those_of_the_main_metric_and_of_nearest_neighbours(tmp_path):
@@ -149,7 +150,7 @@ def test_the_scores_of_each_run_are_those_of_the_main_metric_and_of_nearest_neig
         for extension, s in (("none", 0), ("same", 1))
         for metric in ("mAP", "P@1")
     ]
-    write_csv(path, metrics.COLUMNS, rows, checksum=True)
+    write_csv(path, COLUMNS, rows, checksum=True)
     found = run_scores(path, config)[["ground_truth", "extension", "metric"]]
     assert found.to_numpy().tolist() == [["near", "none", "mAP"], ["near", "none", "P@1"], ["other", "none", "mAP"]]
 

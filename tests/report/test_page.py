@@ -12,6 +12,7 @@ from browser import ALL_DRAWN, DRAWN, opened, select
 from protocol.report import page
 from protocol.report.sections import ORDER, experiment_line, of_selections, sections
 from protocol.report.styles import COLOURS
+from protocol.scores.summary import at
 
 FIGURES = {
     "by-length",
@@ -74,7 +75,7 @@ def test_no_section_is_empty(results, bare):
         for section in sections(made):
             assert section.figures or section.tables or section.template, section.name
     names = [section.name for section in sections(results)]
-    assert len(names) == len(set(names)) == len(ORDER) - 4  # no options searched, claims, judged pairs, paper's hashers
+    assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
     assert names[0] == "answer"
 
 
@@ -153,6 +154,12 @@ def test_queries_without_a_relevant_item_are_stated_with_the_scores(results):
     assert "2 of the 10 queries have no relevant item and lower every mean: they count 0." in of(altered, "answer").text
 
 
+def test_definitions_list_the_options_of_plugins(results):
+    (truths,) = [table for table in of(results, "meanings").tables if table.name == "ground_truths"]
+    assert truths.header[-1] == "options"
+    assert [row[-1] for row in truths.rows] == ["", "n_neighbours = 5"]
+
+
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results):
     names = {"dataset": "Digits", "features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}}
     names |= {"splits": {"standard": "Standard"}, "ground_truths": {"class_label": "class labels"}}
@@ -183,9 +190,9 @@ def uneven(results):
     return dataclasses.replace(
         results,
         config=results.config | {"features": features | {"bow": features["gist"] | {"hashers": ["lsh"]}}},
-        summary=pd.concat([summary, results.at(summary, hasher="lsh").assign(**bow)], ignore_index=True),
+        summary=pd.concat([summary, at(summary, hasher="lsh").assign(**bow)], ignore_index=True),
         displayed=results.displayed
-        | {"radii": pd.concat([radii, results.at(radii, hasher="lsh").assign(**bow)], ignore_index=True)},
+        | {"radii": pd.concat([radii, at(radii, hasher="lsh").assign(**bow)], ignore_index=True)},
     )
 
 
@@ -512,7 +519,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
                 assert {table.caption for table in part.tables} <= set(texts), selection
                 for figure in part.figures:
                     assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
-            here = results.at(results.plain, **own.place)
+            here = at(results.plain, **own.place)
             for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
                 assert legends[name] == list(dict.fromkeys(here["hasher"])), (name, selection)
             others = {text for page in pages if page is not shown for part in page for text in part.text}
@@ -557,7 +564,7 @@ def test_the_table_that_follows_shows_the_summary(browser, path, results):
             "document.querySelector('[data-follows]:not([hidden]) .caption').textContent.includes('improved')"
         )
         shown = tab.locator("[data-follows=by-length]:not([hidden]) tbody tr").nth(1).inner_text().split("\t")
-    rows = results.at(results.plain, metric="mAP", ground_truth="class_label", split="improved", hasher="itq")
+    rows = at(results.plain, metric="mAP", ground_truth="class_label", split="improved", hasher="itq")
     assert shown == ["itq", *(f"{row.mean:.4f} \N{PLUS-MINUS SIGN} {row.std:.4f}" for row in rows.itertuples())]
 
 

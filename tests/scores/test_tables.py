@@ -1,4 +1,4 @@
-"""Tables as CSV, text, Markdown and LaTeX."""
+"""Tables as CSV, text, HTML, Markdown and LaTeX."""
 
 import re
 
@@ -8,8 +8,6 @@ from tabulate import tabulate
 
 from protocol.checks import ProtocolError
 from protocol.scores import tables
-
-SPECIAL = r"100 % & $5 #1 a_b {c} ~ ^ \ < >"
 
 
 def test_csv_is_utf8_with_quotes_only_where_needed(tmp_path):
@@ -58,7 +56,7 @@ def test_every_special_character_is_escaped():
 
 def test_a_table_has_as_many_cells_in_every_line_as_columns():
     rows = [["x", "1", "2"], ["&", "3 ± 1", "4"]]
-    text = tables.latex(["a_1", "b & c", "d"], rows, caption=SPECIAL, label="t", strong={(1, 1)})
+    text = tables.Table("t", SPECIAL, ["a_1", "b & c", "d"], rows, strong=frozenset({(1, 1)})).latex()
     assert r"\begin{tabular}{lrr}" in text
     body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
     lines = [line for line in body.splitlines() if line.endswith(r"\\")]
@@ -67,3 +65,24 @@ def test_a_table_has_as_many_cells_in_every_line_as_columns():
     assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
     for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
         assert text.count(rule) == 1
+
+
+def test_one_table_in_every_format():
+    rows = [["a<b", "**", "0.5"], ["c|d", "0.2", "0.1"]]
+    groups = [[("", 1), ("S1", 2)]]
+    marks = {"strong": frozenset({(0, 2)}), "second": frozenset({(1, 2)})}
+    table = tables.Table("t", "A & b.", ["hasher", "8 bits", "16 bits"], rows, groups=groups, **marks)
+    assert table.text().splitlines()[:2] == ["A & b.", "hasher  8 bits  16 bits"]
+    assert "<p>A &amp; b.</p>" in table.html()
+    assert "<tr><td>a&lt;b</td><td>**</td><td>0.5</td></tr>" in table.html()
+    assert table.markdown().splitlines() == [
+        "A & b.",
+        "",
+        "| hasher | S1 8 bits | S1 16 bits |",
+        "|---|---:|---:|",
+        "| a<b | ** | **0.5** |",
+        r"| c\|d | 0.2 | <u>0.1</u> |",
+    ]
+    assert r" & \multicolumn{2}{c}{S1} \\" in table.latex()
+    assert r"\textbf{0.5}" in table.latex()
+    assert r"\underline{0.1}" in table.latex()

@@ -30,9 +30,10 @@ def test_evaluating_and_printing_requires_only_numpy():
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"
         "import protocol as hp\n"
-        "found = hp.evaluate([[0.5, -1]], [[1.0, 2], [3, 4]], query_labels=['a'], database_labels=['a', 'b'],\n"
-        "                    binarize='sign', spread=True, tables=['1x2'])\n"
-        "print(repr(found)); found._repr_html_(); found.to_json()\n"
+        "codes = hp.Codes([[0.5, -1]], binarize='sign'), [[1.0, 2], [3, 4]]\n"
+        "labels = {'query_labels': ['a'], 'database_labels': ['a', 'b']}\n"
+        "found = hp.evaluate(*codes, **labels, spread=True)\n"
+        "print(repr(found)); found._repr_html_(); found.to_json(); repr(hp.bucket_search(*codes, '1x2', **labels))\n"
         "for method in (found.plot, found.to_frame):\n"
         "    try: method()\n"
         "    except hp.get.__globals__['ProtocolError'] as error: print(error)\n"

@@ -112,18 +112,25 @@ def test_misspelt_names_and_kinds_list_the_known():
         registry.names("hash")
 
 
-def test_two_files_can_not_claim_one_name():
-    space = {"__name__": "elsewhere", "record": hasher("itq")}
-    with pytest.raises(ProtocolError) as error:
-        exec("record(object)", space)
-    assert str(error.value) == (
-        "hasher 'itq': expected one plug-in of this name, got two: in protocol.hashers.itq and in elsewhere."
-    )
-
-
 def hasher(name, **fields):
     return registry.HasherRecord(
         name, **{"source": "a page", "deviations": "", "bits_within_features": False, "random": True} | fields
+    )
+
+
+@pytest.fixture
+def records(monkeypatch):
+    """The registered hashers, of which a test may change a copy."""
+    registry.names("hasher")
+    monkeypatch.setattr(registry.HASHERS, "records", dict(registry.HASHERS.records))
+    return registry.HASHERS.records
+
+
+def test_two_files_can_not_claim_one_name(records):
+    with pytest.raises(ProtocolError) as error:
+        hasher("itq", module="elsewhere")(object())
+    assert str(error.value) == (
+        "hasher 'itq': expected one plug-in of this name, got two: in protocol.hashers.itq and in elsewhere."
     )
 
 
@@ -135,71 +142,80 @@ def test_a_record_describes_its_plug_in_and_returns_it(records):
         """
 
     assert hasher("mine")(Mine) is Mine
-    record = records["hasher", "mine"]
+    record = records["mine"]
     assert (record.plugin, record.module, record.summary) == (Mine, __name__, "The first line.")
     assert (record.kind, record.package, record.random, record.extra) == ("hasher", "hashers", True, None)
-    assert hasher("mine", summary="Given.").describing(Mine, "here").summary == "Given."
-
-
-@pytest.fixture
-def records(monkeypatch):
-    """The registered records, of which a test may change a copy."""
-    monkeypatch.setattr(registry, "_records", dict(registry._records))
-    yield registry._records
-    registry._find.cache_clear()
+    assert hasher("mine", summary="Given.").describing(Mine).summary == "Given."
+    for plain in (object(), functools.partial(len)):  # which do not know in which file they are registered
+        with pytest.raises(ProtocolError, match=r"^hasher 'mine': .* neither a class nor a function needs module=__na"):
+            hasher("mine").describing(plain)
 
 
 WRONG_FIELDS = {
-    "source='x', bits_within_features=False, random=True": "missing field 'deviations'",
-    "source='x', deviations=''": "missing fields 'bits_within_features', 'random'",
-    "source='x', deviatons='', bits_within_features=False, random=True": "unknown field 'deviatons'. Did you mean "
-    "'deviations'?",
-    "source='x', deviations='', bits_within_features=False, random=True, paper=1": "unknown field 'paper'. Known "
-    "fields: bits_within_features, deviations, extra, iterations, name, printed, random, source, summary.",
-    "'x', deviations=''": "expected one argument without a keyword, the name, got 2",
-    "source='x', deviations='', bits_within_features=False, random=True, module='x'": "unknown field 'module'",
+    "'mine', source='x', bits_within_features=False, random=True": "missing field 'deviations'.",
+    "'mine', source='x', deviations=''": "missing fields 'bits_within_features', 'random'.",
+    "source='x', deviations='', bits_within_features=False, random=True": "missing field 'name'.",
+    "'mine', source='x', deviatons='', bits_within_features=False, random=True": "unknown field 'deviatons'. Did you "
+    "mean 'deviations'?",
+    "'mine', source='x', deviations='', bits_within_features=False, random=True, paper=1": "unknown field 'paper'. "
+    "Known fields: bits_within_features, deviations, extra, iterations, module, name, printed, random, source, "
+    "summary.",
+    "'mine', 'x', deviations=''": "expected one argument without a keyword, the name.",
 }
 
 
+@pytest.fixture
+def hashers_in(tmp_path, monkeypatch):
+    """Return a function that writes modules, and makes them the package of a new registry of hashers."""
+
+    def of(files):
+        for file, code in files.items():
+            path = tmp_path / "made" / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (path.parent / "__init__.py").touch()
+            path.write_text(code)
+        made = registry.Registry(registry.HasherRecord)
+        monkeypatch.setitem(registry.REGISTRIES, "hasher", made)
+        monkeypatch.setattr(
+            registry.importlib,
+            "import_module",
+            lambda name, of=registry.importlib.import_module: of(name.replace("protocol.hashers", "made")),
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "made"]:
+            monkeypatch.delitem(sys.modules, name)
+        return made
+
+    return of
+
+
 @pytest.mark.parametrize(("fields", "problem"), WRONG_FIELDS.items())
-def test_a_wrong_field_is_one_line_with_the_file_and_the_field(fields, problem):
-    path = registry._PACKAGE / "hashers" / "mine.py"
-    code = f"from protocol.registry import HasherRecord\n\n@HasherRecord('mine', {fields})\nclass Mine: ...\n"
+def test_a_wrong_field_is_one_line_with_the_file_and_the_field(hashers_in, tmp_path, fields, problem):
+    code = f"from protocol.registry import HasherRecord\n\n@HasherRecord({fields})\nclass Mine: ...\n"
     with pytest.raises(ProtocolError) as error:
-        exec(compile(code, str(path), "exec"), {"__name__": "protocol.hashers.mine"})
-    assert str(error.value).startswith(f"protocol/hashers/mine.py: hasher 'mine': {problem}")
-    assert "\n" not in str(error.value)
+        hashers_in({"mine.py": code, "other.py": "import made.mine"}).names()
+    assert str(error.value) == f"{tmp_path}/made/mine.py: line 3: HasherRecord: {problem}"
 
 
-def test_a_record_without_a_name_or_in_a_file_outside_the_package_is_refused():
-    with pytest.raises(ProtocolError, match=rf"^{__file__}: feature '': missing field 'name'"):
-        registry.FeatureRecord(source="a page", deviations="")
-    with pytest.raises(ProtocolError, match=r"split 'x': missing field 'summary'"):
-        registry.SplitRecord("x", source="a page")
+def test_another_error_in_a_plug_in_is_not_hidden(hashers_in):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        hashers_in({"mine.py": "1 + ''"}).names()
 
 
-def test_sub_packages_are_scanned_but_for_private_modules(tmp_path, monkeypatch):
-    code = "from protocol.registry import FeatureRecord\nFeatureRecord({!r}, source='x', deviations='')(object())\n"
-    for file in ("made/plain.py", "made/deep/inside.py", "made/_hidden.py", "made/_private/inside.py"):
-        path = tmp_path / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        (path.parent / "__init__.py").touch()
-        path.write_text(code.format(file))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "_records", {})
-    registry._import_below(__import__("made"))
-    assert [record.name for record in registry._records.values()] == ["made/deep/inside.py", "made/plain.py"]
+def test_sub_packages_are_scanned_but_for_private_modules(hashers_in):
+    code = (
+        "from protocol.registry import HasherRecord\n"
+        "HasherRecord({!r}, module='x', source='x', deviations='', bits_within_features=True, random=True)(object())\n"
+    )
+    files = ("plain.py", "deep/inside.py", "_hidden.py", "_private/inside.py")
+    assert hashers_in({file: code.format(file) for file in files}).names() == ["deep/inside.py", "plain.py"]
 
 
-def test_a_plug_in_that_changes_the_working_directory_is_named(tmp_path, monkeypatch):
-    path = tmp_path / "moving" / "away.py"
-    path.parent.mkdir()
-    (path.parent / "__init__.py").touch()
-    path.write_text("import os\nos.chdir('/')\n")
-    monkeypatch.syspath_prepend(tmp_path)
+def test_a_plug_in_that_changes_the_working_directory_is_named(hashers_in, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    path = tmp_path / "made" / "away.py"
     with pytest.raises(ProtocolError, match=rf"^{path}: changed the working directory, to which relative paths refer"):
-        registry._import_below(__import__("moving"))
+        hashers_in({"away.py": "import os\nos.chdir('/')\n"}).names()
     assert Path.cwd() == tmp_path
 
 

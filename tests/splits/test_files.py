@@ -289,7 +289,7 @@ def test_damaged_and_missing_files_are_refused(tmp_path, monkeypatch):
     np.save(tmp_path / "rows.npy", np.eye(3))
     with pytest.raises(ProtocolError, match=r"expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\."):
         read_list(tmp_path / "rows.npy")
-    monkeypatch.setattr("protocol.inputs.text.BYTES", 1000)
+    monkeypatch.setattr("protocol.inputs.limits.TEXT_BYTES", 1000)
     (tmp_path / "bomb.txt.gz").write_bytes(packed)
     with pytest.raises(ProtocolError, match="expected a list of items of at most"):
         read_list(tmp_path / "bomb.txt.gz")

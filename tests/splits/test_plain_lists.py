@@ -73,6 +73,6 @@ def test_a_damaged_or_missing_file_is_left_to_the_general_reader(tmp_path, monke
     (tmp_path / "list.txt.gz").write_bytes(gzip.compress(b"a\n" * 100)[:-9])
     assert by_blocks(tmp_path / "list.txt.gz", monkeypatch) is None
     assert by_blocks(tmp_path / "none.txt", monkeypatch) is None
-    monkeypatch.setattr(_plain_lists.text, "LINES", 3)
+    monkeypatch.setattr(_plain_lists.limits, "TEXT_LINES", 3)
     (tmp_path / "long.txt").write_bytes(b"a\n" * 4)
     assert by_blocks(tmp_path / "long.txt", monkeypatch) is None

@@ -1,5 +1,6 @@
 import itertools
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from protocol.checks import ProtocolError
 from protocol.truth import _distances, _neighbour_search, neighbours_within
+from protocol.truth._neighbour_search import Keys
 
 
 def distance(a, b):
@@ -171,3 +173,31 @@ def test_search_refuses(options, message):
 def test_float64_vectors_are_not_rounded_before_they_are_compared():
     X = np.array([[1.0], [1.0 + 1e-12], [1.0 + 3e-12]])
     assert as_lists(*neighbours_within(X[:1], X, 2e-12)) == [[0, 1]]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 16, 60]),
+    st.sampled_from([0.0, 3.0, 1e4]),
+    st.sampled_from(["float32", "float64"]),
+    st.sampled_from(["euclidean", "cosine", "dot"]),
+)
+def test_the_interval_of_a_pair_is_narrow_and_contains_the_key_in_exact_arithmetic(seed, d, offset, dtype, distance):
+    rng = np.random.default_rng(seed)
+    X = (offset + 10 ** rng.uniform(-3, 3, (16, 1)) * rng.standard_normal((16, d))).astype(dtype)
+    query, database = X[:4], X[4:]
+    keys = Keys(database, distance)
+    found = keys.within(keys.queries(query), keys.items(database, 0), np.full(4, np.inf))
+    assert len(found.rows) == 48
+    exact = [[Fraction(float(x)) for x in row] for row in X]
+    for i, j, low, high in zip(*found, strict=True):
+        a, b = exact[i], exact[4 + j]
+        inner, squares = sum(x * y for x, y in zip(a, b, strict=True)), [sum(x * x for x in v) for v in (a, b)]
+        if distance == "cosine":
+            key, size = 1 - float(inner / Fraction(float(squares[0] * squares[1]) ** 0.5)), 1
+        else:
+            key = sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) if distance == "euclidean" else -inner
+            size = 4 * float((X.astype(np.float64) ** 2).sum(axis=1).max())
+        assert low <= key <= high
+        assert high - low <= 1e-12 * size

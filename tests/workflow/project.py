@@ -1,12 +1,25 @@
-"""A copy of the project to run Snakemake in, and an experiment small enough to run often."""
+"""Results of stages that run in this process, a copy of the project to run Snakemake in, and a small experiment."""
 
+import contextlib
 import os
+import runpy
 import shutil
 import subprocess
 import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import yaml
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, Quietness, ResourceSettings
+from snakemake.workflow import Workflow
+
+ROOT = Path(__file__).parents[2]
 
 PARTS = ("Snakefile", "workflow", "protocol", "envs")
 SMALL = {
@@ -28,11 +41,79 @@ SMALL = {
 ELSEWHERE = SMALL | {"splits": ["improved"], "runs": 1}
 
 
-class Project:
+@contextlib.contextmanager
+def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
+    """Yield Snakemake's plan of some targets, made in this process, in a folder where the block runs."""
+    (folder / "planned.yaml").write_text(yaml.safe_dump(config))
+    with (
+        contextlib.chdir(folder),
+        warnings.catch_warnings(),
+        SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api,
+    ):
+        warnings.simplefilter("ignore")  # those of Snakemake
+        plan = api.workflow(
+            resource_settings=ResourceSettings(cores=1),
+            config_settings=ConfigSettings(configfiles=[Path("planned.yaml")]),
+            snakefile=ROOT / "Snakefile",
+            workdir=folder,
+        )
+        plan.dag(DAGSettings(targets=set(targets)))
+        workflow = plan._workflow
+        workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=True)
+        with ThreadPoolExecutor(1) as thread:  # Snakemake's event loop, since the browser's may run in this thread
+            thread.submit(workflow._build_dag).result()
+        yield workflow
+
+
+class Results:
+    """A folder with results; `stages` makes them in this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def data(self) -> Path:
+        """The folder of the loaded dataset and its features, which all experiments in the folder share."""
+        (folder,) = (self.folder / "results" / "datasets").iterdir()
+        return folder
+
+    def planned(self, config: dict, *targets: str) -> dict[str, int]:
+        """Return how many jobs of each rule Snakemake plans if there are no results."""
+        with planned(self.folder, config, *targets) as workflow:
+            return dict(Counter(job.rule.name for job in workflow.dag.jobs))
+
+    def stages(self, config: dict, *targets: str) -> None:
+        """Run the jobs of some targets in this process: Snakemake plans them, and `main` of each script is called.
+
+        No job starts a process and imports its libraries again, so this takes a fraction of the time of `Project.run`.
+        Snakemake does not verify, resume or rerun anything, and there are no logs.
+        """
+        with planned(self.folder, config, *targets) as workflow:
+            warnings.simplefilter("error")
+            for level in workflow.dag.toposorted():
+                for job in level:
+                    if job.rule.script:
+                        run_job(job, workflow.config)
+
+
+def run_job(job, config: dict) -> None:
+    """Call `main` of a planned job's script, and write its benchmark file, which the report reads."""
+    for path in [*job.output, *job.log, *filter(None, [job.benchmark])]:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    names = ("input", "output", "params", "wildcards", "log", "threads", "resources")
+    start = time.perf_counter()
+    main = runpy.run_path(str(ROOT / "workflow" / "scripts" / Path(job.rule.script).name))["main"]
+    main(SimpleNamespace(rule=job.rule.name, config=config, **{name: getattr(job, name) for name in names}))
+    if job.benchmark:
+        seconds = time.perf_counter() - start
+        Path(job.benchmark).write_text(f"s\tmax_rss\tcpu_time\n{seconds}\t100\t{seconds}\n")
+
+
+class Project(Results):
     """A copy of the project; `run` runs its Snakemake with its own package."""
 
     def __init__(self, folder: Path, source: Path) -> None:
-        self.folder = folder
+        super().__init__(folder)
         for part in PARTS:
             copy = shutil.copytree if (source / part).is_dir() else shutil.copy
             copy(source / part, folder / part)
@@ -63,12 +144,6 @@ class Project:
             text=True,
             timeout=1500,
         )
-
-    @property
-    def data(self) -> Path:
-        """The folder of the loaded dataset and its features, which all experiments of the project share."""
-        (folder,) = (self.folder / "results" / "datasets").iterdir()
-        return folder
 
     def jobs(self, *arguments: str, config: str = "small.yaml") -> dict[str, int]:
         """Return how often a dry run would run each rule."""

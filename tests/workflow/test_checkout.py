@@ -7,7 +7,7 @@ import sys
 import pytest
 from project import SMALL, Project
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 BROKEN = "the checkout's own code ran"
 # One split protocol and one run are enough to see which code a job imports.
 SHORT = SMALL | {"splits": ["improved"], "runs": 1}

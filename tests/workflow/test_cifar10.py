@@ -8,7 +8,7 @@ from project import Project
 
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.nightly
 ARCHIVE = "cifar-10-binary.tar.gz"
 REBUILT = "578b545328e0cc7a1243066facddca7a57e5402dd499721269a6cb9c9b74f325"
 

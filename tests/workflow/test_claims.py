@@ -7,7 +7,7 @@ from project import SMALL
 
 from protocol.papers import FIELDS
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 TINY = SMALL | {"runs": 1, "splits": ["standard"], "ground_truths": ["class_label"], "hashers": ["lsh"], "n_bits": [8]}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from project import Project
+from project import Results
 
 from protocol import codes, registry
 from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS
@@ -15,7 +15,6 @@ from protocol.hashers import TrainingSet
 from protocol.provenance import storage
 from protocol.provenance.seeds import derive
 
-pytestmark = pytest.mark.workflow
 N, N_WORDS, N_TAGS = 500, 500, 5_018
 DIRECTIONS = ["image_to_text", "text_to_image"]
 
@@ -57,7 +56,7 @@ def made_nuswide(folder):
 
 @pytest.fixture(scope="module")
 def nuswide(tmp_path_factory, root):
-    project = Project(tmp_path_factory.mktemp("nuswide"), root)
+    project = Results(tmp_path_factory.mktemp("nuswide"))
     truth = made_nuswide(project.folder / "mirror")
     config = yaml.safe_load((root / "workflow" / "config" / "nuswide_cross.yaml").read_text())
     config["features"]["image_to_text"]["options"]["database_n_components"] = 40
@@ -66,9 +65,7 @@ def nuswide(tmp_path_factory, root):
     options = {"cca_itq": {"n_anchors": 100}}
     grids = {"cvh": {"n_anchors": [40, 100]}}
     small = {"splits": ["improved"], "runs": 1, "n_bits": [16], "split_sizes": sizes, "mirror": "mirror"}
-    project.write(config | small | {"hasher_options": options, "hasher_grids": grids}, "small.yaml")
-    done = project.run()
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.stages(config | small | {"hasher_options": options, "hasher_grids": grids}, "all")
     return project, config | small, truth
 
 
@@ -182,12 +179,10 @@ def test_the_audit_follows_both_modalities_and_finds_no_leak(nuswide):
 
 @pytest.fixture(scope="module")
 def wiki(tmp_path_factory, root, shared):
-    project = Project(tmp_path_factory.mktemp("wiki"), root)
+    project = Results(tmp_path_factory.mktemp("wiki"))
     full = yaml.safe_load((root / "workflow" / "config" / "wiki_cross.yaml").read_text())
     part = {"runs": 1, "splits": ["improved", "wiki_official"], "n_bits": [16], "mirror": str(shared / "data")}
-    project.write(full | part, "part.yaml")
-    done = project.run(config="part.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.stages(full | part, "all")
     return project.folder / "results" / "wiki_cross"
 
 

@@ -4,6 +4,8 @@ import ast
 import importlib.util
 import itertools
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -14,11 +16,15 @@ from project import Project
 from protocol import configuration, registry
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 
 
 @pytest.fixture(scope="module")
 def default(tmp_path_factory, root):
+    if (root / "results" / "digits" / "report.html").exists():  # as in .ci/run, after the first command of the README
+        done = subprocess.run([sys.executable, "-m", "snakemake", "-n"], cwd=root, capture_output=True, text=True)
+        if "Nothing to be done" in done.stdout + done.stderr:
+            return root
     project = Project(tmp_path_factory.mktemp("default"), root)
     (project.folder / "profiles").symlink_to("workflow/profiles")
     done = project.run(config=None)

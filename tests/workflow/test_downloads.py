@@ -13,7 +13,7 @@ from project import SMALL
 
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 
 DATASET = '''
 """Two files of which only one has a checksum."""

@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from project import Project
+from project import Results
 
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
 CHANGES = {
     "runs": 1,
     "split_sizes": {"query": 20, "train": 100},
@@ -20,15 +19,13 @@ CHANGES = {
 
 @pytest.fixture(scope="module")
 def embeddings(tmp_path_factory, root):
-    project = Project(tmp_path_factory.mktemp("embeddings"), root)
+    made = Results(tmp_path_factory.mktemp("embeddings"))
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(6, 16))[rng.integers(0, 6, 300)]
-    np.save(project.folder / "features.npy", (0.2 + centres + rng.normal(size=(300, 16))).astype(np.float32))
+    np.save(made.folder / "features.npy", (0.2 + centres + rng.normal(size=(300, 16))).astype(np.float32))
     shipped = yaml.safe_load((root / "workflow" / "config" / "embeddings.yaml").read_text())
-    project.write(shipped | CHANGES, "part.yaml")
-    done = project.run(config="part.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return project
+    made.stages(shipped | CHANGES, "all")
+    return made
 
 
 def expected_share(by_code, nearest, k):

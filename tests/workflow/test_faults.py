@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kills import TABLES, Victim, kill_and_resume
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 RESULTS = "results/small"
 DATA = "results/datasets/digits"
 TARGETS = ("metrics", "audit")  # which write the tables that are compared
@@ -45,6 +45,7 @@ def errors(done):
     return {line for line in (done.stdout + done.stderr).splitlines() if "can't be written" in line}
 
 
+@pytest.mark.nightly
 def test_a_repeatedly_killed_run_ends_with_the_same_bytes(small, project):
     """The parent, the group and one job are killed in turn; the second time, `.snakemake` is also deleted."""
     victim = Victim(project, "small.yaml")
@@ -76,6 +77,7 @@ def test_a_results_folder_that_can_not_be_written_stops_before_any_job(project):
     assert "Select jobs" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_full_disk_is_one_clear_error_and_the_run_resumes_with_more_space(small, project):
     results = project.folder / "results"
     with tmpfs(results, "size=3m"):

@@ -16,7 +16,7 @@ from project import SMALL, Project
 from protocol import codes, load_split
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "train-on-our-split.md").read_text()
 RESULTS = "results/small"
 FILES = {

@@ -8,7 +8,7 @@ import sys
 import pytest
 from project import PARTS, SMALL, Project
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 SHORT = SMALL | {"splits": ["improved"], "runs": 1}
 SNAKEFILE = """
 configfile: "experiment.yaml"

@@ -6,14 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from project import SMALL, Project
+from project import SMALL, Results
 
 from protocol import codes, registry
 from protocol.provenance import storage
 from protocol.selection import COLUMNS, Validation, search
 from protocol.truth.relevance import LabelRelevance
 
-pytestmark = pytest.mark.workflow
 RESULTS = "results/small"
 GRIDS = {"sklsh": {"gamma": [0.01, 1, 3]}, "dsh": {"alpha": [1.5, 2], "n_neighbors": [3]}}
 NESTED = SMALL | {"hashers": ["lsh", *GRIDS], "n_bits": [16], "hasher_grids": GRIDS, "extensions": ["none"]}
@@ -21,11 +20,9 @@ CELL = "gist/thesis/run1"
 
 
 @pytest.fixture(scope="module")
-def nested(tmp_path_factory, root):
-    made = Project(tmp_path_factory.mktemp("nested"), root)
-    made.write(NESTED)
-    done = made.run()
-    assert done.returncode == 0, done.stdout + done.stderr
+def nested(tmp_path_factory):
+    made = Results(tmp_path_factory.mktemp("nested"))
+    made.stages(NESTED, "all")
     return made
 
 
@@ -167,6 +164,7 @@ def test_other_validation_queries_make_other_scores(nested, tmp_path):
     assert searched(nested, tmp_path, draw=moved)["scores"] != searched(nested, tmp_path)["scores"]
 
 
+@pytest.mark.ci
 def test_the_audit_finds_a_selection_on_test_queries(unrun):
     script = unrun.folder / "workflow" / "scripts" / "selection.py"
     reading = "storage.read(job.input.draw, PARTITIONS)\n"
@@ -191,11 +189,15 @@ def test_a_correct_selection_has_no_finding(nested):
     assert not findings["file"].str.contains("selection").any()
 
 
-def test_one_core_leaves_the_same_bytes(nested, unrun):
-    done = unrun.run("selections", "metrics", "audit", cores=1)
+@pytest.mark.ci
+def test_snakemake_makes_the_same_bytes_and_another_grid_searches_no_other_hasher_again(nested, unrun):
+    done = unrun.run("selections", "metrics", "audit")
     assert done.returncode == 0, done.stderr
     for name in ("selection.csv", "metrics.csv", "audit.csv"):
         assert (results(unrun) / name).read_bytes() == (results(nested) / name).read_bytes(), name
+    unrun.write(NESTED | {"hasher_grids": GRIDS | {"sklsh": {"gamma": [1, 3]}}}, "other.yaml")
+    jobs = unrun.jobs("metrics", config="other.yaml")
+    assert jobs == {"selection": 2, "model": 2, "count": 2, "score": 1, "metrics": 1}
 
 
 def test_the_report_has_the_selected_options(nested):
@@ -207,8 +209,8 @@ def test_the_report_has_the_selected_options(nested):
         assert f"{first} (" in page, hasher
 
 
-def test_only_hashers_with_a_grid_are_searched_and_the_selection_writes_no_codes(unrun):
-    assert unrun.jobs("selections") == {
+def test_only_hashers_with_a_grid_are_searched_and_the_selection_writes_no_codes(tmp_path):
+    assert Results(tmp_path).planned(NESTED, "selections") == {
         "dataset": 1,
         "feature": 1,
         "draw": 2,
@@ -217,15 +219,11 @@ def test_only_hashers_with_a_grid_are_searched_and_the_selection_writes_no_codes
         "selection_table": 1,
         "selections": 1,
     }
-    unrun.write(SMALL)
-    refused = unrun.run("selections", "-n")
+
+
+@pytest.mark.ci
+def test_without_grids_there_is_nothing_to_select(project):
+    refused = project.run("selections", "-n")
     assert refused.returncode != 0
-    assert (
-        "experiment 'small' has no options to choose: give it the key `hasher_grids`" in refused.stdout + refused.stderr
-    )
-
-
-def test_another_grid_searches_its_hasher_again_and_no_other(nested):
-    nested.write(NESTED | {"hasher_grids": GRIDS | {"sklsh": {"gamma": [1, 3]}}}, "other.yaml")
-    jobs = nested.jobs("metrics", config="other.yaml")
-    assert jobs == {"selection": 2, "model": 2, "count": 2, "score": 1, "metrics": 1}
+    message = "experiment 'small' has no options to choose: give it the key `hasher_grids`"
+    assert message in refused.stdout + refused.stderr

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from project import SMALL
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 
 
 @pytest.mark.parametrize(

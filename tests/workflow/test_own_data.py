@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "run-on-your-own-data.md").read_text()
 COMMANDS = re.findall(r"^```sh\n(.+?)\n```$", PAGE, re.M)
 PER_CLASS = 150

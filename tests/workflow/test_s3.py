@@ -9,7 +9,7 @@ from project import ELSEWHERE
 LACKING = [name for name in ("snakemake_storage_plugin_s3", "moto") if importlib.util.find_spec(name) is None]
 # A mark, because it comes before the run that `elsewhere` is.
 pytestmark = [
-    pytest.mark.workflow,
+    pytest.mark.nightly,
     pytest.mark.skipif(bool(LACKING), reason=f"{' and '.join(LACKING)} missing: see envs/remote.lock"),
 ]
 KEYS = {"access_key": "key", "secret_key": "secret"}

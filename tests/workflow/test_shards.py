@@ -1,26 +1,25 @@
 """Counting in shards: separate jobs with the same results as one job."""
 
 import pytest
-from project import ELSEWHERE, Project
+from project import ELSEWHERE, Results
 
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
 N = 4
 METRICS = ["mAP", "mAP@10[retrieved]", "nDCG", "precision@r2", "AUPRC[area]"]
 SHORT = ELSEWHERE | {"features": {"pixels": {}}, "hashers": ["lsh"], "extensions": ["none", "same"], "metrics": METRICS}
 TABLES = ("metrics.csv", "summary.csv", "runs.csv")
 
 
+SHARDS = SHORT | {"experiment": "shards", "count_shards": N}
+
+
 @pytest.fixture(scope="module")
-def sharded(tmp_path_factory, root):
-    """A copy in which one experiment was counted at once, and the same one in shards."""
-    made = Project(tmp_path_factory.mktemp("sharded"), root)
-    made.write(SHORT, "once.yaml")
-    made.write(SHORT | {"experiment": "shards", "count_shards": N}, "shards.yaml")
-    for config in ("once.yaml", "shards.yaml"):
-        done = made.run("metrics", config=config)
-        assert done.returncode == 0, done.stdout + done.stderr
+def sharded(tmp_path_factory):
+    """A folder in which one experiment was counted at once, and the same one in shards."""
+    made = Results(tmp_path_factory.mktemp("sharded"))
+    for config in (SHORT, SHARDS):
+        made.stages(config, "metrics")
     return made
 
 
@@ -48,12 +47,7 @@ def test_the_counts_add_up_to_those_of_one_job(sharded):
     assert len(list(total.parent.glob(f"shards/*-of-{N}.h5"))) == N
 
 
-def test_each_shard_is_a_job(sharded):
-    changes = SHORT | {"experiment": "shards", "count_shards": N, "extensions": ["none"]}
-    sharded.write(changes, "changed.yaml")
-    assert sharded.jobs("metrics", config="changed.yaml") == {
-        "count_shard": N,
-        "add_counts": 1,
-        "score": 1,
-        "metrics": 1,
-    }
+def test_each_shard_is_a_job(tmp_path):
+    jobs = Results(tmp_path).planned(SHARDS, "metrics")
+    assert (jobs["count_shard"], jobs["add_counts"]) == (N, 1)
+    assert "count" not in jobs

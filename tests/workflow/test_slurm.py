@@ -16,7 +16,7 @@ RESULTS = "results/small"
 PLUGIN, LACKING = importlib.util.find_spec("snakemake_executor_plugin_slurm"), slurm.missing()
 # Marks, because they come before the run that `elsewhere` is.
 pytestmark = [
-    pytest.mark.workflow,
+    pytest.mark.nightly,
     pytest.mark.skipif(PLUGIN is None, reason="the executor plugin is missing: see envs/remote.lock"),
     pytest.mark.skipif(bool(LACKING), reason=f"slurm is not installed: no {', '.join(LACKING)}"),
 ]

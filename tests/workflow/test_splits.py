@@ -12,7 +12,7 @@ from protocol import datasets, registry
 from protocol.provenance import storage
 from protocol.splits import write_list
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 DIGITS = datasets.load("digits", {}, {})
 SIZES = SMALL["split_sizes"]
 

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from project import SMALL, Project
+from project import SMALL, Results
 
 from protocol import codes, registry
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
 STEPS = {"n_steps": 5}
 SUPERVISED = SMALL | {
     "hashers": ["itq", "talr_ap", "talr_ndcg"],
@@ -23,12 +22,10 @@ SUPERVISED = SMALL | {
 
 
 @pytest.fixture(scope="module")
-def cell(tmp_path_factory, root):
-    project = Project(tmp_path_factory.mktemp("supervised"), root)
-    project.write(SUPERVISED)
-    done = project.run("metrics", "selections")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return project.folder / "results" / "small" / "gist" / "thesis" / "run0"
+def cell(tmp_path_factory):
+    results = Results(tmp_path_factory.mktemp("supervised"))
+    results.stages(SUPERVISED, "metrics", "selections")
+    return results.folder / "results" / "small" / "gist" / "thesis" / "run0"
 
 
 @pytest.fixture(scope="module")

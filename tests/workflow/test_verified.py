@@ -10,7 +10,7 @@ from kills import TABLES
 from protocol.checks import ProtocolError
 from protocol.provenance.checksums import verified, verify_sealed
 
-pytestmark = pytest.mark.workflow
+pytestmark = pytest.mark.ci
 RESULTS = "results/small"
 SCORES = "gist/scores/itq.csv"
 CODES = "gist/thesis/run0/itq/codes.h5"

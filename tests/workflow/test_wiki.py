@@ -4,24 +4,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from project import Project
+from project import Results
 
 from protocol import datasets
 from protocol.datasets.wiki import FEATURES, LISTS
 from protocol.provenance import storage
 
-pytestmark = pytest.mark.workflow
 HASHERS = ["lsh", "itq"]
 
 
 @pytest.fixture(scope="module")
 def wiki(tmp_path_factory, root, shared):
-    project = Project(tmp_path_factory.mktemp("wiki"), root)
+    made = Results(tmp_path_factory.mktemp("wiki"))
     full = yaml.safe_load((root / "workflow" / "config" / "wiki.yaml").read_text())
-    project.write(full | {"runs": 1, "hashers": HASHERS, "mirror": str(shared / "data")}, "part.yaml")
-    done = project.run(config="part.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return project
+    made.stages(full | {"runs": 1, "hashers": HASHERS, "mirror": str(shared / "data")}, "all")
+    return made
 
 
 def test_the_stored_arrays_equal_those_of_the_files(wiki, shared):

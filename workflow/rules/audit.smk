@@ -8,8 +8,10 @@ rule audit:
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
         preprocessing=each("<results>/{feature}/{draw}/run{run}/preprocessing.h5"),
         ground_truths=each("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
-        selections=SELECTIONS,
-        supervision=supervised("<results>/{feature}/{draw}/run{run}/{supervision}.h5"),
+        selections=PLAN.selections,
+        supervision=PLAN.supervised(
+            "<results>/{feature}/{draw}/run{run}/{supervision}.h5"
+        ),
     output:
         audit=report(
             "<results>/audit.csv",
@@ -26,12 +28,11 @@ rule audit:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("audit"),
-        runtime=minutes("audit"),
+        **needs("audit"),
     params:
         code=code(
             "audit.py",
-            feature=tuple(plan.plugin for plan in EXPERIMENT.features.values()),
+            feature=PLAN.plugins["feature"],
             split=EXPERIMENT.splits,
         ),
     message:

@@ -44,8 +44,7 @@ rule claims:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("claims"),
-        runtime=minutes("claims"),
+        **needs("claims"),
     params:
         code=code("claims.py", **CLAIMED),
     message:

@@ -3,7 +3,7 @@ rule count:
     input:
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
-        splits=counted_split_files,
+        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         counts="<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5",
     log:
@@ -14,11 +14,10 @@ rule count:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("count"),
-        runtime=minutes("count"),
+        **needs("count"),
     params:
-        splits=counted_splits,
-        extensions=extensions_of,
+        splits=files("{split}"),
+        extensions=of("extensions"),
         index_order="index_average_precision" in needs_of_metrics(CONFIG["metrics"]),
         code=code("count.py"),
     message:

@@ -8,7 +8,7 @@ rule count_shard:
     input:
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
-        splits=counted_split_files,
+        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         counts="<results>/{feature}/{draw}/run{run}/{hasher}/shards/{scatteritem}.h5",
     log:
@@ -19,12 +19,11 @@ rule count_shard:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("count_shard"),
-        runtime=minutes("count_shard"),
+        **needs("count_shard"),
     params:
-        splits=counted_splits,
-        extensions=extensions_of,
-        number=shard_number,
+        splits=files("{split}"),
+        extensions=of("extensions"),
+        number=of("shard"),
         n_shards=CONFIG["count_shards"],
         code=code("count_shard.py"),
     message:
@@ -41,7 +40,7 @@ rule add_counts:
         ),
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
-        splits=counted_split_files,
+        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         counts="<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5",
     log:
@@ -52,11 +51,10 @@ rule add_counts:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("add_counts"),
-        runtime=minutes("add_counts"),
+        **needs("add_counts"),
     params:
-        splits=counted_splits,
-        extensions=extensions_of,
+        splits=files("{split}"),
+        extensions=of("extensions"),
         code=code("add_counts.py"),
     message:
         "counts of all shards: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"

@@ -40,7 +40,7 @@ rule dataset:
         files=rules.downloads.input.files,
         provenance=rules.downloads.input.provenance,
         checksums=checksums(*rules.downloads.input.provenance),
-        user=user_files,
+        user=local_files("plan.user_files"),
     output:
         content="<data>/content.h5",
         labels="<data>/items.h5",
@@ -52,12 +52,11 @@ rule dataset:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("dataset"),
-        runtime=minutes("dataset"),
+        **needs("dataset"),
     params:
         dataset=DATASET,
-        options=DATASET_OPTIONS,
-        folders=folder_states,
+        options=CONFIG["dataset_options"],
+        folders=PLAN.folder_states,
         by_reference=BY_REFERENCE,
         code=code("dataset.py", dataset=DATASET),
     message:

@@ -4,8 +4,8 @@ rule score_without:
     """Compute every metric of one hasher, as `score` does, without the queries that have a judged near-duplicate."""
     input:
         labels="<data>/items.h5",
-        splits=splits_of_hasher,
-        counts=counts_of_hasher,
+        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
+        counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
     output:
         scores="<results>/{feature}/duplicates/{hasher}.csv",
         checksums=checksums("<results>/{feature}/duplicates/{hasher}.csv"),
@@ -17,10 +17,11 @@ rule score_without:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("score_without"),
-        runtime=minutes("score_without"),
+        **needs("score_without"),
     params:
         dataset=DATASET,
+        splits=keys("split", "run"),
+        runs=keys("draw", "run"),
         metrics=CONFIG["metrics"],
         empty=CONFIG["empty"],
         pairs=known_pairs_sha256(DATASET),
@@ -51,8 +52,7 @@ rule duplicates:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("duplicates"),
-        runtime=minutes("duplicates"),
+        **needs("duplicates"),
     params:
         code=code("duplicates.py", metric=tuple(CONFIG["metrics"])),
     message:

@@ -14,13 +14,12 @@ rule feature_part:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("feature_part"),
-        runtime=minutes("feature_part"),
+        **needs("feature_part"),
     params:
-        feature=extracted_plugin,
-        options=extracted_options,
-        n_parts=n_parts,
-        code=code_of("feature_part.py", "extraction"),
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
+        n_parts=of("n_parts"),
+        code=code("feature_part.py", feature=of("feature.plugin")),
     message:
         "features: {wildcards.extraction}, part {wildcards.part} of {params.n_parts}"
     script:
@@ -32,7 +31,7 @@ rule feature:
     """Extract one feature from all images, or join the parts for a large dataset."""
     input:
         content="<data>/content.h5",
-        parts=parts_of,
+        parts=of("parts"),
     output:
         features="<data>/{extraction}/features.h5",
     log:
@@ -42,13 +41,12 @@ rule feature:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("feature"),
-        runtime=minutes("feature"),
+        **needs("feature"),
     params:
-        feature=extracted_plugin,
-        options=extracted_options,
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
         by_reference=BY_REFERENCE,
-        code=code_of("feature.py", "extraction"),
+        code=code("feature.py", feature=of("feature.plugin")),
     message:
         "features: {wildcards.extraction}"
     script:
@@ -65,7 +63,7 @@ rule features:
 rule preprocessing:
     """Fit the preprocessing of one feature on the training set of one run of a draw."""
     input:
-        features=features_of,
+        features=file("<data>/{extraction}/features.h5"),
         draw="<results>/draws/{draw}/run{run}.h5",
     output:
         preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
@@ -77,14 +75,13 @@ rule preprocessing:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("preprocessing"),
-        runtime=minutes("preprocessing"),
+        **needs("preprocessing"),
     params:
-        feature=feature_plugin,
-        options=feature_options,
-        steps=preprocessing_steps,
-        seed=preprocessing_seed,
-        code=code_of("preprocessing.py", "feature"),
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
+        steps=of("feature.steps"),
+        seed=of("preprocessing_seed"),
+        code=code("preprocessing.py", feature=of("feature.plugin")),
     message:
         "preprocessing: {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
     script:

@@ -2,9 +2,9 @@ rule ground_truth:
     """Build the ground truths of one run, for the database of every split protocol of a draw."""
     input:
         labels="<data>/items.h5",
-        features=features_of,
+        features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
-        splits=split_files,
+        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
     log:
@@ -15,16 +15,19 @@ rule ground_truth:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("ground_truth"),
-        runtime=minutes("ground_truth"),
+        **needs("ground_truth"),
     params:
-        feature=feature_plugin,
-        options=feature_options,
-        steps=preprocessing_steps,
-        splits=splits_of_draw,
-        ground_truths=ground_truths_of,
-        seed=ground_truth_seed,
-        code=code_of("ground_truth.py", "feature", "ground_truths"),
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
+        steps=of("feature.steps"),
+        splits=files("{split}"),
+        ground_truths=of("ground_truths"),
+        seed=of("ground_truth_seed"),
+        code=code(
+            "ground_truth.py",
+            feature=of("feature.plugin"),
+            ground_truth=of("ground_truth_plugins"),
+        ),
     message:
         "ground truth: {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
     script:
@@ -44,7 +47,7 @@ rule supervision:
     """Build the ground truth among the training rows that supervised hashers learn from."""
     input:
         labels="<data>/items.h5",
-        features=features_of,
+        features=file("<data>/{extraction}/features.h5"),
         draw="<results>/draws/{draw}/run{run}.h5",
         preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
     output:
@@ -53,22 +56,23 @@ rule supervision:
         "<logs>/{feature}/{draw}/run{run}/{supervision}.log",
     benchmark:
         "<benchmarks>/{feature}/{draw}/run{run}/{supervision}/supervision.tsv"
-    wildcard_constraints:
-        supervision="|".join(SUPERVISING),
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("supervision"),
-        runtime=minutes("supervision"),
+        **needs("supervision"),
     params:
-        feature=feature_plugin,
-        options=feature_options,
-        steps=preprocessing_steps,
-        ground_truth=supervising_plugin,
-        ground_truth_options=supervising_options,
-        seed=ground_truth_seed,
-        code=code_of("supervision.py", "feature", "supervision"),
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
+        steps=of("feature.steps"),
+        ground_truth=of("supervising.plugin"),
+        ground_truth_options=of("supervising.options"),
+        seed=of("ground_truth_seed"),
+        code=code(
+            "supervision.py",
+            feature=of("feature.plugin"),
+            ground_truth=of("supervising.plugin"),
+        ),
     message:
         "supervision: {wildcards.supervision} of {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
     script:

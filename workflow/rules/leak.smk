@@ -15,11 +15,10 @@ rule leak_split:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("leak_split"),
-        runtime=minutes("leak_split"),
+        **needs("leak_split"),
     params:
-        sizes=leak_sizes,
-        seed=leak_seed,
+        sizes=of("leak_sizes"),
+        seed=of("leak_seed"),
         code=code("leak_split.py"),
     message:
         "leak: two databases, run {wildcards.run}"
@@ -30,7 +29,7 @@ rule leak_split:
 # Everything except the hasher is fitted once, on items that are in neither database.
 use rule preprocessing as leak_preprocessing with:
     input:
-        features=features_of,
+        features=file("<data>/{extraction}/features.h5"),
         draw="<results>/leak/run{run}/splits_a.h5",
     output:
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
@@ -45,7 +44,7 @@ use rule preprocessing as leak_preprocessing with:
 use rule ground_truth as leak_ground_truth with:
     input:
         labels="<data>/items.h5",
-        features=features_of,
+        features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
         splits=[
             "<results>/leak/run{run}/splits_a.h5",
@@ -58,13 +57,17 @@ use rule ground_truth as leak_ground_truth with:
     benchmark:
         "<benchmarks>/leak/run{run}/{feature}/ground_truth.tsv"
     params:
-        feature=feature_plugin,
-        options=feature_options,
-        steps=preprocessing_steps,
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
+        steps=of("feature.steps"),
         splits=["a", "b"],
-        ground_truths=ground_truths_of,
-        seed=ground_truth_seed,
-        code=code_of("ground_truth.py", "feature", "ground_truths"),
+        ground_truths=of("ground_truths"),
+        seed=of("ground_truth_seed"),
+        code=code(
+            "ground_truth.py",
+            feature=of("feature.plugin"),
+            ground_truth=of("ground_truth_plugins"),
+        ),
     message:
         "leak: ground truth of {wildcards.feature}, run {wildcards.run}"
 
@@ -72,7 +75,7 @@ use rule ground_truth as leak_ground_truth with:
 rule leak_score:
     """Train one hasher inside each database of a run and rank both databases with both models."""
     input:
-        features=features_of,
+        features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
         splits_a="<results>/leak/run{run}/splits_a.h5",
         splits_b="<results>/leak/run{run}/splits_b.h5",
@@ -88,18 +91,22 @@ rule leak_score:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("leak_score"),
-        runtime=minutes("leak_score"),
+        **needs("leak_score"),
     params:
         dataset=DATASET,
-        feature=feature_plugin,
-        options=feature_options,
-        steps=preprocessing_steps,
-        hasher=hasher_plugin,
-        hasher_options=hasher_options,
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
+        steps=of("feature.steps"),
+        hasher=of("hasher.plugin"),
+        hasher_options=of("hasher.options"),
         empty=CONFIG["empty"],
-        seeds=leak_model_seeds,
-        code=code_of("leak_score.py", "feature", "hasher", "mAP"),
+        seeds=of("leak_model_seeds"),
+        code=code(
+            "leak_score.py",
+            feature=of("feature.plugin"),
+            hasher=of("hasher.plugin"),
+            metric="mAP",
+        ),
     message:
         "leak: {wildcards.hasher} on {wildcards.feature}, run {wildcards.run}"
     script:
@@ -134,11 +141,10 @@ rule leak:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("leak"),
-        runtime=minutes("leak"),
+        **needs("leak"),
     params:
         experiment=EXPERIMENT.name,
-        study=leak_study_of,
+        study=of("plan.leak_study"),
         code=code("leak.py"),
     message:
         "leak: {output.summary}"

@@ -8,7 +8,7 @@ rule counts:
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
-        counts=counts_of_hasher,
+        counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
     output:
         scores="<results>/{feature}/scores/{hasher}.csv",
         checksums=checksums("<results>/{feature}/scores/{hasher}.csv"),
@@ -20,10 +20,10 @@ rule score:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("score"),
-        runtime=minutes("score"),
+        **needs("score"),
     params:
         dataset=DATASET,
+        runs=keys("draw", "run"),
         metrics=CONFIG["metrics"],
         empty=CONFIG["empty"],
         code=code("score.py", metric=tuple(CONFIG["metrics"])),
@@ -61,12 +61,11 @@ rule metrics:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("metrics"),
-        runtime=minutes("metrics"),
+        **needs("metrics"),
     params:
         empty=CONFIG["empty"],
-        options=options_of_scores(),
-        supervision=supervision_of_methods(),
+        options=PLAN.options_of_scores,
+        supervision=PLAN.supervision_of_methods,
         code=code("metrics.py", metric=tuple(CONFIG["metrics"])),
     message:
         "tables: {output.metrics}, {output.summary} and {output.runs}"

@@ -1,9 +1,9 @@
 rule selection:
     """Choose one hasher's options from its grid, on the validation partitions of one run."""
     input:
-        unpack(supervision_of),
+        unpack(of("supervision_file")),
         labels="<data>/items.h5",
-        features=features_of,
+        features=file("<data>/{extraction}/features.h5"),
         draw="<results>/draws/{draw}/run{run}.h5",
         preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
     output:
@@ -16,23 +16,26 @@ rule selection:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("selection"),
-        runtime=minutes("selection"),
+        **needs("selection"),
     params:
         dataset=DATASET,
-        feature=feature_plugin,
-        options=feature_options,
-        steps=preprocessing_steps,
-        hasher=hasher_plugin,
-        hasher_options=hasher_options,
-        grid=hasher_grid,
-        model_seeds=model_seeds,
-        criterion=selection_criterion,
-        ground_truth=selecting_plugin,
-        ground_truth_options=selecting_options,
-        ground_truth_seed=ground_truth_seed,
-        code=code_of(
-            "selection.py", "feature", "hasher", "selection", "selection metric"
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
+        steps=of("feature.steps"),
+        hasher=of("hasher.plugin"),
+        hasher_options=of("hasher.options"),
+        grid=of("hasher.grid"),
+        model_seeds=of("model_seeds"),
+        criterion=of("criterion"),
+        ground_truth=of("selecting.plugin"),
+        ground_truth_options=of("selecting.options"),
+        ground_truth_seed=of("ground_truth_seed"),
+        code=code(
+            "selection.py",
+            feature=of("feature.plugin"),
+            hasher=of("hasher.plugin"),
+            ground_truth=of("selecting.plugin"),
+            metric=CONFIG["selection"]["metric"],
         ),
     message:
         "selection: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
@@ -43,7 +46,7 @@ rule selection:
 rule selection_table:
     """Gather the scores of every searched option and the choices."""
     input:
-        selections=SELECTIONS,
+        selections=PLAN.selections,
     output:
         table="<results>/selection.csv",
         checksums=checksums("<results>/selection.csv"),
@@ -55,8 +58,7 @@ rule selection_table:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("selection_table"),
-        runtime=minutes("selection_table"),
+        **needs("selection_table"),
     params:
         code=code("selection_table.py"),
     message:
@@ -68,7 +70,7 @@ rule selection_table:
 rule selections:
     """Choose the options of all hashers that have a grid."""
     input:
-        required_selection_table,
+        of("plan.required_selection_table"),
     localrule: True
 
 
@@ -77,9 +79,9 @@ rule selections:
 rule model:
     """Train one hasher on the training set of one run, at every code length, and encode the queries and all items."""
     input:
-        unpack(selection_of),
-        unpack(supervision_of),
-        features=features_of,
+        unpack(of("selection_file")),
+        unpack(of("supervision_file")),
+        features=file("<data>/{extraction}/features.h5"),
         draw="<results>/draws/{draw}/run{run}.h5",
         preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
     output:
@@ -90,21 +92,20 @@ rule model:
     benchmark:
         "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv"
     wildcard_constraints:
-        hasher=TRAINED,
+        hasher="|".join(EXPERIMENT.hashers),
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("model"),
-        runtime=minutes("model"),
+        **needs("model"),
     params:
-        feature=feature_plugin,
-        options=feature_options,
-        steps=preprocessing_steps,
-        hasher=hasher_plugin,
-        hasher_options=hasher_options,
-        seeds=model_seeds,
-        code=code_of("model.py", "feature", "hasher"),
+        feature=of("feature.plugin"),
+        options=of("feature.options"),
+        steps=of("feature.steps"),
+        hasher=of("hasher.plugin"),
+        hasher_options=of("hasher.options"),
+        seeds=of("model_seeds"),
+        code=code("model.py", feature=of("feature.plugin"), hasher=of("hasher.plugin")),
     message:
         "model: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
     script:
@@ -114,8 +115,8 @@ rule model:
 rule finished_codes:
     """Read the codes of a method that were computed elsewhere, for the splits of one draw."""
     input:
-        files=finished_paths,
-        splits=counted_split_files,
+        files=local_files("code_paths"),
+        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
     log:
@@ -123,16 +124,16 @@ rule finished_codes:
     benchmark:
         "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/finished_codes.tsv"
     wildcard_constraints:
-        hasher=FINISHED,
+        # The pattern of a wildcard must not be empty.
+        hasher="|".join(EXPERIMENT.codes) or "nothing",
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("finished_codes"),
-        runtime=minutes("finished_codes"),
+        **needs("finished_codes"),
     params:
-        files=finished_files,
-        options=finished_options,
+        files=of("code_files"),
+        options=of("code_options"),
         code=code("finished_codes.py"),
     message:
         "finished codes: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"

@@ -2,94 +2,16 @@
 if CONFIG["reproduction"]:
     PUBLISHED = [source("workflow/published/cifar10_gist.csv")]
     PUBLISHED_LOSSES = [source("workflow/published/quantisation.csv")]
-    CLAIMS = ["<results>/claims.json"]
 else:
-    PUBLISHED = []
-    PUBLISHED_LOSSES = []
-    CLAIMS = []
-# The files whose provenance the report prints: those of run 0.
-SHOWN = [
-    "<data>/content.h5",
-    *each("<data>/{extraction}/features.h5"),
-    *each("<results>/draws/{draw}/run0.h5"),
-    *each("<results>/splits/{split}/run0/splits.h5"),
-    *each("<results>/{feature}/{draw}/run0/preprocessing.h5"),
-    *each("<results>/{feature}/{draw}/run0/ground_truth.h5"),
-    *each("<results>/{feature}/{draw}/run0/{hasher}/models.h5", finished=False),
-    *each("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
-]
-# The benchmark files of the jobs that the results come from.
-TIMED = [
-    "<data>/benchmarks/dataset.tsv",
-    *each("<benchmarks>/draws/{draw}/run{run}/draw.tsv"),
-    *each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
-    *each("<benchmarks>/{feature}/{draw}/run{run}/preprocessing.tsv"),
-    *each("<benchmarks>/{feature}/{draw}/run{run}/ground_truth.tsv"),
-    *supervised("<benchmarks>/{feature}/{draw}/run{run}/{supervision}/supervision.tsv"),
-    *searched("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/selection.tsv"),
-    *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv", finished=False),
-    *each(
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/finished_codes.tsv",
-        finished=True,
-    ),
-    *counting_times(),
-    *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
-]
-# The CSV and JSON files of other stages that the page reads.
-TABLES = [
-    "<results>/metrics.csv",
-    "<results>/summary.csv",
-    "<results>/audit.csv",
-    *CLAIMS,
-    *SELECTION_TABLE,
-    *DUPLICATES,
-    *displayed(),
-]
-# The inputs of the page.
-REPORTED = {
-    "content": "<data>/content.h5",
-    "labels": "<data>/items.h5",
-    "metrics": "<results>/metrics.csv",
-    "summary": "<results>/summary.csv",
-    "audit": "<results>/audit.csv",
-    "claims": CLAIMS,
-    "selection": SELECTION_TABLE,
-    "duplicates": DUPLICATES,
-    "splits": each("<results>/splits/{split}/run0/splits.h5"),
-    "published": PUBLISHED,
-    "published_losses": PUBLISHED_LOSSES,
-    "displayed": displayed(),
-    "provenance": SHOWN,
-    "models": each(
-        "<results>/{feature}/{draw}/run{run}/{hasher}/models.h5", finished=False
-    ),
-    "times": TIMED,
-    "checksums": checksums(*TABLES),
-}
-# The results do not depend on the source of files or the number of shards, nor the page on the choice for a paper.
-REPORTED_CONFIG = {
-    key: value
-    for key, value in CONFIG.items()
-    if key not in ("mirror", "offline", "count_shards", "paper")
-}
-DIMENSIONS = {name: known_dimension(name) for name in EXPERIMENT.features}
-# The page prints the records of all plug-ins in use.
-REPORT_PLUGINS = {
-    "dataset": (DATASET,),
-    "feature": tuple(plan.plugin for plan in EXPERIMENT.features.values()),
-    "split": EXPERIMENT.splits,
-    "ground_truth": tuple(use.plugin for use in EXPERIMENT.ground_truths.values()),
-    "hasher": tuple(use.plugin for use in EXPERIMENT.hashers.values()),
-    "metric": tuple(registry.names("metric")),
-}
+    PUBLISHED, PUBLISHED_LOSSES = [], []
 
 
 rule display:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
-        counts=counts_of_split,
-        codes=codes_of_run0,
-        ground_truth=ground_truth_of_run0,
+        counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
+        codes=files("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
+        ground_truth=file("<results>/{feature}/{draw}/run0/ground_truth.h5"),
         splits="<results>/splits/{split}/run0/splits.h5",
     output:
         radii="<results>/{feature}/display/{split}/radii.csv",
@@ -100,7 +22,15 @@ rule display:
         retrieved="<results>/{feature}/display/{split}/retrieved.csv",
         # Times differ from run to run, so they are stored with the benchmarks.
         lookups="<benchmarks>/{feature}/display/{split}/lookups.csv",
-        checksums=checksums(*DISPLAYED),
+        checksums=checksums(
+            "<results>/{feature}/display/{split}/radii.csv",
+            "<results>/{feature}/display/{split}/curves.csv",
+            "<results>/{feature}/display/{split}/conventions.csv",
+            "<results>/{feature}/display/{split}/buckets.csv",
+            "<results>/{feature}/display/{split}/histogram.csv",
+            "<results>/{feature}/display/{split}/retrieved.csv",
+            "<benchmarks>/{feature}/display/{split}/lookups.csv",
+        ),
     log:
         "<logs>/{feature}/display/{split}.log",
     benchmark:
@@ -109,11 +39,12 @@ rule display:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("display"),
-        runtime=minutes("display"),
+        **needs("display"),
     params:
-        n_bits=n_bits_of,
-        extended=extended_hasher,
+        runs=keys("draw", "run", "hasher"),
+        hashers=keys("hasher"),
+        n_bits=of("feature.n_bits"),
+        extended=of("extended_hasher"),
         empty=CONFIG["empty"],
         code=code("display.py", metric=tuple(registry.names("metric"))),
     message:
@@ -125,7 +56,24 @@ rule display:
 rule report:
     """Write the report: one HTML page that opens offline."""
     input:
-        **REPORTED,
+        content="<data>/content.h5",
+        labels="<data>/items.h5",
+        metrics="<results>/metrics.csv",
+        summary="<results>/summary.csv",
+        audit="<results>/audit.csv",
+        claims=PLAN.claims,
+        selection=PLAN.selection_table,
+        duplicates=PLAN.duplicates,
+        splits=each("<results>/splits/{split}/run0/splits.h5"),
+        published=PUBLISHED,
+        published_losses=PUBLISHED_LOSSES,
+        displayed=PLAN.displayed,
+        provenance=PLAN.provenance,
+        models=each(
+            "<results>/{feature}/{draw}/run{run}/{hasher}/models.h5", finished=False
+        ),
+        times=PLAN.times,
+        checksums=checksums(*PLAN.tables),
     output:
         report=report(
             "<results>/report.html",
@@ -142,12 +90,11 @@ rule report:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("report"),
-        runtime=minutes("report"),
+        **needs("report"),
     params:
-        config=REPORTED_CONFIG,
-        dimensions=DIMENSIONS,
-        code=code("report.py", **REPORT_PLUGINS),
+        config=PLAN.reported_config,
+        dimensions=PLAN.dimensions,
+        code=code("report.py", **PLAN.plugins),
     message:
         "report: {output.report}"
     script:
@@ -159,8 +106,10 @@ rule paper:
     input:
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
-        displayed=displayed(),
-        checksums=checksums("<results>/metrics.csv", "<results>/runs.csv", *displayed()),
+        displayed=PLAN.displayed,
+        checksums=checksums(
+            "<results>/metrics.csv", "<results>/runs.csv", *PLAN.displayed
+        ),
     output:
         figures=report(
             directory("<results>/figures"),
@@ -178,13 +127,9 @@ rule paper:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("paper"),
-        runtime=minutes("paper"),
+        **needs("paper"),
     params:
-        config={
-            key: CONFIG[key]
-            for key in ("dataset", "names", "empty", "paper", *SUPERVISION_KEYS)
-        },
+        config=PLAN.paper_config,
         code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"

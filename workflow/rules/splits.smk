@@ -3,7 +3,7 @@ rule draw:
     """Draw queries, validation partitions and training set of one run."""
     input:
         labels="<data>/items.h5",
-        lists=draw_lists,
+        lists=local_files("list_files"),
     output:
         draw="<results>/draws/{draw}/run{run}.h5",
     log:
@@ -14,13 +14,12 @@ rule draw:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("draw"),
-        runtime=minutes("draw"),
+        **needs("draw"),
     params:
-        sizes=draw_sizes,
-        lists=draw_options,
-        seed=draw_seed,
-        code=code_of("draw.py", "draw"),
+        sizes=of("draw_sizes"),
+        lists=of("split_options"),
+        seed=of("draw_seed"),
+        code=code("draw.py", split=of("split")),
     message:
         "draw: {wildcards.draw}, run {wildcards.run}"
     script:
@@ -31,8 +30,8 @@ rule split:
     """Add the database of one split protocol to a draw."""
     input:
         labels="<data>/items.h5",
-        draw=draw_of_split,
-        lists=split_lists,
+        draw=file("<results>/draws/{draw}/run{run}.h5"),
+        lists=local_files("list_files"),
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",
     log:
@@ -43,11 +42,10 @@ rule split:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=memory("split"),
-        runtime=minutes("split"),
+        **needs("split"),
     params:
-        lists=split_options,
-        code=code_of("split.py", "split"),
+        lists=of("split_options"),
+        code=code("split.py", split=of("split")),
     message:
         "splits: {wildcards.split}, run {wildcards.run}"
     script:

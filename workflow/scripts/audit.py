@@ -10,12 +10,12 @@ from protocol.provenance import storage
 def main(job):
     """Write the findings by file. The vectors that a fit should have read are recomputed from the split."""
     dataset, learned, splits = auditing.read_dataset(job.input.labels), defaultdict(list), defaultdict(dict)
-    runs = auditing.read_runs(job.input.splits, dataset)
-    for run in runs:
+    known = auditing.stored_knowledge(job.input.content, job.input.features, dataset)
+    for run in (runs := auditing.read_runs(job.input.splits, dataset, known=known)):
         splits[storage.read_provenance(run.file)["inputs"]["draw"]][run.name] = run.split
-    findings = auditing.audit_splits(runs, auditing.stored_copies(job.input.content, job.input.features, dataset))
     for path in (*job.input.selections, *job.input.supervision):
         learned[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
+    findings = auditing.audit_splits(runs)
     features = {storage.read_provenance(path)["digest"]: path for path in job.input.features}
     for fitted, truth in zip(job.input.preprocessing, job.input.ground_truths, strict=True):
         record = storage.read_provenance(fitted)

@@ -1,24 +1,24 @@
 """Compute the numbers that the figures show beyond the summary: curves over all runs, and tables of run 0."""
 
-from pathlib import Path
-
 from protocol import codes
 from protocol.provenance import storage
-from protocol.report import display, write_table
+from protocol.report import display
+from protocol.scores.tables import write_table
 from protocol.truth.relevance import relevance_from_arrays
 
 
 def main(job):
     """Write a table for each figure; times go to a table of their own, from which no result is read."""
     p, split, radii, curves = job.params, job.wildcards.split, [], []
-    for path in map(Path, job.input.counts):
-        hasher, counts = path.parent.name, storage.read_group(path, split)
+    for path, (_, _, hasher) in zip(job.input.counts, p.runs, strict=True):
+        counts = storage.read_group(path, split)
         rows = display.radius_rows(counts, lengths=p.n_bits, empty=p.empty, extended=hasher == p.extended)
         radii += [{"hasher": hasher} | row for row in rows]
         curves += [{"hasher": hasher} | row for row in display.curve_rows(counts, empty=p.empty)]
     parts = storage.read(job.input.splits)
     codes_of = {
-        Path(path).parent.name: codes.of_split(storage.read(path), parts["database"], split) for path in job.input.codes
+        hasher: codes.of_split(storage.read(path), parts["database"], split)
+        for path, (hasher,) in zip(job.input.codes, p.hashers, strict=True)
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = {name: relevance_from_arrays(rule, len(parts["database"])) for name, rule in rules.items()}

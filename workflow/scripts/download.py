@@ -8,7 +8,7 @@ from protocol.downloads import Place, fetch, require_local
 
 def main(job):
     """Download the file that the wildcard names. Offline, the error lists every missing file of the dataset."""
-    files = {file.name: file for file in registry.entry("dataset", job.params.dataset).files}
+    files = {file.name: file for file in registry.DATASETS.entry(job.params.dataset).files}
     sources = {key: job.config[key] for key in ("mirror", "mirror_sha256", "offline")}
     place = Place(job.params.dataset, Path(job.output.file).parents[2], **sources)
     require_local(files.values(), place)

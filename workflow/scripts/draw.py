@@ -3,7 +3,7 @@
 import numpy as np
 
 from protocol import registry
-from protocol.checks import n_classes
+from protocol.inputs.validation import n_classes
 from protocol.provenance import storage
 from protocol.splits import drawing_split, read_lists
 

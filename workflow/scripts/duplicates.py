@@ -1,6 +1,7 @@
 """Compare every metric with and without the queries that have a judged near-duplicate."""
 
-from protocol.report import collect, with_and_without, write_table
+from protocol.scores.summary import collect, with_and_without
+from protocol.scores.tables import write_table
 
 
 def main(job):

@@ -1,6 +1,6 @@
 """Read codes that were computed elsewhere, for the queries and databases of the splits of one run."""
 
-from protocol.evaluation.finished_codes import finished_codes
+from protocol.evaluation.code_pairs import finished_codes
 from protocol.inputs.arrays import path_of
 from protocol.provenance import storage
 

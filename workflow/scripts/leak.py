@@ -1,7 +1,8 @@
 """Gather the scores of the leak study into tables, a text and a figure."""
 
 from protocol.provenance import storage
-from protocol.report import leak_figure, leak_text, leaks, summarise_leaks, write_table
+from protocol.report import leak_figure, leak_text, leaks, summarise_leaks
+from protocol.scores.tables import write_table
 
 
 def main(job):

@@ -1,7 +1,7 @@
 """Gather the scores of an experiment, summarise them over the runs, and list the runs."""
 
-from protocol.metrics import COLUMNS
-from protocol.report import collect, runs_of, summarise, write_table
+from protocol.scores.summary import COLUMNS, collect, runs_of, summarise
+from protocol.scores.tables import write_table
 
 
 def main(job):

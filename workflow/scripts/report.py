@@ -1,6 +1,6 @@
 """Write the report: one HTML page that opens offline."""
 
-from protocol.papers import printed
+from protocol.papers import figures
 from protocol.provenance import storage
 from protocol.report import page, reading
 
@@ -8,8 +8,8 @@ from protocol.report import page, reading
 def main(job):
     """Gather the experiment's results and render the page."""
     files, params = dict(job.input.items()), job.params
-    with reading(files, config=params.config, dimensions=params.dimensions, printed=printed()) as results:
-        html = page(results)
+    with reading(files, config=params.config, dimensions=params.dimensions) as results:
+        html = page(results, figures.section(results))
     with storage.replacing(job.output.report, checksum=True) as path:
         path.write_text(html)
 

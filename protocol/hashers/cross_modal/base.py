@@ -1,16 +1,76 @@
 """The base class of cross-modal hashers, which learn one map for queries and one for the database from pairs."""
 
 import abc
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, integer, positive_number
 from protocol.hashers.base import Hasher
-from protocol.hashers.cross_modal.canonical import CanonicalDirections, canonical_directions
-from protocol.hashers.kernel import Kernel, fit_kernel
+from protocol.hashers.linear_algebra import Kernel, fit_kernel
 from protocol.hashers.training_set import TrainingSet
+
+
+class CanonicalDirections(NamedTuple):
+    """Pairs of directions, the highest correlation first.
+
+    Attributes
+    ----------
+    x : ndarray of float64, shape (d, n_directions)
+        Directions of the first modality. The entry of each column with the largest absolute value is positive, so that
+        the sign does not depend on the linear-algebra library.
+    y : ndarray of float64, shape (d', n_directions)
+        Directions of the second modality; ``x[:, j]`` and ``y[:, j]`` form a pair.
+    correlations : ndarray of float64, shape (n_directions,)
+        Regularised correlation of each pair over the training rows, from 0 to 1.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    correlations: NDArray[np.float64]
+
+
+def canonical_directions(
+    X: NDArray[np.float32], Y: NDArray[np.float32], n_directions: int, *, regularisation: float
+) -> CanonicalDirections:
+    """Solve ``[0 C_xy; C_yx 0] w = correlation [C_xx + r_x I, 0; 0, C_yy + r_y I] w`` with ``w = (x, y)``.
+
+    C are covariances of the training rows, and r is `regularisation` times the mean variance of a modality.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n, d)
+        Rows of the first modality, centred.
+    Y : ndarray of float32, shape (n, d')
+        Rows of the second modality, centred; row i of both is the same item.
+    n_directions : int
+        At most the smaller of d and d'.
+    regularisation : float
+        Above 0.
+
+    References
+    ----------
+    Hardoon, Szedmak, Shawe-Taylor, *Canonical Correlation Analysis: An Overview with Application to Learning Methods*,
+    Neural Computation 2004, sections 2 and 3.2.
+    """
+    from scipy.linalg import eigh
+
+    d = X.shape[1]
+    both = np.hstack([X, Y]).astype(np.float64)
+    covariance = both.T @ both / len(both)
+    between, within = np.zeros_like(covariance), np.zeros_like(covariance)
+    between[:d, d:], between[d:, :d] = covariance[:d, d:], covariance[d:, :d]
+    for part in (slice(d), slice(d, None)):
+        block = covariance[part, part]
+        variance = np.trace(block) / len(block)
+        within[part, part] = block + regularisation * (variance or 1) * np.eye(len(block))
+    n = len(within)
+    correlations, pairs = eigh(between, within, subset_by_index=(n - n_directions, n - 1))
+    pairs = pairs[:, ::-1]
+    largest = np.take_along_axis(pairs, np.abs(pairs[:d]).argmax(axis=0)[None], axis=0)
+    pairs = pairs * np.where(largest < 0, -1, 1)
+    return CanonicalDirections(pairs[:d], pairs[d:], np.clip(correlations[::-1], 0, 1))
 
 
 class CrossModalHasher(Hasher):
@@ -43,7 +103,6 @@ class CrossModalHasher(Hasher):
         ``correlations``: the correlation of each pair of canonical directions, in descending order.
     """
 
-    database_anchors_: NDArray[np.float32]
     supervision = "pairs"
     learned = {
         f"{side}{name}_": ("float32", *shape)
@@ -56,10 +115,8 @@ class CrossModalHasher(Hasher):
         }.items()
     }
 
-    def __init__(self, n_bits: int = 32, *, seed: int = 0, n_anchors: int = 256, regularisation: float = 0.01) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.n_anchors = n_anchors
-        self.regularisation = regularisation
+    n_anchors: int = 256
+    regularisation: float = 0.01
 
     def _check(self) -> None:
         positive_number(self.regularisation, "regularisation")
@@ -74,21 +131,22 @@ class CrossModalHasher(Hasher):
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         rows = np.resize(rng.permutation(len(training.X)), self.n_anchors)
-        kernels = [fit_kernel(modality, rows) for modality in (training.X, training.pairs)]
-        X, Y = (kernel.map(modality) for kernel, modality in zip(kernels, (training.X, training.pairs), strict=True))
-        found = canonical_directions(X, Y, self.n_bits, regularisation=self.regularisation)
-        projections = self._projections(found, X, Y, rng)
-        for side, kernel, projection in zip(("", "database_"), kernels, projections, strict=True):
-            for name, array in {**kernel._asdict(), "projection": projection.astype(np.float32)}.items():
-                setattr(self, f"{side}{name}_", array)
-        return {"correlations": found.correlations.tolist()}
-
-    def _coded(self, X: NDArray[np.float32], side: str) -> NDArray[np.bool_]:
-        kernel = Kernel(*(getattr(self, f"{side}{name}_") for name in Kernel._fields))
-        return kernel.map(X) @ getattr(self, f"{side}projection_") > 0
+        query, database = fit_kernel(training.X, rows), fit_kernel(training.pairs, rows)
+        X, Y = query.map(training.X), database.map(training.pairs)
+        directions = canonical_directions(X, Y, self.n_bits, regularisation=self.regularisation)
+        of_query, of_database = self._projections(directions, X, Y, rng)
+        self.anchors_, self.width_, self.offset_ = query
+        self.projection_ = of_query.astype(np.float32)
+        self.database_anchors_, self.database_width_, self.database_offset_ = database
+        self.database_projection_ = of_database.astype(np.float32)
+        return {"correlations": directions.correlations.tolist()}
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return self._coded(X, "")
+        return Kernel(self.anchors_, self.width_, self.offset_).map(X) @ self.projection_ > 0
+
+    def _encode_database(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        kernel = Kernel(self.database_anchors_, self.database_width_, self.database_offset_)
+        return kernel.map(X) @ self.database_projection_ > 0
 
     def transform_database(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return the codes of rows in the modality of the database.
@@ -107,4 +165,4 @@ class CrossModalHasher(Hasher):
             If fit has not been called, or `X` is not a finite matrix with as many columns as the pairs in fit.
         """
         self._check_fitted("transform_database")
-        return self._codes(X, lambda rows: self._coded(rows, "database_"), self.database_anchors_.shape[1])
+        return self._codes(X, self._encode_database, self.database_anchors_.shape[1])

@@ -1,13 +1,10 @@
 """CCA-ITQ: canonical directions of two modalities with a common rotation that minimises the quantisation error."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer
-from protocol.hashers.cross_modal.base import CrossModalHasher
-from protocol.hashers.cross_modal.canonical import CanonicalDirections
+from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
 from protocol.hashers.linear_algebra import quantizing_rotation
 from protocol.registry import HasherRecord, Iterations
 
@@ -52,9 +49,7 @@ class CCAITQ(CrossModalHasher):
     True
     """
 
-    def __init__(self, n_bits: int = 32, *, n_iter: int = 50, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.n_iter = n_iter
+    n_iter: int = 50
 
     def _check(self) -> None:
         super()._check()

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.cross_modal.base import CrossModalHasher
-from protocol.hashers.cross_modal.canonical import CanonicalDirections
+from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
 from protocol.registry import HasherRecord
 
 

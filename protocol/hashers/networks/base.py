@@ -1,9 +1,10 @@
-"""The base class of neural hashers: a PyTorch module and a loss, trained in minibatches on class labels."""
+"""The base class of neural hashers, trained in minibatches on class labels; their networks, and relations of rows."""
 
 import abc
 import contextlib
 import hashlib
 import inspect
+import io
 import json
 import logging
 import secrets
@@ -17,8 +18,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, need, one_of, positive_number
 from protocol.hashers.base import Hasher
-from protocol.hashers.networks.architectures import ARCHITECTURES, architecture, check_features
-from protocol.hashers.progress import Progress, progress
+from protocol.hashers.training import Progress, progress
 from protocol.hashers.training_set import TrainingSet
 from protocol.provenance import sources, storage
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from torch.nn import Module
     from torch.optim import Optimizer
     from torch.optim.lr_scheduler import LRScheduler
+
 
 NO_PRETRAINING = (
     "No pre-trained network is included: codes come from a head over any features, or from a convolutional network "
@@ -101,31 +102,13 @@ class NetworkHasher(Hasher):
     """Standard deviation of the initial weights of the last layer, which returns the codes; None: as in other layers.
     """
 
-    mean_: NDArray[np.float32]
-    scale_: NDArray[np.float32]
-    network_: "Module"
-
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        network: str = "mlp",
-        epochs: int = 30,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 5e-5,
-        patience: int | None = None,
-        precision: str = "float32",
-    ) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.network = network
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.patience = patience
-        self.precision = precision
+    network: str = "mlp"
+    epochs: int = 30
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    weight_decay: float = 5e-5
+    patience: int | None = None
+    precision: str = "float32"
 
     @abc.abstractmethod
     def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
@@ -298,6 +281,7 @@ class _Run:
         self._labels = torch.from_numpy(labels if labels.ndim == 2 else labels.astype(np.int64))
         self._optimiser = hasher._optimiser(network.parameters())
         self._scheduler = hasher._scheduler(self._optimiser)
+        self._parts: tuple[Any, ...] = (network, self._optimiser, self._scheduler)
         self.losses: list[float] = []
 
     def epoch(self, epoch: int, n_steps: int, steps: Progress) -> None:
@@ -337,56 +321,32 @@ class _Run:
             )
 
     def save(self, path: str | Path, identity: dict[str, Any]) -> None:
-        """Write everything on which later epochs depend: tensors as arrays by name, the rest as JSON."""
-        arrays: dict[str, NDArray] = {"losses": np.array(self.losses)}
-        parts: dict[str, Any] = {"network": self._network, "optimiser": self._optimiser, "scheduler": self._scheduler}
-        state = {name: _packed(part.state_dict(), name, arrays) for name, part in parts.items()}
-        provenance = storage.provenance("checkpoint", parameters=identity, inputs={}, state=state)
-        storage.write(path, arrays, provenance)
+        """Write everything on which later epochs depend: the states of network, optimiser and scheduler, as bytes."""
+        import torch
+
+        state = io.BytesIO()
+        torch.save([part.state_dict() for part in self._parts], state)
+        arrays = {"losses": np.array(self.losses), "state": np.frombuffer(state.getvalue(), dtype=np.uint8)}
+        storage.write(path, arrays, storage.provenance("checkpoint", parameters=identity, inputs={}))
 
     def load(self, path: str | Path, identity: dict[str, Any]) -> None:
         """Resume from a file if it belongs to the same training; otherwise, or if it is damaged, ignore it."""
+        import torch
+
         if not Path(path).exists():
             return
         try:
-            provenance = storage.read_provenance(path)
-            if provenance["parameters"] != identity:
+            if storage.read_provenance(path)["parameters"] != identity:
                 raise ProtocolError(f"{path}: expected a checkpoint of this training, got one of another training.")
             arrays = storage.read(path)
         except ProtocolError as error:
             _log.info("checkpoint not used: %s", error)
             return
         self.losses = arrays["losses"].tolist()
-        state = {name: _unpacked(part, arrays) for name, part in provenance["state"].items()}
-        self._network.load_state_dict(state["network"])
-        self._optimiser.load_state_dict(state["optimiser"])
-        self._scheduler.load_state_dict(state["scheduler"])
+        states = torch.load(io.BytesIO(arrays["state"].tobytes()), map_location="cpu", weights_only=True)
+        for part, state in zip(self._parts, states, strict=True):
+            part.load_state_dict(state)
         _log.info("%s: resuming after %d steps", path, len(self.losses))
-
-
-def _packed(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
-    """Return a part of a ``state_dict`` in a form for JSON, and add its tensors to `arrays` by name."""
-    if isinstance(value, Mapping):  # as pairs, because keys may be integers
-        return {"pairs": [[key, _packed(item, f"{name}/{key}", arrays)] for key, item in value.items()]}
-    if isinstance(value, list | tuple):
-        return [_packed(item, f"{name}/{place}", arrays) for place, item in enumerate(value)]
-    if hasattr(value, "detach"):
-        arrays[name] = value.detach().cpu().numpy()
-        return {"array": name}
-    return value
-
-
-def _unpacked(value: Any, arrays: Mapping[str, NDArray]) -> Any:
-    """Return the value from the result of `_packed`; tuples become lists."""
-    import torch
-
-    if isinstance(value, list):
-        return [_unpacked(item, arrays) for item in value]
-    if isinstance(value, dict):
-        if "array" in value:
-            return torch.tensor(arrays[value["array"]])
-        return {key: _unpacked(item, arrays) for key, item in value["pairs"]}
-    return value
 
 
 def _arrays_of(network: "Module") -> dict[str, NDArray]:
@@ -443,3 +403,96 @@ def _generator_restored() -> Iterator[None]:
 def _means(losses: list[float], n_steps: int) -> list[float]:
     """Return the mean loss of each epoch of `n_steps` steps."""
     return [float(np.mean(losses[start : start + n_steps])) for start in range(0, len(losses), n_steps)]
+
+
+SIDE = 32
+"""The height and width, in pixels, of the images that the convolutional network accepts; they have three channels."""
+_HIDDEN = 500
+
+
+def linear(n_features: int, n_bits: int) -> "Module":
+    """Return one linear layer: only the hash layer, for features that may come from another network."""
+    from torch.nn import Linear, Sequential
+
+    return Sequential(Linear(n_features, n_bits))
+
+
+def mlp(n_features: int, n_bits: int) -> "Module":
+    """Return two linear layers with 500 rectified units between them, like the last two layers of `convolutional`."""
+    from torch.nn import Linear, ReLU, Sequential
+
+    return Sequential(Linear(n_features, _HIDDEN), ReLU(), Linear(_HIDDEN, n_bits))
+
+
+def convolutional(n_features: int, n_bits: int) -> "Module":
+    """Return the network of deep supervised hashing: three 5 x 5 convolutions and two linear layers for 32 x 32 images.
+
+    It has 32, 32 and 64 channels, each halved in height and width by 3 x 3 pooling (one max pooling, then two mean
+    poolings), and 500 rectified units (Liu et al. 2016, figure 1). Rows are images from the feature `pixels`.
+    """
+    from torch.nn import AvgPool2d, Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential
+
+    class OfRows(Conv2d):
+        """A convolution of images that are given as rows of pixels."""
+
+        def forward(self, X: "Tensor") -> "Tensor":
+            return super().forward(X.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2))  # memory is channels-last
+
+    return Sequential(
+        *(OfRows(3, 32, 5, padding=2), MaxPool2d(3, 2, 1), ReLU()),
+        *(Conv2d(32, 32, 5, padding=2), ReLU(), AvgPool2d(3, 2, 1)),
+        *(Conv2d(32, 64, 5, padding=2), ReLU(), AvgPool2d(3, 2, 1)),
+        *(Flatten(), Linear(64 * (SIDE // 8) ** 2, _HIDDEN), ReLU()),
+        Linear(_HIDDEN, n_bits),
+    )
+
+
+ARCHITECTURES = {"linear": linear, "mlp": mlp, "conv": convolutional}
+
+
+def architecture(name: str, n_features: int, n_bits: int) -> "Module":
+    """Return a network for rows of `n_features`; ProtocolError if the name is unknown or the number does not fit."""
+    check_features(name, n_features)
+    return ARCHITECTURES[name](n_features, n_bits)
+
+
+def check_features(name: str, n_features: int) -> None:
+    """Raise ProtocolError if no network has this name, or it does not accept rows of `n_features`."""
+    one_of(name, ARCHITECTURES, "network")
+    if name == "conv" and n_features != 3 * SIDE * SIDE:
+        raise ProtocolError(
+            f"network 'conv': expected rows of {3 * SIDE * SIDE} features, images of {SIDE} x {SIDE} pixels in three "
+            f"channels from the feature `pixels`, got {n_features}. Use 'mlp' or 'linear' for other features."
+        )
+
+
+def shared_labels(labels: "Tensor") -> "Tensor":
+    """Return the number of labels that two items share, int64 (n, n), from classes (n,) or a 0/1 matrix (n, n_classes).
+
+    Examples
+    --------
+    >>> import pytest
+    >>> torch = pytest.importorskip("torch", reason="torch is not installed")
+    >>> shared_labels(torch.tensor([[1, 1, 0], [1, 0, 1], [0, 0, 1]])).tolist()
+    [[2, 1, 0], [1, 2, 1], [0, 1, 1]]
+    """
+    if labels.ndim == 1:
+        return (labels[:, None] == labels).long()
+    indicator = labels.float()  # exact for counts; GPUs have no product of integer matrices
+    return (indicator @ indicator.T).round().long()
+
+
+def off_diagonal(pairs: "Tensor") -> "Tensor":
+    """Return the boolean matrix without the pairs of an item with itself."""
+    return pairs & ~pairs.new_ones(len(pairs)).diag()
+
+
+def mean_over_pairs(loss: "Tensor") -> "Tensor":
+    """Return the mean of a symmetric matrix over pairs of different items."""
+    n = len(loss)
+    return (loss.sum() - loss.diagonal().sum()) / (n * (n - 1))
+
+
+def quantisation(outputs: "Tensor") -> "Tensor":
+    """Return the mean over the items of ``||u - sign(u)||^2``."""
+    return (outputs.abs() - 1).square().sum(dim=1).mean()

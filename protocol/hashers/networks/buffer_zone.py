@@ -1,14 +1,14 @@
 """The buffer zone: codes of similar pairs are close but not equal, so that codes are spread."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from protocol.checks import ProtocolError, positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import buffered, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, mean_over_pairs, shared_labels
+from protocol.hashers.networks.deep_supervised import to_corners
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
@@ -68,20 +68,11 @@ class BufferZone(NetworkHasher):
     """
 
     decay = (0.6, 5)
-    PAPER_ZONES = {1: ((1 / 6, 1 / 3),), 2: ((1 / 6, 1 / 3), (1 / 12, 1 / 6))}
+    PAPER_ZONES: ClassVar = {1: ((1 / 6, 1 / 3),), 2: ((1 / 6, 1 / 3), (1 / 12, 1 / 6))}
     """The paper's zones, by the number of labels that every row has."""
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        margin: float = 2,
-        zones: Sequence[Sequence[float]] | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(n_bits, **options)
-        self.margin = margin
-        self.zones = zones
+    margin: float = 2
+    zones: Sequence[Sequence[float]] | None = None
 
     def _check(self) -> None:
         super()._check()
@@ -109,3 +100,36 @@ class BufferZone(NetworkHasher):
         zones = self.zones or self.PAPER_ZONES[int(shared[0, 0])]  # an item shares all its labels with itself
         scaled = {place: (self.n_bits * near, self.n_bits * far) for place, (near, far) in enumerate(zones, start=1)}
         return buffered(outputs, shared, zones=scaled, margin=self.margin * self.n_bits)
+
+
+def buffered(codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[float, float]], margin: float) -> "Tensor":
+    r"""Return the buffer zone's loss: eq. 20 of mLGAP's paper with one zone, eq. 25 with two.
+
+    .. math:: \tfrac12 \max(r_1 - \delta, 0) + \tfrac12 \max(\delta - r_2, 0) \text{ of similar pairs, }
+        \tfrac12 \max(m - \delta, 0) \text{ of others, } \delta = \|b_1 - b_2\|_1
+
+    plus the term of `contrastive` that draws codes to the corners.
+
+    Parameters
+    ----------
+    codes : Tensor, shape (n, k)
+    shared : Tensor, shape (n, n)
+    zones : mapping of int to (float, float)
+        For each number of shared labels, r_1 and r_2: pairs with distances between them have no loss.
+    margin : float
+        m; for corners, the L1 distance is twice the Hamming distance, so m = 2 k requires dissimilar pairs to differ in
+        every bit, and m = k in half of them.
+
+    Notes
+    -----
+    Eq. 25 as printed draws a pair of the same class both to the zone of the class and to that of the superclass, which
+    only have the distance r_2 = r_3 in common. Here, each pair has one zone, determined by its number of shared labels.
+    """
+    import torch
+
+    distance = torch.cdist(codes, codes, p=1)
+    loss = (shared == 0) * (margin - distance).clamp(min=0)
+    for n_shared, (nearest, farthest) in zones.items():
+        outside = (nearest - distance).clamp(min=0) + (distance - farthest).clamp(min=0)
+        loss = loss + (shared == n_shared) * outside
+    return mean_over_pairs(loss / 2) + to_corners(codes)

@@ -1,12 +1,12 @@
 """CSQ: central similarity quantization, in which codes are drawn to the hash centres of their classes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from protocol.checks import positive_number
-from protocol.hashers.class_codes import class_codes
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.supervised.classifier import class_codes
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
@@ -49,9 +49,7 @@ class CSQ(NetworkHasher):
     CVPR 2020, section 3, Algorithm 1.
     """
 
-    def __init__(self, n_bits: int = 32, *, lambda_1: float = 1e-4, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.lambda_1 = lambda_1
+    lambda_1: float = 1e-4
 
     def _check(self) -> None:
         super()._check()

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import shared_labels, squared
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, off_diagonal, shared_labels
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
@@ -40,9 +39,37 @@ class DeepSquared(NetworkHasher):
     decay = (0.5, 2)
     beta_growth: ClassVar[float] = 1.005
     """The factor by which beta grows in each of the paper's 400 epochs."""
-    margin: float = 0
-    """The Hamming distance to which similar pairs are drawn."""
 
     def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        return squared(self._relaxed(outputs, epoch), shared_labels(labels))
+
+    def _relaxed(self, outputs: "Tensor", epoch: int) -> "Tensor":
         beta = (self.beta_growth**400) ** (epoch / max(1, self.epochs - 1))
-        return squared((beta * outputs).tanh(), shared_labels(labels), m=self.margin)
+        return (beta * outputs).tanh()
+
+
+def squared(codes: "Tensor", shared: "Tensor", *, m: float = 0.0) -> "Tensor":
+    r"""Return the squared loss of RAMAP's paper, eq. 4 with m = 0, and J(H; m).
+
+    .. math:: \frac{1}{|S^+|} \sum_{S^+} (m - d_{kl})^2 + \frac{1}{|S^-|} \sum_{S^-} (Q - d_{kl})^2,
+        \quad d_{kl} = (Q - h_k \cdot h_l) / 2
+
+    Parameters
+    ----------
+    codes : Tensor, shape (n, Q)
+        In [-1, 1]; for corners, d is the Hamming distance.
+    shared : Tensor, shape (n, n)
+    m : float, default 0
+        The distance to which similar pairs are drawn.
+
+    Notes
+    -----
+    The two lines of eq. 4 differ: the first divides both sums by the number of all pairs, the second divides each sum
+    by its own number of pairs. We use the second, on which J(H; m) is based. S+ does not contain pairs of an item with
+    itself. If a batch has no pairs of one kind, the sum over that kind is 0.
+    """
+    k = codes.shape[1]
+    distance = (k - codes @ codes.T) / 2
+    similar, dissimilar = off_diagonal(shared > 0), shared == 0
+    pull = ((m - distance) ** 2 * similar).sum() / similar.sum().clamp(min=1)
+    return pull + ((k - distance) ** 2 * dissimilar).sum() / dissimilar.sum().clamp(min=1)

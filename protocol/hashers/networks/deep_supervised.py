@@ -2,12 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import contrastive, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, mean_over_pairs, shared_labels
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+_REGULARISER = 0.01
+"""alpha of deep supervised hashing, from the paper that introduced it (Liu et al. 2016); the mLGAP paper has no value.
+"""
 
 
 @HasherRecord(
@@ -38,3 +41,35 @@ class DeepSupervised(NetworkHasher):
 
     def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
         return contrastive(outputs, shared_labels(labels), margin=2 * self.n_bits)
+
+
+def contrastive(codes: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor":
+    r"""Return the loss of deep supervised hashing: eq. 16 of mLGAP's paper.
+
+    .. math:: \tfrac12 (1 - y) \|b_1 - b_2\|_2^2 + \tfrac12 y \max(m - \|b_1 - b_2\|_2^2, 0)
+        + \alpha (\| |b_1| - 1 \|_1 + \| |b_2| - 1 \|_1)
+
+    Parameters
+    ----------
+    codes : Tensor, shape (n, k)
+        Unbounded; the last term draws them to the corners.
+    shared : Tensor, shape (n, n)
+    margin : float
+        m; for corners, the squared distance is four times the Hamming distance, so m = 2 k requires dissimilar pairs to
+        differ in k / 2 bits.
+
+    Notes
+    -----
+    Eq. 19 prints ``||b_1 - 1||`` twice, which would draw every code to all ones. Deep supervised hashing, the source of
+    this objective, has ``|| |b| - 1 ||`` for both items, which we use.
+    """
+    gram = codes @ codes.T
+    norm = gram.diagonal()
+    distance = (norm[:, None] + norm - 2 * gram).clamp(min=0)
+    attracted, repelled = (shared > 0) * distance, (shared == 0) * (margin - distance).clamp(min=0)
+    return mean_over_pairs((attracted + repelled) / 2) + to_corners(codes)
+
+
+def to_corners(codes: "Tensor") -> "Tensor":
+    """Return the mean of the regulariser over pairs; each item is in the same number of pairs."""
+    return 2 * _REGULARISER * (codes.abs() - 1).abs().sum(dim=1).mean()

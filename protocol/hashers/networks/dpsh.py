@@ -1,10 +1,9 @@
 """DPSH: maximises the likelihood of pairwise labels, given the inner products of codes."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from protocol.checks import positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import mean_over_pairs, quantisation, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, mean_over_pairs, quantisation, shared_labels
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
@@ -44,9 +43,7 @@ class DPSH(NetworkHasher):
 
     hash_layer_deviation: ClassVar[float | None] = 0.01
 
-    def __init__(self, n_bits: int = 32, *, quantisation: float = 0.01, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.quantisation = quantisation
+    quantisation: float = 0.01
 
     def _check(self) -> None:
         super()._check()

@@ -1,10 +1,9 @@
 """DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from protocol.checks import positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import off_diagonal, quantisation, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, off_diagonal, quantisation, shared_labels
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
@@ -47,10 +46,8 @@ class DTSH(NetworkHasher):
 
     hash_layer_deviation: ClassVar[float | None] = 0.01
 
-    def __init__(self, n_bits: int = 32, *, margin: float = 0.5, quantisation: float = 0.0044, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.margin = margin
-        self.quantisation = quantisation
+    margin: float = 0.5
+    quantisation: float = 0.0044
 
     def _check(self) -> None:
         super()._check()

@@ -1,11 +1,10 @@
 """HashNet: weighted pairwise likelihood of codes that become binary during training."""
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from protocol.checks import ProtocolError, positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import off_diagonal, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, off_diagonal, shared_labels
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
@@ -48,10 +47,8 @@ class HashNet(NetworkHasher):
 
     hash_layer_deviation: ClassVar[float | None] = 0.01
 
-    def __init__(self, n_bits: int = 32, *, alpha: float = 10, beta: float = 7.14, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.alpha = alpha
-        self.beta = beta
+    alpha: float = 10
+    beta: float = 7.14
 
     def _check(self) -> None:
         super()._check()

@@ -1,10 +1,14 @@
 """m-deep squared hashing: deep squared hashing in which similar pairs are drawn to m bits."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from protocol.checks import integer
-from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared
+from protocol.hashers.networks.base import shared_labels
+from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared, squared
 from protocol.registry import HasherRecord
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @HasherRecord(
@@ -33,10 +37,11 @@ class MDSH(DeepSquared):
     Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.2, J(H; m), and section 5.2.
     """
 
-    def __init__(self, n_bits: int = 32, *, margin: int = 4, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.margin = margin
+    margin: int = 4
 
     def _check(self) -> None:
         super()._check()
         integer(self.margin, "margin", minimum=0)
+
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        return squared(self._relaxed(outputs, epoch), shared_labels(labels), m=self.margin)

@@ -1,10 +1,9 @@
 """MIHash: maximises the mutual information between the Hamming distance and the neighbourhood of two items."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from protocol.checks import positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, shared_labels
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
@@ -52,10 +51,8 @@ class MIHash(NetworkHasher):
     ``mihash/mi_forward.m``.
     """
 
-    def __init__(self, n_bits: int = 32, *, bin_width: float = 2, slope: float = 1, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.bin_width = bin_width
-        self.slope = slope
+    bin_width: float = 2
+    slope: float = 1
 
     def _check(self) -> None:
         super()._check()
@@ -99,7 +96,7 @@ def soft_histogram(distance: "Tensor", counted: "Tensor", n_bits: int, bin_width
     """Return soft histograms of the counted distances of each row; a distance is divided between two bins.
 
     Bins have their centres at 0, bin_width, 2 bin_width ...; a distance of 2.3 counts 0.85 at 2 and 0.15 at 4. With a
-    bin_width of 1 these are the histograms of `protocol.hashers.ranking.objectives`, here with PyTorch's gradients.
+    bin_width of 1 these are the histograms of `protocol.hashers.talr.objectives`, here with PyTorch's gradients.
 
     Parameters
     ----------

@@ -1,14 +1,13 @@
 """TALR-AP as the objective of a network: maximises tie-aware average precision."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from protocol.checks import one_of, positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
-from protocol.hashers.networks.objectives import shared_labels
-from protocol.hashers.ranking.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, shared_labels
+from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
 from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
@@ -54,10 +53,8 @@ class TALRAPNetwork(NetworkHasher):
     objectives: ClassVar[Mapping[str, Objective]] = {"simplified": ap_s, "integral": ap_r}
     _gains = staticmethod(binary_gains)
 
-    def __init__(self, n_bits: int = 32, *, relaxation: str = "simplified", alpha: float = 1, **options: Any) -> None:
-        super().__init__(n_bits, **options)
-        self.relaxation = relaxation
-        self.alpha = alpha
+    relaxation: str = "simplified"
+    alpha: float = 1
 
     def _check(self) -> None:
         super()._check()

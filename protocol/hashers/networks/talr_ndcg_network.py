@@ -1,7 +1,7 @@
 """TALR-NDCG as the objective of a network: maximises tie-aware NDCG by the number of shared labels."""
 
 from protocol.hashers.networks.talr_ap_network import DEVIATIONS, TALRAPNetwork
-from protocol.hashers.ranking.objectives import dcg_r, dcg_s, graded_gains
+from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
 from protocol.registry import HasherRecord
 
 

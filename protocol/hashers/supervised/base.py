@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import integer, positive_number
 from protocol.hashers.base import Hasher
-from protocol.hashers.kernel import Kernel, fit_kernel_of_one_width
+from protocol.hashers.linear_algebra import Kernel, fit_kernel_of_one_width
 from protocol.hashers.training_set import TrainingSet
 
 _TILE = 1024  # rows of a Gram matrix that are converted at once
@@ -40,11 +40,6 @@ class AnchorHasher(Hasher):
         t.
     """
 
-    anchors_: NDArray[np.float32]
-    width_: NDArray[np.float32]
-    offset_: NDArray[np.float32]
-    projection_: NDArray[np.float32]
-    threshold_: NDArray[np.float32]
     learned = {
         "anchors_": ("float32", "n_anchors", "d"),
         "width_": ("float32", "n_anchors"),
@@ -53,10 +48,8 @@ class AnchorHasher(Hasher):
         "threshold_": ("float32", "n_bits"),
     }
 
-    def __init__(self, n_bits: int = 32, *, seed: int = 0, n_anchors: int = 300, width: float = 1.0) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.n_anchors = n_anchors
-        self.width = width
+    n_anchors: int = 300
+    width: float = 1.0
 
     def _check(self) -> None:
         integer(self.n_anchors, "n_anchors")
@@ -72,8 +65,8 @@ class AnchorHasher(Hasher):
         anchors = np.resize(rng.permutation(len(training.X)), self.n_anchors)
         kernel = fit_kernel_of_one_width(training.X, anchors, self.width)
         A, t, record = self._functions(kernel.map(training.X), training, rng)
-        for name, array in {**kernel._asdict(), "projection": A, "threshold": t}.items():
-            setattr(self, f"{name}_", np.asarray(array, dtype=np.float32))
+        self.anchors_, self.width_, self.offset_ = kernel
+        self.projection_, self.threshold_ = A.astype(np.float32), t.astype(np.float32)
         return record
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -84,23 +84,10 @@ class BRE(AnchorHasher):
 
     supervision = "affinities"
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        n_anchors: int = 300,
-        width: float = 1.0,
-        n_labelled: int = 5000,
-        anchors_per_bit: int = 50,
-        n_pairs: int = 50,
-        n_iter: int = 100,
-    ) -> None:
-        super().__init__(n_bits, seed=seed, n_anchors=n_anchors, width=width)
-        self.n_labelled = n_labelled
-        self.anchors_per_bit = anchors_per_bit
-        self.n_pairs = n_pairs
-        self.n_iter = n_iter
+    n_labelled: int = 5000
+    anchors_per_bit: int = 50
+    n_pairs: int = 50
+    n_iter: int = 100
 
     def _check(self) -> None:
         super()._check()

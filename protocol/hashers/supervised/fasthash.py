@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from protocol.checks import integer, need, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.supervised.ksh import residue
-from protocol.hashers.supervision import Affinities
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.registry import HasherRecord, Iterations
 
 _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earlier if no block changes
@@ -103,21 +102,10 @@ class FastHash(Hasher):
         "intercept_": ("float32", "n_bits"),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        n_trees: int = 100,
-        depth: int = 4,
-        shrinkage: float = 0.2,
-        features_per_bit: int = 256,
-    ) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.n_trees = n_trees
-        self.depth = depth
-        self.shrinkage = shrinkage
-        self.features_per_bit = features_per_bit
+    n_trees: int = 100
+    depth: int = 4
+    shrinkage: float = 0.2
+    features_per_bit: int = 256
 
     def _check(self) -> None:
         for name in ("n_trees", "depth", "features_per_bit"):

@@ -10,8 +10,7 @@ from protocol.hashers.base import Hasher
 from protocol.hashers.itq import ITQ
 from protocol.hashers.linear_algebra import project
 from protocol.hashers.lsh import LSH
-from protocol.hashers.supervision import Affinities
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.registry import HasherRecord
 
 _STARTS = {"itq": ITQ, "lsh": LSH}
@@ -106,21 +105,10 @@ class GRH(Hasher):
         "threshold_": ("float32", "n_bits"),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        start: str = "lsh",
-        alpha: float = 0.9,
-        n_iter: int = 3,
-        regularisation: float = 0.02,
-    ) -> None:
-        super().__init__(n_bits, seed=seed)
-        self.start = start
-        self.alpha = alpha
-        self.n_iter = n_iter
-        self.regularisation = regularisation
+    start: str = "lsh"
+    alpha: float = 0.9
+    n_iter: int = 3
+    regularisation: float = 0.02
 
     def _check(self) -> None:
         one_of(self.start, _STARTS, "start")

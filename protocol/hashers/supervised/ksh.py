@@ -91,19 +91,8 @@ class KSH(AnchorHasher):
 
     supervision = "affinities"
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        n_anchors: int = 300,
-        width: float = 1.0,
-        n_labelled: int = 5000,
-        n_iter: int = 50,
-    ) -> None:
-        super().__init__(n_bits, seed=seed, n_anchors=n_anchors, width=width)
-        self.n_labelled = n_labelled
-        self.n_iter = n_iter
+    n_labelled: int = 5000
+    n_iter: int = 50
 
     def _check(self) -> None:
         super()._check()

@@ -84,21 +84,10 @@ class SDH(AnchorHasher):
 
     supervision = "labels"
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        n_anchors: int = 1000,
-        width: float = 1.0,
-        regularisation: float = 1.0,
-        nu: float = 1e-5,
-        n_iter: int = 5,
-    ) -> None:
-        super().__init__(n_bits, seed=seed, n_anchors=n_anchors, width=width)
-        self.regularisation = regularisation
-        self.nu = nu
-        self.n_iter = n_iter
+    n_anchors: int = 1000
+    regularisation: float = 1.0
+    nu: float = 1e-5
+    n_iter: int = 5
 
     def _check(self) -> None:
         super()._check()

@@ -1,51 +1,35 @@
-"""The sections of the report, one file for each."""
+"""The sections of the report, in the order of the page."""
 
 from protocol.report.figure import Section
 from protocol.report.naming import named
 from protocol.report.results import Results
-from protocol.report.sections import (
-    answer,
-    claims,
-    curves,
-    duplicates,
-    extensions,
-    figures_of_papers,
-    lookups,
-    loss,
-    meanings,
-    options,
-    partitions,
-    provenance,
-    published,
-    retrieved,
-    splits_compared,
-    ties,
-    time_spent,
+from protocol.report.sections.answer import answer_section, experiment_line
+from protocol.report.sections.conventions import conventions_section, splits_compared_section
+from protocol.report.sections.curves import curves_section, lookups_section
+from protocol.report.sections.data import duplicates_section, partitions_section
+from protocol.report.sections.experiment import (
+    meanings_section,
+    options_section,
+    provenance_section,
+    time_spent_section,
 )
-from protocol.report.sections.answer import experiment_line
+from protocol.report.sections.extensions import extensions_section
+from protocol.report.sections.images import retrieved_section
+from protocol.report.sections.loss import loss_section
+from protocol.report.sections.published import claims_section, published_section
 
-ORDER = (
-    answer,
-    loss,
-    curves,
-    splits_compared,
-    ties,
-    lookups,
-    retrieved,
-    extensions,
-    figures_of_papers,
-    published,
-    claims,
-    options,
-    duplicates,
-    partitions,
-    time_spent,
-    meanings,
-    provenance,
+_FOLLOWING = (
+    *(answer_section, loss_section, curves_section, splits_compared_section),
+    *(conventions_section, lookups_section, retrieved_section, extensions_section),
 )
-_AS_CONFIGURED = (figures_of_papers, published, claims, provenance)  # these sections use the names of the config file
-_FOLLOWING = (answer, loss, curves, splits_compared, ties, lookups, retrieved, extensions)
 """The sections that describe the reader's selection; the others describe the whole experiment."""
+_AS_CONFIGURED = (published_section, claims_section, provenance_section)
+"""The sections that use the names of the config file; the others use the display names."""
+ORDER = (
+    *_FOLLOWING,
+    *(published_section, claims_section, options_section, duplicates_section),
+    *(partitions_section, time_spent_section, meanings_section, provenance_section),
+)
 
 __all__ = ["ORDER", "experiment_line", "of_selections", "sections"]
 
@@ -53,17 +37,19 @@ __all__ = ["ORDER", "experiment_line", "of_selections", "sections"]
 def sections(results: Results) -> list[Section]:
     """Return the sections that apply to the experiment, in the order of the page."""
     shown = named(results)
-    made = (module.section(results if module in _AS_CONFIGURED else shown) for module in ORDER)
-    return [section for section in made if section is not None]
+    every = (section(results if section in _AS_CONFIGURED else shown) for section in ORDER)
+    return [section for section in every if section is not None]
 
 
-def of_selections(results: Results) -> list[list[Section]]:
-    """Return the sections for each of `Results.selections`."""
+def of_selections(results: Results, figures_of_papers: Section | None = None) -> list[list[Section]]:
+    """Return the sections for each of `Results.selections`; the figures of papers stand above published numbers."""
     shown = named(results)
-    default = {module: module.section(results if module in _AS_CONFIGURED else shown) for module in ORDER}
+    default = {section: section(results if section in _AS_CONFIGURED else shown) for section in ORDER}
     pages = []
     for selection in shown.selections:
         selected = shown.select(selection)
-        own = default | {module: module.section(selected) for module in _FOLLOWING}
-        pages.append([section for section in own.values() if section is not None])
+        own = default | {section: section(selected) for section in _FOLLOWING}
+        made = list(own.values())
+        made.insert(len(_FOLLOWING), figures_of_papers)
+        pages.append([section for section in made if section is not None])
     return pages

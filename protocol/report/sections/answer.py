@@ -12,20 +12,19 @@ from protocol.report.figure import (
     ABSENT,
     Figure,
     Section,
-    Table,
     between,
     hasher_colour,
-    hasher_dash,
-    hasher_shape,
-    lines_and_points,
+    hasher_lines,
     listed,
     rows_chart,
     spread,
     tooltips,
 )
 from protocol.report.naming import named
-from protocol.report.results import PLACE, Results
+from protocol.report.results import Results
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
+from protocol.scores.summary import PLACE, at
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
 _WORDS = {"feature": "feature", "ground_truth": "ground truth", "split": "split", "n_bits": "code length"}
 
 
-def section(results: Results) -> Section:
+def answer_section(results: Results) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    rows = results.at(results.plain, metric=results.metric)
+    rows = at(results.plain, metric=results.metric)
     text = [*sentences(results), *_without_relevant(results), *_finished(results)]
     tables = [_main_table(results)]
     if len(rows[[*PLACE]].drop_duplicates()) > 1:
@@ -107,7 +106,7 @@ def _runs(own: Lead) -> str:
 def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], chosen: int) -> list[str]:
     """Return how often each hasher is best at other places, if there are any, apart for other hashers or runs."""
     here = (*results.place.values(), chosen)
-    scores = results.ordered(results.at(results.run_scores, metric=results.metric))
+    scores = results.ordered(at(results.run_scores, metric=results.metric))
     groups = scores.groupby([*PLACE, "n_bits"], sort=False)
     plans = {key: (tuple(own["hasher"].unique()), own["run"].nunique()) for key, own in groups}
     by_plan: dict[Any, list[tuple[Any, ...]]] = {plans[here]: []}
@@ -139,7 +138,7 @@ def _wins(wins: Counter[str], best: str, where: str) -> str:
 def _without_relevant(results: Results) -> list[str]:
     """Return a sentence on the queries at the main place without relevant items, if there are any."""
     n_queries = len(results.splits[results.place["split"]]["query"])
-    share = results.at(results.table["curves"], **results.place, metric="without_relevant")["value"].max()
+    share = at(results.table["curves"], **results.place, metric="without_relevant")["value"].max()
     if not share > 0:
         return []
     effect = "lower every mean: they count 0" if results.config["empty"] == "zero" else "are left out of the means"
@@ -173,22 +172,18 @@ def _figure(results: Results) -> Figure:
 def _chart(results: Results) -> Any:
     x = alt.X("n_bits:O", title="code length (bits)", axis=alt.Axis(labelAngle=0))
     y = alt.Y("mean:Q", title="{metric}", scale=alt.Scale(zero=False), axis=alt.Axis(format="~g"))
-    base = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
-    ends = base.transform_calculate(low="datum.mean - datum.std", high="datum.mean + datum.std")
+    ends = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
+    ends = ends.transform_calculate(low="datum.mean - datum.std", high="datum.mean + datum.std")
     bars = ends.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title="{metric}"), y2="high:Q")
-    points = base.mark_point(filled=True, size=55, opacity=1).encode(
-        y=y,
-        shape=hasher_shape(results.hashers),
-        tooltip=tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q"),
-    )
-    lower = [name for name in results.config["metrics"] if registry.entry("metric", name).better == "lower"]
-    layers = lines_and_points(bars, base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)), points)
-    return layers.properties(width="container", height=210, usermeta={"lower": lower})
+    tooltip = tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q")
+    layers = hasher_lines(results.hashers, x, y, tooltip, size=55, height=210, below=[bars])
+    lower = [name for name in results.config["metrics"] if registry.METRICS.entry(name).better == "lower"]
+    return layers.properties(usermeta={"lower": lower})
 
 
 def _main_table(results: Results) -> Table:
     """Return the table of the selected place, which on the page follows the metric of the figure."""
-    rows = results.at(results.plain, metric=results.metric, **results.place)
+    rows = at(results.plain, metric=results.metric, **results.place)
     lead_note = (
         f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference by a {CORRECTED}, also corrected "
         f"for all pairs of hashers at this code length (Bonferroni). {ONE_DATASET}"
@@ -219,13 +214,13 @@ def _name(results: Results, truth: str, split: str) -> str:
 def _cells(name: str, caption: str, results: Results, rows: "pd.DataFrame", *, n_labels: int) -> Table:
     """Return a table with a row per hasher, or feature and hasher, and a column per code length."""
     lengths = sorted(rows["n_bits"].unique())
-    lower = registry.entry("metric", results.metric).better == "lower"
+    lower = registry.METRICS.entry(results.metric).better == "lower"
     best = rows.groupby(["feature", "n_bits"])["mean"].transform("min" if lower else "max")
     cells, strong = [], set()
     for down, (names, own) in enumerate(rows.assign(best=best).groupby(["feature", "hasher"], sort=False)):
         of_length = {row.n_bits: row for row in own.itertuples()}
-        found = [spread(of_length[n].mean, of_length[n].std) if n in of_length else ABSENT for n in lengths]
-        cells.append([*names[-n_labels:], *found])
+        means = [spread(of_length[n].mean, of_length[n].std) if n in of_length else ABSENT for n in lengths]
+        cells.append([*names[-n_labels:], *means])
         strong |= {(down, n_labels + lengths.index(n)) for n, row in of_length.items() if row.mean == row.best}
     header = [*("feature", "hasher")[-n_labels:], *(f"{n} bits" for n in lengths)]
     return Table(name, caption, header, cells, n_labels, frozenset(strong), folded=name != "answer-table")

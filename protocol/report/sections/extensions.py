@@ -1,24 +1,31 @@
 """LSH and its extension codes: tables 2 and 3 of RAMAP, and the identities of its section 4.1."""
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
 
 from protocol.checks import counted
-from protocol.report.figure import ABSENT, COLOURS, Figure, Section, Table, number, rows_chart, tooltips
-from protocol.report.identities import check_identities
+from protocol.report.figure import ABSENT, COLOURS, Figure, Section, number, rows_chart, tooltips
 from protocol.report.results import Results
+from protocol.scores.summary import at
+from protocol.scores.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LEGEND = alt.Legend(labelLimit=400, columns=1)
 _NAMES = {"none": "plain", "same": "same", "different": "different"}
+_TOLERANCE = 2e-9  # results are written with nine digits, so equal values may differ by 1e-9 after rounding
+_PLACE = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 
 
-def section(results: Results) -> Section | None:
+def extensions_section(results: Results) -> Section | None:
     """Return RAMAP, mAP of the top K, precision and recall by radius for every extension; None without extensions."""
-    if (results.at(results.table["radii"], **results.place)["extension"] == "none").all():
+    if (at(results.table["radii"], **results.place)["extension"] == "none").all():
         return None
     rows = _rows(results)
-    here = results.at(rows, **results.place)
+    here = at(rows, **results.place)
     hasher, n_bits = here["hasher"].iloc[0], int(here["n_bits"].iloc[0])
     figure = Figure(
         "extensions",
@@ -46,8 +53,8 @@ def _rows(results: Results) -> Any:
     rows = rows.assign(codes=rows["extension"].map(_NAMES) + s, rank=rows["extension"].map(list(_NAMES).index))
     rows = rows.sort_values(["rank", "extension_bits"], kind="stable")
     columns = ["metric", "feature", "ground_truth", "split", "hasher", "n_bits", "codes", "radius", "value", "n_runs"]
-    first = results.at(rows, **results.place)[["hasher"]].iloc[0]
-    return results.ordered(results.at(rows, hasher=first["hasher"])[columns])
+    first = at(rows, **results.place)[["hasher"]].iloc[0]
+    return results.ordered(at(rows, hasher=first["hasher"])[columns])
 
 
 def _together(rows: Any) -> Any:
@@ -89,9 +96,9 @@ def _chart() -> Any:
 
 
 def _shows(results: Results, rows: Any, hasher: str, n_bits: int) -> str:
-    here = results.at(rows, **results.place, metric="RAMAP", radius=min(2, n_bits)).set_index("codes")["value"]
+    here = at(rows, **results.place, metric="RAMAP", radius=min(2, n_bits)).set_index("codes")["value"]
     values = ", ".join(f"{number(value)} ({name})" for name, value in here.items())
-    means = results.at(results.summary, **results.place, hasher=hasher, n_bits=n_bits, metric="mAP")["mean"]
+    means = at(results.summary, **results.place, hasher=hasher, n_bits=n_bits, metric="mAP")["mean"]
     of_map = ""
     if len(means):
         differ = means.max() - means.min()
@@ -148,3 +155,51 @@ def _identities(results: Results) -> Table:
         "above 2e-9 are violations."
     )
     return Table("identities", caption, ["statement", "pairs of values", "violations", "largest"], rows)
+
+
+class Identity(NamedTuple):
+    """A checked statement: the number of pairs of values, the number of violations, and the largest violation."""
+
+    statement: str
+    n_pairs: int
+    n_violations: int
+    largest: float
+
+
+def check_identities(summary: "pd.DataFrame") -> list[Identity]:
+    """Return the identities of same- and different-extension codes (RAMAP section 4.1 c, d, f), checked everywhere.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As `protocol.scores.summary.summarise` returns it; without extension codes, nothing is checked.
+    """
+    return [
+        _checked("mAP: none = same", summary, "mAP", ("none", "same"), abs),
+        _checked("mAP: none = different", summary, "mAP", ("none", "different"), abs),
+        _checked("precision at a radius: none = same", summary, "precision@", ("none", "same"), abs),
+        _checked("recall at a radius: none = same", summary, "recall@", ("none", "same"), abs),
+        _checked("RAMAP: none >= same", summary, "RAMAP@", ("none", "same"), _shortfall),
+        _checked("RAMAP: same >= different", summary, "RAMAP@", ("same", "different"), _shortfall),
+    ]
+
+
+def _shortfall(difference: float) -> float:
+    return max(0.0, -difference)
+
+
+def _checked(
+    statement: str, summary: "pd.DataFrame", metric: str, pair: tuple[str, str], violation: Callable[[float], float]
+) -> Identity:
+    differences = list(_differences(summary[summary["metric"].str.startswith(metric)], *pair))
+    violations = [violation(difference) for difference in differences]
+    return Identity(
+        statement, len(violations), sum(v > _TOLERANCE for v in violations), max(violations, default=float("nan"))
+    )
+
+
+def _differences(rows: "pd.DataFrame", left: str, right: str) -> Iterator[float]:
+    """Yield the differences of the means of two extensions, which have the same length unless ``left`` is ``none``."""
+    on = _PLACE if left == "none" else [*_PLACE, "extension_bits"]
+    merged = rows[rows["extension"] == left].merge(rows[rows["extension"] == right], on=on)
+    yield from (merged["mean_x"] - merged["mean_y"])

@@ -12,17 +12,16 @@ from protocol.report.figure import (
     ABSENT,
     Figure,
     Section,
-    Table,
     hasher_colour,
-    hasher_dash,
-    hasher_shape,
-    lines_and_points,
+    hasher_lines,
     listed,
     rows_chart,
     tooltips,
 )
-from protocol.report.results import PLACE, Results, nearest_truths
+from protocol.report.results import Results, nearest_truths
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
+from protocol.scores.summary import PLACE, at
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +37,7 @@ _FLOAT_BYTES = 4
 _INTERVAL = f"{CONFIDENCE:.0%} interval"
 
 
-def section(results: Results) -> Section | None:
+def loss_section(results: Results) -> Section | None:
     """Return the loss by hasher and size, and the gain of rescoring; None without such a ground truth and metrics."""
     runs = shares(results)
     if runs.empty:
@@ -68,10 +67,10 @@ def shares(results: Results) -> "pd.DataFrame":
     scores = results.run_scores
     k = scores["ground_truth"].map(nearest_truths(results.config))
     c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
-    found = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
-    found = found.assign(shared=found["split"].map(results.shared).astype(float))
+    rows = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
+    rows = rows.assign(shared=rows["split"].map(results.shared).astype(float))
     columns = [*_GROUP, "run"]
-    return results.ordered(found)[[*columns, "value", "shared"]].drop_duplicates(columns, ignore_index=True)
+    return results.ordered(rows)[[*columns, "value", "shared"]].drop_duplicates(columns, ignore_index=True)
 
 
 def _factor(metric: str, k: int) -> float:
@@ -111,14 +110,14 @@ def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     groups = runs[runs["c"] == 1].groupby([*PLACE, "n_bits", "k"], sort=False)
-    found = {
+    leads = {
         key: lead(
             own.pivot_table(index="run", columns="hasher", values="value", sort=False),
             shared=own["shared"].iloc[0],
         )
         for key, own in groups
     }
-    rows = [(*key, *own) for key, own in found.items() if own is not None]
+    rows = [(*key, *own) for key, own in leads.items() if own is not None]
     return pd.DataFrame(rows, columns=[*PLACE, "n_bits", "k", *Lead._fields]).rename(columns={"mean": "share"})
 
 
@@ -138,11 +137,11 @@ def n_bytes(n_bits: int) -> int:
 
 def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words which hasher loses least at each size, for one feature, ground truth and split."""
-    here = Results.at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
+    here = at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
     rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
-    found = [f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows]
+    parts = [f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows]
     sentence = (
-        f"Of the {k:,} nearest neighbours by the vectors, the best codes find {listed(found)} ({place['feature']}, "
+        f"Of the {k:,} nearest neighbours by the vectors, the best codes find {listed(parts)} ({place['feature']}, "
         f"{place['split']} split, mean over {counted(n_runs, 'run')})."
     )
     if n_runs < 2 or rows[0].second is None:
@@ -176,19 +175,19 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     feature, split = means["feature"].iloc[0], means["split"].iloc[0]
     k = dict(zip(means["ground_truth"], means["k"], strict=True))
     of_curve = place["ground_truth"] if place["ground_truth"] in k else next(iter(k))
-    curve = results.at(means, ground_truth=of_curve)
+    curve = at(means, ground_truth=of_curve)
     most = int(curve["c"].max())
     alone = means[means["c"] == 1].sort_values("n_bits", ascending=False, kind="stable")
     best = alone.groupby(["ground_truth", "n_bits"])["mean"].transform("max")
     labels = ["hasher", "bits", "bytes per item", "relative size"]
     rows, strong = list[list[str]](), set[tuple[int, int]]()
     for (n_bits, hasher), own in alone.assign(best=alone["mean"] == best).groupby(["n_bits", "hasher"], sort=False):
-        found = {row.ground_truth: row for row in own.itertuples()}
+        by_truth = {row.ground_truth: row for row in own.itertuples()}
         ratio = _ratio(results.dimensions.get(feature), n_bits)
-        cells = [_cell(found[truth]) if truth in found else ABSENT for truth in k]
-        cells += [_smallest(results.at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
+        cells = [_cell(by_truth[truth]) if truth in by_truth else ABSENT for truth in k]
+        cells += [_smallest(at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
         across = enumerate(k, len(labels))
-        strong |= {(len(rows), column) for column, truth in across if truth in found and found[truth].best}
+        strong |= {(len(rows), column) for column, truth in across if truth in by_truth and by_truth[truth].best}
         rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells])
     header = [*labels, *(f"K = {own:,}" for own in k.values())]
     header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
@@ -273,7 +272,7 @@ def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -
 
 def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words the factor with which each hasher reaches the target."""
-    here = results.at(means, **place)
+    here = at(means, **place)
     k, most = int(here["k"].iloc[0]), int(here["c"].max())
     where = f"{place['feature']}, {place['split']} split, {place['n_bits']} bits"
     if most == 1:
@@ -290,14 +289,10 @@ def _chart(results: Results, *, intervals: bool) -> Any:
     x = alt.X("c:Q", title="c: items rescored, as a multiple of K", scale=alt.Scale(type="log", base=2))
     axis, scale = alt.Axis(format="%"), alt.Scale(domainMax=1)
     y = alt.Y("mean:Q", title="share of the K nearest found", axis=axis, scale=scale)
-    base = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
-    points = base.mark_point(filled=True, size=55, opacity=1).encode(
-        y=y, shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
+    bars = (
+        rows_chart()
+        .mark_rule(opacity=0.45)
+        .encode(x=x, y=alt.Y("low:Q", title=""), y2="high:Q", color=hasher_colour(results.hashers))
     )
-    bars = base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
-    layers = [
-        *([bars] if intervals else []),
-        base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)),
-        points,
-    ]
-    return lines_and_points(*layers).properties(width="container", height=300)
+    tooltip = tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
+    return hasher_lines(results.hashers, x, y, tooltip, size=55, height=300, below=[bars] if intervals else [])

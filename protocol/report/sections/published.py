@@ -1,13 +1,18 @@
-"""Published scores next to ours for the same combinations, in a reproduction."""
+"""The papers, in a reproduction: their scores next to ours, and the outcomes of their claims."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from protocol.checks import counted
-from protocol.report.figure import Section, Table, spread
+from protocol.report.figure import Section, spread
 from protocol.report.results import Results
+from protocol.scores.tables import Table
 
 _ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
+_OPEN = ("refuted", "not replicated")
 
 
-def section(results: Results) -> Section | None:
+def published_section(results: Results) -> Section | None:
     """Return the published scores whose combination was run, with the differences; None if there are none."""
     if results.published is None:
         return None
@@ -37,3 +42,28 @@ def section(results: Results) -> Section | None:
     header = ["hasher", "metric", "bits", "source", "its protocol", "ours", "published", "difference"]
     table = Table("published", "Our scores and published ones.", header, rows, n_labels=5, folded=True)
     return Section("published", "Published scores", [text], tables=[table])
+
+
+def claims_section(results: Results) -> Section | None:
+    """Return the claims by status, with those that do not hold first and unfolded; None if none was checked."""
+    if not results.claims:
+        return None
+    by_status: dict[str, list[Mapping[str, Any]]] = {status: [] for status in _OPEN}
+    for claim in results.claims:
+        by_status.setdefault(claim["status"], []).append(claim)
+    totals = ", ".join(f"{len(claims)} {status}" for status, claims in by_status.items() if claims)
+    text = (
+        f"{len(results.claims)} claims: {totals}. They were checked against this experiment's scores where these "
+        "suffice, and otherwise against the stored reference results."
+    )
+    return Section(
+        "claims",
+        "Claims of the papers",
+        [text],
+        template="claims.html.j2",
+        context={
+            "by_status": {status: claims for status, claims in by_status.items() if claims},
+            "open": _OPEN,
+        },
+        folded=True,
+    )

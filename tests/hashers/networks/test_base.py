@@ -13,7 +13,7 @@ from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.hashers import NetworkHasher, TrainingSet
 from protocol.hashers.networks import base
-from protocol.hashers.networks.architectures import architecture
+from protocol.hashers.networks.base import architecture
 from protocol.hashers.networks.deep_squared import DeepSquared
 from protocol.hashers.networks.deep_supervised import DeepSupervised
 from protocol.hashers.networks.m_dsh import MDSH

@@ -10,8 +10,8 @@ from protocol.checks import ProtocolError
 from protocol.codes import pack
 from protocol.counting import count
 from protocol.hashers import TrainingSet
-from protocol.hashers.class_codes import class_codes
 from protocol.hashers.networks.csq import CSQ
+from protocol.hashers.supervised.classifier import class_codes
 from protocol.metrics import evaluate, mean
 from protocol.truth.relevance import LabelRelevance
 

@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from protocol.checks import ProtocolError  # noqa: E402
+from protocol.hashers.networks.base import shared_labels  # noqa: E402
 from protocol.hashers.networks.hashnet import HashNet, weighted_pairwise  # noqa: E402
-from protocol.hashers.networks.objectives import shared_labels  # noqa: E402
 
 LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1]])
 

@@ -6,9 +6,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from protocol.checks import ProtocolError  # noqa: E402
+from protocol.hashers.networks.base import shared_labels  # noqa: E402
 from protocol.hashers.networks.mihash import MIHash, mutual_information, soft_histogram  # noqa: E402
-from protocol.hashers.networks.objectives import shared_labels  # noqa: E402
-from protocol.hashers.ranking import objectives as ranking  # noqa: E402
+from protocol.hashers.talr import objectives as ranking  # noqa: E402
 
 LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 0]])
 

@@ -7,17 +7,14 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from protocol.hashers.networks.base import quantisation, shared_labels  # noqa: E402
+from protocol.hashers.networks.buffer_zone import buffered  # noqa: E402
+from protocol.hashers.networks.deep_squared import squared  # noqa: E402
+from protocol.hashers.networks.deep_supervised import contrastive  # noqa: E402
 from protocol.hashers.networks.dpsh import pairwise  # noqa: E402
 from protocol.hashers.networks.dtsh import triplet  # noqa: E402
 from protocol.hashers.networks.hashnet import weighted_pairwise  # noqa: E402
 from protocol.hashers.networks.mihash import mutual_information  # noqa: E402
-from protocol.hashers.networks.objectives import (  # noqa: E402
-    buffered,
-    contrastive,
-    quantisation,
-    shared_labels,
-    squared,
-)
 
 RNG = np.random.default_rng(0)
 CLASSES = np.array([0, 1, 0, 2, 1, 0, 2])

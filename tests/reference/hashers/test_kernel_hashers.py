@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from protocol.hashers.kernel import fit_kernel_of_one_width
+from protocol.hashers.linear_algebra import fit_kernel_of_one_width
 from protocol.hashers.lsh import LSH
 from protocol.hashers.supervised.bre import BRE, best_change
 from protocol.hashers.supervised.classifier import Classifier

@@ -1,0 +1,78 @@
+"""The checks of splits: all that are applicable, and a list of those that are not possible."""
+
+from collections.abc import Sequence
+
+from protocol.auditing.checks.classes import audit_classes
+from protocol.auditing.checks.declared import audit_runs, audit_seed, audit_sizes
+from protocol.auditing.checks.identification import identify
+from protocol.auditing.checks.known import audit_copies, audit_known_pairs
+from protocol.auditing.checks.overlaps import audit_entries, audit_forms, audit_overlaps, is_complete
+from protocol.auditing.findings import NOT_CHECKED, Finding, Findings
+from protocol.auditing.inputs.reading import UNDECLARED, Run
+from protocol.splits import PARTITIONS
+
+
+def audit_split(run: Run) -> list[Finding]:
+    """Return the findings on one split: overlaps, entries, sizes, classes, its seed, and copies of items."""
+    split, protocol = run.split, run.protocol
+    findings = audit_overlaps(split, protocol) + audit_entries(split) + audit_forms(split)
+    findings += audit_sizes(run) + audit_classes(split, protocol) + audit_seed(run)
+    for alike, copies in run.known.copies.items():
+        findings += audit_copies(split, protocol, copies, alike)
+    return findings if run.known.judged is None else findings + audit_known_pairs(split, run.known.judged)
+
+
+def audit_splits(runs: Sequence[Run]) -> Findings:
+    """Return the findings on splits of one dataset: on each split, and on the runs of each protocol together."""
+    findings = {run.file: audit_split(run) for run in runs}
+    for name in dict.fromkeys(run.name for run in runs):
+        for file, of_runs in audit_runs([run for run in runs if run.name == name]).items():
+            findings[file] += of_runs
+    return findings
+
+
+def about(run: Run, *, n_runs: int, has_log: bool = False) -> list[str]:
+    """Return sentences about a run: its sizes, the split that it resembles, and the checks that were not possible.
+
+    Parameters
+    ----------
+    run : Run
+    n_runs : int
+        Number of runs of this protocol in this audit.
+    has_log : bool, default=False
+        Whether a training log is audited with the split.
+    """
+    split, dataset, known, declared = run.split, run.split.dataset, run.known, run.name != UNDECLARED
+    given = {part: len(items) for part, items in split.parts.items() if len(items)}
+    absent = [part for part in PARTITIONS if part not in given]
+
+    def of(parts: Sequence[str]) -> str:
+        """Return a phrase that names the partitions without some information; empty if all of them lack it."""
+        return "" if len(parts) == len(given) else f" for {', '.join(parts)}"
+
+    unlabelled = [part for part in given if dataset.class_labels(split[part]) is None]
+    unsized = [part for part in given if part not in known.sizes]
+    complete = dataset.n_items is not None and is_complete(split, run.protocol)
+    near = any(not copies.is_equal for copies in known.copies.values())
+    missing = {
+        f"overlaps with missing partitions ({', '.join(absent)})": bool(absent),
+        f"size-mismatch{of(unsized)} (needs protocol or sizes)": not declared and bool(unsized),
+        "class-imbalance (needs protocol)": not declared,
+        f"classes and relevance{of(unlabelled)} (needs labels)": bool(unlabelled),
+        "near-duplicate (needs features)": not known.copies,
+        "near-duplicates that are not identical (needs distance)": bool(known.copies) and not near,
+        "known-near-duplicate (needs known pairs)": known.judged is None,
+        "pair-split (needs pairs)": known.modalities is None,
+        "group-split (needs groups)": known.groups is None,
+        "doubtful-label (needs label issues)": known.label_issues is None,
+        "selection-on-test (needs a training log)": not has_log,
+        "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,
+        "not-reproducible (needs a seed, and the dataset that was divided)": None in (run.seed, dataset.n_items),
+        "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
+        "leaks in fitted models, mixed-libraries (need the pipeline's target audit)": True,
+    }
+    contents = ", ".join(f"{part} {n:,}" for part, n in given.items())
+    sentences = [f"{contents}; {f'protocol {run.name}' if declared else 'no protocol declared'}"]
+    identified = identify(split, run.name if declared else None)
+    not_checked = NOT_CHECKED + "; ".join(check for check, is_missing in missing.items() if is_missing)
+    return [*sentences, *([identified] if identified else []), not_checked]

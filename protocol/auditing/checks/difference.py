@@ -1,0 +1,344 @@
+"""Compare two splits item by item, or a split with a declared protocol."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry
+from protocol.auditing.checks.identification import Match, compare
+from protocol.auditing.findings import Finding, findings_of
+from protocol.auditing.inputs.reading import Run, read_lists, read_runs
+from protocol.auditing.inputs.split import Dataset, Split
+from protocol.checks import ProtocolError, one_of, printable
+from protocol.inputs.conversion import is_file
+from protocol.scores import tables
+from protocol.splits import PARTITIONS
+
+_NONE = "none"
+_KIND = "split-difference"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The differences between two splits of the same items.
+
+    Parameters
+    ----------
+    here, there : str
+        The names of the two splits, such as their files.
+    by : {"ids", "row numbers", "file names"}
+        How items were matched.
+    sizes : mapping of str to (int, int, int)
+        By partition, its number of items here, there, and in both.
+    matrix : mapping of (str, str) to int
+        The number of items that are in one partition here and in another there; ``"none"`` means in no partition.
+    moved : mapping of (tuple of str, tuple of str) to tuple of str
+        The items in different partitions, by their partitions here and there.
+    reordered : tuple of str
+        The partitions with the same items in another order, or with other duplicates.
+    not_given : mapping of str to str
+        The partitions that only one side has, and that side, ``"here"`` or ``"there"``; these are not compared.
+    """
+
+    here: str
+    there: str
+    by: str
+    sizes: Mapping[str, tuple[int, int, int]]
+    matrix: Mapping[tuple[str, str], int]
+    moved: Mapping[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]
+    reordered: tuple[str, ...]
+    not_given: Mapping[str, str]
+
+    def findings(self) -> list[Finding]:
+        """Return one finding for each move between partitions, one for the order, and one for missing partitions."""
+        only = [f"{part} (only {side})" for part, side in self.not_given.items()]
+        listed: list[tuple[str, Sequence[str]]] = [
+            (f"These items are in {_named(a)} here, and in {_named(b)} in {self.there}", items)
+            for (a, b), items in self.moved.items()
+        ]
+        same = f"These partitions have the same items as in {self.there}, but in another order or with other duplicates"
+        other = f"These partitions are not compared, because they exist only in the split or only in {self.there}"
+        listed += [(same, self.reordered), (other, only)]
+        return [
+            one for what, items in listed for one in findings_of(_KIND, "information", len(items), items, what=what)
+        ]
+
+    def to_text(self) -> str:
+        """Return the sizes and the matrix as aligned columns."""
+        return "\n\n".join([self._title(), *(_aligned(*table) for table in self._tables()), *self._sentences()])
+
+    def to_markdown(self) -> str:
+        """Return the sizes and the matrix as two tables."""
+        parts = [f"#### {self._title()}"]
+        parts += [tables.markdown(header, rows, numbers=header[1:]) for header, rows in self._tables()]
+        return "\n\n".join([*parts, *self._sentences()])
+
+    def to_json(self) -> str:
+        """Return all differences as a JSON object, including all items that moved."""
+        return json.dumps(
+            {
+                "here": self.here,
+                "there": self.there,
+                "by": self.by,
+                "sizes": {
+                    part: dict(zip(("here", "there", "both"), counts, strict=True))
+                    for part, counts in self.sizes.items()
+                },
+                "matrix": [{"here": a, "there": b, "count": count} for (a, b), count in self.matrix.items()],
+                "moved": [{"here": a, "there": b, "items": items} for (a, b), items in self.moved.items()],
+                "reordered": self.reordered,
+                "not_given": self.not_given,
+            },
+            indent=2,
+            ensure_ascii=False,
+        )
+
+    def _title(self) -> str:
+        return f"{printable(self.here)} against {printable(self.there)}, items compared by {self.by}"
+
+    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
+        sizes = [[part, *(f"{count:,}" for count in counts)] for part, counts in self.sizes.items()]
+        names = [*self.sizes, _NONE]
+        matrix = [[f"{a} here", *(f"{self.matrix.get((a, b), 0):,}" for b in names)] for a in names]
+        return [
+            (["partition", "here", "there", "in both"], sizes),
+            (["items", *(f"{b} there" for b in names)], matrix),
+        ]
+
+    def _sentences(self) -> list[str]:
+        lines = [f"{part}: the same items, listed in another order." for part in self.reordered]
+        lines += [f"{part}: exists only {side}, so it is not compared." for part, side in self.not_given.items()]
+        return list(map(printable, lines)) if lines or self.moved else ["No difference."]
+
+
+@dataclass(frozen=True)
+class ProtocolDifference:
+    """The differences between a split and a declared protocol: sizes, overlaps, classes and official parts.
+
+    Parameters
+    ----------
+    here : str
+        The name of the split, such as its file.
+    match : Match
+    """
+
+    here: str
+    match: Match
+
+    @property
+    def there(self) -> str:
+        """The name of the protocol."""
+        return self.match.name
+
+    def findings(self) -> list[Finding]:
+        """Return one finding that lists the differences."""
+        lines = self.match.differences
+        what = f"The split differs from the protocol {self.match.name} in these respects"
+        return findings_of(_KIND, "information", len(lines), lines, what=what)
+
+    def to_text(self) -> str:
+        """Return the comparison as aligned columns."""
+        return "\n\n".join([self._title(), _aligned(*self._table()), f"This split {self.match.sentence()}."])
+
+    def to_markdown(self) -> str:
+        """Return the comparison as a table."""
+        header, rows = self._table()
+        table = tables.markdown(header, rows, numbers=header[2:])
+        return "\n\n".join([f"#### {self._title()}", table, f"This split {self.match.sentence()}."])
+
+    def to_json(self) -> str:
+        """Return the comparison as a JSON object."""
+        header, rows = self._table()
+        compared = [dict(zip(header, row, strict=True)) for row in rows]
+        lines = {"here": self.here, "there": self.there, "compared": compared, "differences": self.match.differences}
+        return json.dumps(lines, indent=2, ensure_ascii=False)
+
+    def _title(self) -> str:
+        return f"{printable(self.here)} against the protocol {self.match.name}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        return ["compared", "of", "here", "declared"], [
+            [comparison.by, comparison.what, comparison.here, comparison.declared]
+            for comparison in self.match.comparisons
+        ]
+
+
+def difference_of(run: Run, against: str | tuple[str, Split]) -> Difference | ProtocolDifference:
+    """Return the differences between a split and what `against_from` returned: a protocol, or another split."""
+    if isinstance(against, str):
+        return ProtocolDifference(run.file, compare(run.split, against))
+    there, other = against
+    return difference(run.split, other, here=run.file, there=there)
+
+
+def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split]:
+    """Return the name of a protocol, or another split and its name.
+
+    Parameters
+    ----------
+    against : str, path, result of `load_split` or mapping
+        The name of a declared protocol, lists as ``query=F,database=F``, or a complete split as for `audit`.
+    dataset : Dataset
+        The known properties of the dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If `against` is none of these or can't be read.
+    """
+    if isinstance(against, str) and against in registry.names("split"):
+        return against
+    lists = _lists(against)
+    if lists:
+        run = read_lists(lists, dataset)
+        return run.file, run.split
+    if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
+        one_of(against, registry.names("split"), "against", listing="protocol list splits")
+    if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
+        raise ProtocolError(
+            f"against: expected the name of a protocol, a file or a mapping of partition names, got "
+            f"{type(against).__name__}."
+        )
+    run = read_runs([against], dataset)[0]
+    return run.file if is_file(against) else "the other split", run.split
+
+
+def _lists(against: Any) -> dict[str, str]:
+    """Return the files in ``query=F,database=F`` by partition; an empty mapping for any other value."""
+    if not isinstance(against, str) or against.partition("=")[0] not in PARTITIONS:
+        return {}
+    lists = {}
+    for entry in against.split(","):
+        part, _, file = entry.partition("=")
+        one_of(part, PARTITIONS, f"against: {against}: partition")
+        if not file:
+            raise ProtocolError(f"against: {against}: expected a file after {part}=, got none.")
+        lists[part] = file
+    missing = [part for part in ("query", "database") if part not in lists]
+    if missing:
+        raise ProtocolError(f"against: {against}: expected lists of query and database, got no {missing[0]}=FILE.")
+    return lists
+
+
+def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") -> Difference:
+    """Return the differences between two splits, item by item.
+
+    Items are matched by their ids; by row numbers if neither split has ids, or one has the ids of the whole dataset in
+    the order of its rows; and by file names without folders if the splits have no id in common.
+
+    Parameters
+    ----------
+    a, b : Split
+    here, there : str
+        The names of the two splits.
+
+    Raises
+    ------
+    ProtocolError
+        If one split has ids and the other row numbers, and the order of the ids is not known.
+
+    Examples
+    --------
+    >>> one = Split({"query": np.array([0, 1]), "database": np.array([2, 3, 4])}, Dataset())
+    >>> two = Split({"query": np.array([0, 2]), "database": np.array([1, 3])}, Dataset())
+    >>> for (before, after), items in difference(one, two).moved.items():
+    ...     print(before, after, items)
+    ('query',) ('database',) ('1',)
+    ('database',) ('query',) ('2',)
+    ('database',) () ('4',)
+    """
+    entries_a, entries_b, names, by = _common_numbers(a, b, here, there)
+    parts = [part for part in PARTITIONS if part in entries_a and part in entries_b]
+    not_given = {
+        part: "here" if part in entries_a else "there"
+        for part in PARTITIONS
+        if (part in entries_a) != (part in entries_b)
+    }
+    sides = [[side[part] for part in parts] for side in (entries_a, entries_b)]
+    items = np.unique(np.concatenate([np.empty(0, np.int64), *sides[0], *sides[1]]))
+    in_a, in_b = np.zeros((2, len(parts), len(items)), dtype=np.bool_)
+    for inside, side in ((in_a, sides[0]), (in_b, sides[1])):
+        for row, entries in enumerate(side):
+            inside[row, np.searchsorted(items, entries)] = True
+    sizes = {
+        part: (int(a.sum()), int(b.sum()), int((a & b).sum())) for part, a, b in zip(parts, in_a, in_b, strict=True)
+    }
+    reordered = tuple(
+        part
+        for part, a, b in zip(parts, in_a, in_b, strict=True)
+        if np.array_equal(a, b) and not np.array_equal(entries_a[part], entries_b[part])
+    )
+    moved = _moved(items, names, in_a, in_b, parts)
+    return Difference(here, there, by, sizes, _matrix(in_a, in_b, parts), moved, reordered, not_given)
+
+
+def _common_numbers(
+    a: Split, b: Split, here: str, there: str
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]], Sequence[str] | None, str]:
+    """Return the entries of both splits as common item numbers, the items' names, and how they were matched.
+
+    Empty partitions are omitted. Names are None if the numbers are row numbers.
+    """
+    entries_a, entries_b = ({part: items for part, items in split.entries.items() if len(items)} for split in (a, b))
+    if a.dataset.ids is None or b.dataset.ids is None:
+        for split, name, other in ((a, here, there), (b, there, here)):
+            if split.dataset.ids is not None and split.dataset.n_items is None:
+                raise ProtocolError(
+                    f"against: expected ids in both splits, or row numbers in both, got ids in {name} and row numbers "
+                    f"in {other}. Give the ids of the dataset in the order of its rows (ids)."
+                )
+        return entries_a, entries_b, None, "row numbers"
+    ids_a, ids_b, by = a.dataset.ids.tolist(), b.dataset.ids.tolist(), "ids"
+    if set(ids_a).isdisjoint(ids_b):
+        files_a, files_b = ([name.replace("\\", "/").rpartition("/")[2] for name in ids] for ids in (ids_a, ids_b))
+        is_unique = len(set(files_a)) == len(ids_a) and len(set(files_b)) == len(ids_b)
+        if is_unique and not set(files_a).isdisjoint(files_b):
+            ids_a, ids_b, by = files_a, files_b, "file names"
+    numbers: dict[str, int] = {name: number for number, name in enumerate(ids_a)}
+    rows = np.array([numbers.setdefault(name, len(numbers)) for name in ids_b], dtype=np.int64)
+    return entries_a, {part: rows[items] for part, items in entries_b.items()}, list(numbers), by
+
+
+def _matrix(a: NDArray[np.bool_], b: NDArray[np.bool_], parts: Sequence[str]) -> dict[tuple[str, str], int]:
+    names = [*parts, _NONE]
+    with_none = [np.vstack([side, ~side.any(axis=0)]) for side in (a, b)]
+    return {
+        (first, second): int((with_none[0][i] & with_none[1][j]).sum())
+        for i, first in enumerate(names)
+        for j, second in enumerate(names)
+    }
+
+
+def _moved(
+    items: NDArray[np.int64],
+    names: Sequence[str] | None,
+    a: NDArray[np.bool_],
+    b: NDArray[np.bool_],
+    parts: Sequence[str],
+) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
+    """Return the items that are in different partitions, by these, in the order of partitions and items."""
+    weights = 2 ** np.arange(len(parts))[::-1, None]
+    codes = (a * weights).sum(axis=0) * 2 ** len(parts) + (b * weights).sum(axis=0)
+    differ = np.flatnonzero((a != b).any(axis=0))
+    moved = {}
+    for code in np.unique(codes[differ])[::-1]:
+        rows = differ[codes[differ] == code]
+        before, after = (tuple(part for i, part in enumerate(parts) if side[i, rows[0]]) for side in (a, b))
+        moved[before, after] = tuple(str(item) if names is None else names[item] for item in items[rows].tolist())
+    return moved
+
+
+def _named(parts: Sequence[str]) -> str:
+    return " and ".join(parts) or "no partition"
+
+
+def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text with right-aligned columns, except the first."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [[line[0], *map(str.rjust, line[1:], widths[1:])] for line in (header, *rows)]
+    return tables.text(lines[0], lines[1:])

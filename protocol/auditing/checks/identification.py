@@ -1,0 +1,385 @@
+"""Identify the declared protocol, or the published lists, that a split matches or resembles, and the differences."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry
+from protocol.auditing.checks.classes import class_counts
+from protocol.auditing.checks.published import PUBLISHED, PublishedLists, digest_of_names
+from protocol.auditing.inputs.split import Split
+from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
+
+_PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
+_KINDS = ("sizes", "classes", "overlaps", "official parts")
+_NOUNS = {"query": "queries", "train": "training items"}
+_OPEN = 0.25
+_NEAR_SIZES, _NEAR = 0.25, 2.5
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison of one property between a split and a protocol.
+
+    Parameters
+    ----------
+    by : {"sizes", "classes", "overlaps", "official parts"}
+    what : str
+        The partition or pair of partitions that is compared.
+    here, declared : str
+        The two values, for a table.
+    distance : float
+        From 0 (equal) to 1.
+    difference : str
+        The difference in words; empty if they are equal, or if another difference explains this one.
+    """
+
+    by: str
+    what: str
+    here: str
+    declared: str
+    distance: float
+    difference: str = ""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A protocol, or published lists, with all comparisons with a split.
+
+    Parameters
+    ----------
+    name : str
+    comparisons : sequence of Comparison
+    open : sequence of str
+        Partitions of the split whose sizes were not compared, because the protocol does not fix them.
+    published : PublishedLists or None
+        The lists; None for a declared protocol.
+    """
+
+    name: str
+    comparisons: Sequence[Comparison]
+    open: Sequence[str] = ()
+    published: PublishedLists | None = None
+
+    @property
+    def distance(self) -> float:
+        """The sum of all distances, plus a quarter for each size that is open."""
+        return sum(one.distance for one in self.comparisons) + _OPEN * len(self.open)
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """All differences, in words."""
+        return tuple(one.difference for one in self.comparisons if one.difference)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there are no differences."""
+        return not any(one.distance for one in self.comparisons) and not self.open
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
+        sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes" and one.what in PARTITIONS}
+        have_similar_sizes = sum(sizes.get(part, 0) for part in ("query", "database")) < _NEAR_SIZES
+        return len(sizes) > 1 and have_similar_sizes and self.distance < _NEAR
+
+    @property
+    def by(self) -> str:
+        """The compared properties, as a part of a sentence."""
+        compared = {one.by for one in self.comparisons}
+        return _joined(kind for kind in _KINDS if kind in compared)
+
+    def sentence(self) -> str:
+        """Return a description of this match, as a part of a sentence."""
+        if self.is_exact:
+            return f"matches {self.name} in {self.by}"
+        text = f"resembles {self.name} in {self.by}"
+        if self.open:
+            text += f" (which does not fix the size of {_joined(map(_the, self.open))})"
+        return f"{text}, but {_joined(self.differences)}" if self.differences else text
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """The known properties of a split, computed once for all protocols."""
+
+    split: Split
+    sizes: Mapping[str, int]
+    shared: Mapping[tuple[str, str], int]
+    n_classes: int | None
+    counts: Mapping[str, NDArray[np.int64]]
+
+    @cached_property
+    def n_queries_trained_on(self) -> int:
+        """The number of training items outside the database that are queries."""
+        trained_on = self.split.shared("query", "train")
+        return int((~np.isin(trained_on, self.split["database"])).sum())
+
+    @cached_property
+    def n_listed(self) -> int:
+        """The number of distinct items in all partitions."""
+        listed = np.sort(np.concatenate(list(self.split.parts.values())))  # several times faster than numpy.unique
+        return int((listed[1:] > listed[:-1]).sum()) + 1
+
+    @property
+    def has_several(self) -> bool:
+        """Whether an item may have several labels."""
+        y = self.split.dataset.y
+        return y is not None and y.ndim == 2
+
+
+def identify(split: Split, declared: str | None = None) -> str:
+    """Return one or two sentences that identify a split; empty if it matches its declared protocol best.
+
+    Parameters
+    ----------
+    split : Split
+    declared : str or None
+        The protocol that is declared for it, if any. Another one is then named only if it is nearer.
+
+    Examples
+    --------
+    The database consists of the 54,000 images that are neither queries nor training items; then, eight queries are
+    added to it.
+
+    >>> parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
+    >>> from protocol.auditing.inputs.split import Dataset
+    >>> identify(Split(parts, Dataset()))
+    'This split matches cifar10_54k in sizes and overlaps.'
+    >>> parts["database"] = np.append(parts["database"], np.arange(8))
+    >>> identify(Split(parts, Dataset()))
+    'This split resembles cifar10_54k in sizes and overlaps, but 8 queries are in the database.'
+    """
+    matches = nearest(split)
+    text = []
+    if declared is None:
+        text.append(_undeclared(matches, split))
+    elif _is_open(registry.get("split", declared)):
+        pass  # its sizes are configured, so there is nothing to compare
+    else:
+        declared_match = next(match for match in matches if match.name == declared)
+        first = matches[0]
+        if first.is_near and first.distance < declared_match.distance:
+            text.append(f"{_sentence(matches)}; {declared} was declared")
+    text = [f"This split {one}." for one in text]
+    return " ".join([*text, *_recognised(split)])
+
+
+def _undeclared(matches: Sequence[Match], split: Split) -> str:
+    first = matches[0]
+    if not first.is_near:
+        return f"resembles none of the {len(matches)} declared protocols and published lists of fixed size"
+    text = _sentence(matches)
+    if first.published is not None:
+        protocol = next(one for one in matches if one.name == first.published.protocol)
+        text += f"; it {protocol.sentence()}"
+    missing = [name for name in ("train",) if not len(split[name])]
+    return text + ("; no training set was given" if missing else "")
+
+
+def _sentence(matches: Sequence[Match]) -> str:
+    """Return the description of the first match, with the names of others that are exact in the same properties."""
+    first, *others = matches
+    same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
+    return first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
+
+
+def nearest(split: Split) -> list[Match]:
+    """Return the matches with all protocols of fixed size and all published lists: near ones first, then by distance.
+
+    The distance is the sum of these terms, each from 0 to 1, for the properties that are known on both sides:
+
+    - Sizes: for each partition, the difference divided by the larger size. A size that the protocol leaves open adds
+      a quarter, so that a protocol does not match better because it declares less.
+    - Overlaps: the share of the queries that are in the database or in the training set, and the share of the training
+      set that is in the database although it should not be, or vice versa.
+    - Classes: 1 if their number differs; and for each partition that is drawn class by class, the share of its items
+      that would have to belong to another class.
+    - Official parts: the share of a partition's items that are not in its official part.
+
+    A split is near a protocol if at least two sizes were compared, those of the query and database partitions together
+    differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: with them, a
+    training set of half the size, or all queries in the database, is still a variant of a protocol. Ties are broken by
+    the number of comparisons, the larger first, and then by name.
+    """
+    facts = _facts(split)
+    declared = {name: registry.get("split", name) for name in registry.names("split")}
+    matches = [_match(name, protocol, facts) for name, protocol in declared.items() if not _is_open(protocol)]
+    matches += [_match_lists(lists, facts) for lists in PUBLISHED]
+    return sorted(matches, key=lambda one: (not one.is_near, one.distance, -len(one.comparisons), one.name))
+
+
+def compare(split: Split, name: str) -> Match:
+    """Return all comparisons of a split with one declared protocol; open sizes are omitted."""
+    return _match(name, registry.get("split", name), _facts(split))
+
+
+def _is_open(protocol: SplitProtocol) -> bool:
+    return bool(protocol.open or protocol.listed)
+
+
+def _facts(split: Split) -> _Facts:
+    classes, counts = class_counts(split)
+    return _Facts(
+        split,
+        sizes={name: len(part) for name, part in split.parts.items() if len(part)},
+        shared={(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])},
+        n_classes=len(classes) if split.dataset.y is not None else None,
+        counts=counts,
+    )
+
+
+def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
+    n_items, n_classes = (protocol.n_items or facts.split.dataset.n_items), (protocol.n_classes or facts.n_classes)
+    given = {part: facts.sizes.get(part, 0) or 1 for part in protocol.open}
+    sizes = protocol.sizes(given, n_items=n_items, n_classes=n_classes)
+    sizes = {part: size for part, size in sizes.items() if part not in protocol.open}
+    closed = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
+    inside = {(a, b) for a, b in _PAIRS if protocol.overlaps(a, b)}
+    shared = {(a, b): facts.sizes.get(a, 0) if (a, b) in inside else 0 for a, b in _PAIRS}
+    if protocol.listed:
+        shared = {}
+    is_rest = isinstance(protocol.partitions["database"], Rest) and set(protocol.partitions) <= set(facts.sizes)
+    found = [
+        *_sizes(facts, {**sizes, **closed}, n_items=n_items if is_rest else None),
+        *_overlaps(facts, shared),
+        *_dataset(facts, protocol.n_items, protocol.n_classes),
+        *_classes(facts, protocol),
+        *_official(facts, protocol),
+    ]
+    open_ = [part for part in facts.sizes if part in protocol.partitions and part not in sizes]
+    return Match(name, found, open_)
+
+
+def _match_lists(lists: PublishedLists, facts: _Facts) -> Match:
+    found = [
+        *_sizes(facts, lists.sizes),
+        *_overlaps(facts, lists.shared),
+        *_dataset(facts, None, lists.n_classes),
+    ]
+    open_ = [part for part in facts.sizes if part not in lists.sizes]
+    return Match(lists.name, found, open_, lists)
+
+
+def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
+    """Compare sizes.
+
+    If all partitions are given, the database is the rest of `n_items` items, and each item is in some partition, then
+    other differences determine the size of the database, so its difference is not reported.
+    """
+    for part, actual in facts.sizes.items():
+        if part not in sizes:
+            continue
+        declared, text = sizes[part], ""
+        is_rest = part == "database" and n_items is not None
+        if actual != declared and not (is_rest and facts.n_listed == n_items):
+            text = f"{_the(part)} has {actual:,} items (declared {declared:,})"
+        yield Comparison("sizes", part, f"{actual:,}", f"{declared:,}", _relative(actual, declared), text)
+
+
+def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
+    for pair, actual in facts.shared.items():
+        if pair not in shared:
+            continue
+        a, b = pair
+        declared, size = min(shared[pair], facts.sizes[a]), facts.sizes[a]
+        if pair == ("train", "database") and declared:
+            declared -= facts.n_queries_trained_on  # these are reported as queries
+        text = _overlap_sentence(a, b, actual, declared, size) if actual != declared else ""
+        yield Comparison("overlaps", f"{a} in {b}", f"{actual:,}", f"{declared:,}", abs(actual - declared) / size, text)
+
+
+def _overlap_sentence(a: str, b: str, actual: int, declared: int, size: int) -> str:
+    where, all_items = _the(b), ("all {:,} queries are" if a == "query" else "the whole training set is").format(size)
+    if not declared:
+        return f"{all_items} in {where}" if actual == size else f"{_number(actual, a)} in {where}"
+    if a == "train" and not actual:
+        return f"the training set is left out of {where}"
+    if not actual:
+        return f"none of the {size:,} {_NOUNS[a]} are in {where}"
+    return (
+        f"{_number(declared - actual, a)} not in {where}" if actual < declared else f"{_number(actual, a)} in {where}"
+    )
+
+
+def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
+    actual = facts.split.dataset.n_items
+    if actual is not None and n_items is not None:
+        text = f"the dataset has {actual:,} items (declared {n_items:,})" if actual != n_items else ""
+        yield Comparison("sizes", "dataset", f"{actual:,}", f"{n_items:,}", _relative(actual, n_items), text)
+    actual = facts.n_classes
+    if actual is not None and n_classes is not None:
+        text = f"it has {actual:,} classes (declared {n_classes:,})" if actual != n_classes else ""
+        yield Comparison("classes", "dataset", f"{actual:,}", f"{n_classes:,}", float(actual != n_classes), text)
+
+
+def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
+    if protocol.n_classes not in (None, facts.n_classes):
+        return
+    for part, counts in facts.counts.items():
+        declared = protocol.partitions.get(part)
+        if not isinstance(declared, Drawn) or not declared.per_class:
+            continue
+        number = declared.per_class
+        off = np.maximum(number - counts, 0) if facts.has_several else np.abs(counts - number)
+        distance = min(1.0, off.sum() / (number * len(counts) * (1 if facts.has_several else 2)))
+        least = "at least " if facts.has_several else ""
+        actual = f"{counts.min():,}" if counts.min() == counts.max() else f"{counts.min():,} to {counts.max():,}"
+        text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})" if off.any() else ""
+        yield Comparison("classes", part, actual, f"{least}{number:,}", distance, text)
+
+
+def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
+    for part, declared in protocol.partitions.items():
+        official = facts.split.dataset.official
+        if not isinstance(declared, Official) or declared.part not in official or part not in facts.sizes:
+            continue
+        actual = int(np.isin(facts.split[part], official[declared.part]).sum())
+        size = facts.sizes[part]
+        text = f"{size - actual:,} items of {_the(part)} are not of the official part {declared.part!r}"
+        yield Comparison(
+            "official parts", part, f"{actual:,}", f"{size:,}", 1 - actual / size, text if actual < size else ""
+        )
+
+
+def _recognised(split: Split) -> list[str]:
+    """Return a sentence for each partition whose file names are those of a known list."""
+    ids, text = split.dataset.ids, []
+    lengths = {lists.sizes[part] for lists in PUBLISHED for part in lists.digests}
+    for part, items in split.parts.items():
+        if ids is None or len(items) not in lengths:
+            continue
+        digest_of_list = digest_of_names(ids[items])
+        for lists in PUBLISHED:
+            text += [
+                f"The {part} list has the {len(items):,} file names of the {listed} list in {lists.name}."
+                for listed, digest in lists.digests.items()
+                if digest == digest_of_list
+            ]
+    return text
+
+
+def _relative(a: int, b: int) -> float:
+    return abs(a - b) / max(a, b, 1)
+
+
+def _the(part: str) -> str:
+    return {"train": "the training set", "database": "the database"}.get(
+        part, f"the {part.replace('_', ' ')} partition"
+    )
+
+
+def _number(count: int, part: str) -> str:
+    """Return a number of items, with its noun and verb."""
+    noun = _NOUNS[part]
+    if count == 1:
+        return f"1 {'query' if part == 'query' else 'training item'} is"
+    return f"{count:,} {noun} are"
+
+
+def _joined(parts: Iterable[str]) -> str:
+    *most, last = [*parts] or [""]
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,107 @@
+"""Find items in two partitions that must be disjoint, in no partition, twice in a list, or with two labels or forms."""
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.findings import Finding, Removal
+from protocol.auditing.inputs.forms import alike, form_keys
+from protocol.auditing.inputs.split import Split
+from protocol.splits import PARTITIONS, VALIDATION, SplitProtocol
+
+
+def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
+    """Return findings on items that partitions share; an error if the declared protocol keeps them disjoint."""
+
+    def severity(a: str, b: str) -> str:
+        return "warning" if protocol.overlaps(a, b) else "error"
+
+    findings = split.overlap("query-in-database", "error", "query", "database")
+    findings += split.overlap("query-in-train", "error", "query", "train")
+    for part in VALIDATION:
+        findings += split.overlap("validation-in-test", "error", "query", part, part=part)
+    for a, b in itertools.combinations((*VALIDATION, "train"), 2):
+        findings += split.overlap("validation-overlap", severity(a, b), a, b, a=a, b=b)
+    findings += split.overlap("train-in-database", severity("train", "database"), "train", "database")
+    for part in VALIDATION:
+        findings += split.overlap("validation-in-database", severity(part, "database"), part, "database", part=part)
+    return findings + _train_outside(split, protocol) + _unused(split, protocol)
+
+
+def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
+    """Return a finding if items of the training set are missing from the database although they should be in it.
+
+    If no protocol is declared, a training set entirely outside the database, as in the improved protocol, is
+    information; one that is partly inside is a warning, because no protocol has this. Items that are also in a
+    partition from which the training set must be disjoint are omitted, because another finding lists them.
+    """
+    if not protocol.overlaps("train", "database"):
+        return []
+    outside = np.setdiff1d(split["train"], split["database"], assume_unique=True)
+    reported = np.concatenate([split[part] for part in ("query", *VALIDATION)])
+    severity = "error"
+    if protocol.listed:
+        severity = "warning" if len(outside) < len(split["train"]) else "information"
+    return split.findings("train-not-in-database", severity, outside[~np.isin(outside, reported)])
+
+
+def is_complete(split: Split, protocol: SplitProtocol) -> bool:
+    """Return whether all partitions of a protocol were given, or the protocol defines none."""
+    return bool(protocol.listed) or set(protocol.partitions) <= set(split.parts)
+
+
+def _unused(split: Split, protocol: SplitProtocol) -> list[Finding]:
+    """Return a finding for items of the dataset in no partition, unless a partition of the protocol is missing."""
+    if split.dataset.n_items is None or not is_complete(split, protocol):
+        return []
+    unused = np.ones(split.dataset.n_items, dtype=bool)
+    unused[split.listed] = False
+    return split.findings("unused-items", "warning", np.flatnonzero(unused))
+
+
+def audit_entries(split: Split) -> list[Finding]:
+    """Return findings on the original lists."""
+    findings = []
+    for name, entries in split.entries.items():
+        if len(entries) == 1:
+            findings += split.findings("single-item", "warning", entries, part=name)
+        if len(entries) > len(split[name]):
+            distinct, counts = np.unique(entries, return_counts=True)
+            repeated = distinct[counts > 1]
+            removals = [Removal(name, repeated, name)]
+            findings += split.findings("duplicate-id", "error", repeated, removals=removals, part=name)
+    return findings + split.findings("label-conflict", "error", _in_conflict(split))
+
+
+def _in_conflict(split: Split) -> NDArray[np.int64]:
+    """Return the items with labels in some list that differ from those of the dataset, or from earlier lists."""
+    y, labelled = split.dataset.y, split.dataset.labelled
+    items_in_conflict = [np.empty(0, dtype=np.int64)]
+    for name, flags in split.flags.items():
+        items = split.entries[name]
+        if y is None:
+            continue
+        known = y[items] if y.ndim == 2 else y[items][:, None] == np.arange(flags.shape[1])
+        differ = (known != flags).any(axis=1)
+        items_in_conflict.append(items[differ if labelled is None else differ & labelled[items]])
+    return np.unique(np.concatenate(items_in_conflict))
+
+
+def audit_forms(split: Split) -> list[Finding]:
+    """Return a finding for each pair of lists with ids that differ but are alike; see `protocol.auditing.inputs.forms`.
+
+    Row numbers in arrays have only one form, and if the ids of the dataset are given, distinct ids are distinct items.
+    """
+    ids = split.dataset.ids
+    if ids is None or split.dataset.n_items is not None:
+        return []
+    keys, findings = form_keys(ids), []
+    for a, b in itertools.combinations(PARTITIONS, 2):
+        only_a, only_b = (np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a)))
+        only_a = only_a[np.isin(keys[only_a], keys[only_b])]
+        if only_a.size:
+            only_b = only_b[np.isin(keys[only_b], keys[only_a])]
+            items, partners = alike(only_a, only_b, ids)
+            findings += split.findings("ids-differ-in-form", "warning", items, partners=partners, a=a, b=b)
+    return findings

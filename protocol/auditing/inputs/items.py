@@ -1,0 +1,185 @@
+"""Read what is known about the items of a dataset: ids, labels, features, and tables by id or by row number."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.inputs.split import Dataset
+from protocol.checks import ProtocolError
+from protocol.inputs import conversion
+from protocol.inputs.arrays import read_array
+from protocol.inputs.conversion import as_numpy, is_file, named, numbers_from
+from protocol.inputs.labels import labels_from
+from protocol.inputs.text import lines
+from protocol.splits import read_list
+
+_DIGITS = 18  # maximum number of digits of a row number
+
+
+def name_of(values: Any, role: str) -> str:
+    """Return the name of an argument in texts: the file, or for an array its role, such as ``query``."""
+    return str(values) if is_file(values) else role
+
+
+def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | None]:
+    """Return the items of a list, and their labels if a text file contains them.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n,)
+        A file for `protocol.splits.read_list`, or row numbers, or ids (str).
+    role : str
+        The name of the argument, for messages.
+
+    Returns
+    -------
+    items : ndarray of str or of int64, shape (n,)
+    flags : ndarray of bool, shape (n, n_classes), or None
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or the array is neither of integers nor of strings.
+    """
+    return read_list(values) if is_file(values) else (conversion.items_from(values, role), None)
+
+
+def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
+    """Return a dataset with the ids and labels that the caller gives.
+
+    Parameters
+    ----------
+    ids : path, array_like of str, or None
+        In the order of the row numbers; a file has one id per line.
+    labels : path, array_like, or None
+        Class labels in the same order: integers, or a 0/1 matrix.
+
+    Raises
+    ------
+    ProtocolError
+        If they can't be read or differ in number, or the ids are not distinct strings.
+    """
+    names, y = None, None
+    if ids is not None:
+        names, _ = items_from(ids, "ids")
+        if names.dtype.kind in "iu":
+            raise ProtocolError(f"{named(ids, 'ids')}: expected the ids of the dataset, got row numbers.")
+        distinct, counts = np.unique(names, return_counts=True)
+        if len(distinct) < len(names):
+            twice = str(distinct[counts > 1][0])
+            raise ProtocolError(f"{named(ids, 'ids')}: expected distinct ids, got {twice!r} more than once.")
+    if labels is not None:
+        values = read_array(labels) if is_file(labels) else as_numpy(labels, "labels")
+        n_labels = values.size if 1 in values.shape else len(values) if values.ndim else 0
+        y = labels_from(values, named(labels, "labels"), n_labels if names is None else len(names))
+    n_items = next((len(known) for known in (names, y) if known is not None), None)
+    return Dataset(n_items=n_items, ids=names, y=y)
+
+
+def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
+    """Return the item number of each id or row number in a table, -1 for items that are not in the split.
+
+    Parameters
+    ----------
+    items : sequence of str or int
+        Ids; or row numbers, if the dataset has no ids, or if it has ids in a known order but none of the items is one.
+    dataset : Dataset
+    n_items : int
+        The number of rows; if it is unknown, the largest listed row number plus one.
+    name : str
+        Name of the table, for error messages.
+
+    Raises
+    ------
+    ProtocolError
+        If row numbers are expected and one is not an integer >= 0 or is not in the dataset.
+    """
+    if dataset.ids is not None:
+        numbers = {str(name_of_item): number for number, name_of_item in enumerate(dataset.ids.tolist())}
+        by_id = np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
+        if (by_id >= 0).any() or dataset.n_items is None or not all(map(_is_row, items)):
+            return by_id
+    for item in items:
+        if not _is_row(item):
+            raise ProtocolError(f"{name}: expected row numbers >= 0, as in the lists, got {str(item)[:80]!r}.")
+    rows = np.array([int(item) for item in items], dtype=np.int64)
+    if dataset.n_items is not None and rows.max(initial=0) >= n_items:
+        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1}, got {rows.max()}.")
+    return np.where(rows < n_items, rows, -1)
+
+
+def _is_row(item: Any) -> bool:
+    """Return whether an entry in a table is a row number."""
+    if isinstance(item, str):
+        return item.isascii() and item.isdecimal() and len(item) <= _DIGITS
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < 10**_DIGITS
+
+
+def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
+    """Return the features of a dataset, one row per item; an ``.npy`` file is memory-mapped.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n_items, d)
+    dataset : Dataset
+    n_listed : int
+        The largest item number of a split plus one, which is the minimum number of rows.
+
+    Raises
+    ------
+    ProtocolError
+        If they are not a matrix or have the wrong number of rows, or the order of the dataset's ids is not known.
+    """
+    X, name = numbers_from(values, "features"), named(values, "features")
+    if dataset.n_items is None and dataset.ids is not None:
+        raise ProtocolError(f"{name}: expected the ids of its rows (ids), because the lists contain ids, got none.")
+    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
+        raise ProtocolError(
+            f"{name}: expected features of {n_items:,} items, shape ({n_items}, d), got shape {X.shape}."
+        )
+    return X
+
+
+def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.int64]:
+    """Return the items that are the two modalities of each pair, such as an image and its text.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n_pairs, 2)
+        Ids or row numbers; a file has two per line, separated by blanks or a comma.
+    dataset : Dataset
+    n_listed : int
+        The largest item number of a split plus one.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pairs, 2)
+        Item numbers, without the pairs of which an item is not in the dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, a line or a row is not a pair, or no pair belongs to the dataset.
+    """
+    name, expected = name_of(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
+    if is_file(values):
+        pairs = []
+        for number, line in enumerate(lines(Path(values), f"two {expected} per line"), start=1):
+            pairs.append(line.replace(",", " ").split())
+            if len(pairs[-1]) != 2:
+                raise ProtocolError(f"{name}: line {number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
+    else:
+        array = as_numpy(values, name)
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise ProtocolError(f"{name}: expected two {expected} per pair, shape (n, 2), got shape {array.shape}.")
+        pairs = items_from(array.ravel(), name)[0].reshape(-1, 2).tolist()
+    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    numbers = numbers_of([item for pair in pairs for item in pair], dataset, n_items, name).reshape(-1, 2)
+    known = numbers[(numbers >= 0).all(axis=1)]
+    if not len(pairs) or (dataset.ids is not None and not len(known)):
+        raise ProtocolError(f"{name}: expected pairs of listed {expected}, got none among {len(pairs):,} pairs.")
+    return known

@@ -1,0 +1,317 @@
+"""Judged pairs of (near-)duplicates, shipped for a dataset or in a file, and the queries of a split that have one.
+
+``cifar10.csv`` and ``cifar100.csv`` are unchanged copies of the pairs of a test and a training image that Barz and
+Denzler judged (Do We Train on Test Data? Purging CIFAR of Near-Duplicates, Journal of Imaging 6(6), 2020;
+https://github.com/cvjena/cifair, commit 4c27642, folder ``meta``). ``TestID`` and ``TrainID`` count from 0 in the
+official order (the training batches 1 to 5 one after the other), ``Distance`` is the distance in the authors' CNN
+features, and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 for a very similar image. Pairs within
+the test set and within the training set were not judged, so a split drawn from all images may have further duplicates.
+"""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.inputs.split import Dataset, Split
+from protocol.checks import ProtocolError, one_of
+from protocol.inputs.arrays import as_integers
+from protocol.inputs.conversion import as_numpy, is_file
+from protocol.inputs.text import lines
+from protocol.provenance.storage import file_sha256
+from protocol.scores import tables
+
+EXACT, NEAR, SIMILAR = range(3)
+"""The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
+_CIFAIR = ("testid", "trainid", "judgment")
+_COLUMNS = ("query", "database", "judgement")
+_TEST = 50_000
+"""The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
+_SIZES = {"train": _TEST, "test": 10_000}
+_SIZE = sum(_SIZES.values())
+_BATCH = 10_000
+_DIGITS = 19
+_HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
+
+
+def _cifar10_id(row: int) -> str:
+    if row >= _TEST:
+        return f"test_batch/{row - _TEST:05d}"
+    return f"data_batch_{row // _BATCH + 1}/{row % _BATCH:05d}"
+
+
+def _cifar100_id(row: int) -> str:
+    return f"test/{row - _TEST:05d}" if row >= _TEST else f"train/{row:05d}"
+
+
+_IDS = {"cifar10": _cifar10_id, "cifar100": _cifar100_id}
+SHIPPED = tuple(_IDS)
+"""The datasets for which judged pairs are shipped."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPairs:
+    """Manually judged pairs of items of a dataset.
+
+    Parameters
+    ----------
+    source : str
+        Their origin, for the reader: a publication or a file.
+    pairs : ndarray of int64, shape (n_pairs, 2)
+        Item numbers; a pair has no direction.
+    judgement : ndarray of int64, shape (n_pairs,)
+        `EXACT`, `NEAR` or `SIMILAR`.
+    limits : str
+        A statement of what was not judged, or "".
+    n_unlisted : int
+        Number of additional judged pairs with an item that is not in the dataset.
+    assumed : str
+        The assumed meaning of row numbers, if nothing records it, or "".
+    """
+
+    source: str
+    pairs: NDArray[np.int64]
+    judgement: NDArray[np.int64]
+    limits: str = ""
+    n_unlisted: int = 0
+    assumed: str = ""
+
+    def best(self, split: Split, *parts: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the queries of a split that have a judged pair in the given partitions, ascending.
+
+        Returns
+        -------
+        queries, partners, judgement : ndarray of int64, shape (n,)
+            Item numbers, and the judgement. Each query occurs once, with the partner of its closest pair; if
+            there are several, with the lowest of their numbers.
+        """
+        both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
+        judgement = np.concatenate([self.judgement, self.judgement])
+        inside = np.isin(both[:, 1], np.concatenate([split[part] for part in parts]))
+        inside &= np.isin(both[:, 0], split["query"]) & (both[:, 0] != both[:, 1])
+        (queries, partners), judged = both[inside].T, judgement[inside]
+        order = np.lexsort((partners, judged, queries))
+        _, first = np.unique(queries[order], return_index=True)
+        return queries[order][first], partners[order][first], judged[order][first]
+
+    def queries(self, split: Split) -> NDArray[np.int64]:
+        """Return the positions, from 0, of the queries with a (near-)duplicate in the database or the training set.
+
+        They are positions in the original list of queries, ascending; this is also the order of their codes.
+        """
+        queries, _, judgement = self.best(split, "database", "train")
+        return np.flatnonzero(np.isin(split.entries["query"], queries[judgement < SIMILAR]))
+
+    def about(self, split: Split) -> str:
+        """Return a sentence about the origin of the pairs and how many of them are inside the split."""
+        n_inside = int(np.isin(self.pairs, split.listed).all(axis=1).sum())
+        n_pairs = len(self.pairs) + self.n_unlisted
+        assumed = f"{self.assumed}; " if self.assumed else ""
+        have = "pair has" if n_pairs == 1 else "pairs has" if n_inside == 1 else "pairs have"
+        return f"Judged pairs ({self.source}): {assumed}{n_inside:,} of {n_pairs:,} {have} both items in this split."
+
+
+def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs | None:
+    """Return the given pairs, or by default those that are shipped for the dataset; None if there are none.
+
+    The parameters are those of `known_pairs_from`.
+    """
+    if values is not None:
+        return known_pairs_from(values, dataset, n_listed)
+    return shipped(dataset.name, dataset, n_listed) if dataset.name in SHIPPED else None
+
+
+def known_pairs_from(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
+    """Return judged pairs as item numbers.
+
+    Parameters
+    ----------
+    values : str, Path, or array_like of int, shape (n_pairs, 3)
+        A name in `SHIPPED`; or a CSV file whose header has the columns ``query``, ``database`` and ``judgement`` (ids
+        or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official parts), and possibly
+        others, which are ignored; or an array with the columns row number, row number and judgement. A judgement is 0
+        (exact copy), 1 (near-duplicate) or 2 (very similar). Rows with judgement 3 (different) or none are skipped.
+    dataset : Dataset
+    n_listed : int, default=0
+        The largest row number in the lists plus one, to check that they fit the dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read or has other columns, a line is not a judged pair, or no pair belongs to the dataset.
+    """
+    if isinstance(values, str) and values in SHIPPED:
+        return shipped(values, dataset, n_listed)
+    if not is_file(values):
+        return _of_array(values, dataset)
+    path = Path(values)
+    if not str(values) or (not path.suffix and not path.exists()):
+        expected = f"{', '.join(SHIPPED)} or the path of a file"
+        raise ProtocolError(f"known_pairs: expected {expected}, got {str(values)[:80]!r}.")
+    return _of_file(path, dataset, n_listed=n_listed)
+
+
+def known_pairs_sha256(name: str) -> str:
+    """Return the SHA-256 of the shipped table for a dataset."""
+    return file_sha256(_table(name))
+
+
+def _table(name: str) -> Path:
+    return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
+
+
+def shipped(name: str, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
+    """Return the shipped pairs for a dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If there are none for this name, or the name, ids or size do not match the dataset.
+    """
+    if dataset.name in SHIPPED and dataset.name != name:
+        raise ProtocolError(f"known_pairs: expected pairs for {dataset.name}, the dataset of the split, got {name!r}.")
+    known = _of_file(_table(name), dataset, name=name, n_listed=n_listed)
+    limits = "only pairs of an official test and an official training image were judged"
+    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
+
+
+def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
+    name = "known_pairs"
+    array = as_numpy(values, name)
+    if array.ndim != 2 or array.shape[1] != len(_COLUMNS) or array.dtype.kind not in "iuf":
+        raise ProtocolError(
+            f"{name}: expected row numbers of two items and a judgement, shape (n, 3), got shape {array.shape} of "
+            f"{array.dtype}."
+        )
+    rows = as_integers(array, name)
+    if not len(rows):
+        raise ProtocolError(f"{name}: expected one judged pair per row, got none.")
+    wrong = rows[~np.isin(rows[:, 2], (EXACT, NEAR, SIMILAR)), 2]
+    if len(wrong):
+        raise ProtocolError(f"{name}: expected judgements 0, 1 or 2, got {wrong[0]}.")
+    return KnownPairs(name, _in_range(rows[:, :2], dataset, name), rows[:, 2])
+
+
+def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed: int) -> KnownPairs:
+    """Return the pairs in a file; `name` is the name of the dataset, if known."""
+    is_official, items, judgement = _read(path, has_ids=dataset.ids is not None)
+    assumed = ""
+    if is_official:
+        pairs = _official_rows(np.array(items).astype(np.int64), dataset, name, path, n_listed)
+        if dataset.ids is None and not _has_parts(dataset):
+            test = f"{_SIZES['test']:,} test images"
+            assumed = f"row numbers are assumed to count the {_TEST:,} training images, then the {test}"
+    elif dataset.ids is None:
+        pairs = _in_range(np.array(items).astype(np.int64), dataset, str(path))
+    else:
+        pairs = _looked_up(items, dataset.ids)
+    listed = (pairs >= 0).all(axis=1)
+    if not listed.any() and dataset.ids is not None:
+        first = f"test image {items[0][0]}" if is_official else items[0][0]
+        raise ProtocolError(
+            f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first "
+            f"pair is that of {first!r}."
+        )
+    n_unlisted = int((~listed).sum())
+    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=n_unlisted, assumed=assumed)
+
+
+def _looked_up(rows: Iterable[Iterable[str]], ids: NDArray) -> NDArray[np.int64]:
+    """Return the item numbers of ids, -1 for ids that are not in the dataset."""
+    numbers = {str(item): number for number, item in enumerate(ids)}
+    return np.array([[numbers.get(item, -1) for item in row] for row in rows], dtype=np.int64).reshape(-1, 2)
+
+
+def _in_range(pairs: NDArray[np.int64], dataset: Dataset, name: str) -> NDArray[np.int64]:
+    """Return row numbers after checking them against the size of the dataset, if known."""
+    n_items = dataset.n_items
+    if pairs.size and (pairs.min() < 0 or (n_items is not None and pairs.max() >= n_items)):
+        expected = ">= 0" if n_items is None else f"from 0 to {n_items - 1}"
+        raise ProtocolError(f"{name}: expected row numbers {expected}, got {pairs.min()} to {pairs.max()}.")
+    return pairs
+
+
+def _has_parts(dataset: Dataset) -> bool:
+    return {"test", "train"} <= set(dataset.official)
+
+
+def _official_rows(
+    official: NDArray[np.int64], dataset: Dataset, name: str | None, path: Path, n_listed: int
+) -> NDArray[np.int64]:
+    """Return the item numbers of pairs with numbers within the official test and training sets; -1 for unlisted items.
+
+    Items are found by the official parts of the dataset; without these, by the ids of `protocol.datasets`, or, if items
+    are row numbers, by its order, with the 50,000 training images first.
+    """
+    test, train = official.T
+    has_parts = _has_parts(dataset)
+    sizes = {part: len(rows) for part, rows in dataset.official.items()} if has_parts else _SIZES
+    for part, numbers in (("test", test), ("train", train)):
+        if numbers.max() >= sizes[part]:
+            raise ProtocolError(
+                f"{path}: expected numbers of {part} images up to {sizes[part] - 1}, got {numbers.max()}."
+            )
+    if has_parts:
+        return np.stack([dataset.official["test"][test], dataset.official["train"][train]], axis=1)
+    rows = np.stack([_TEST + test, train], axis=1)
+    if dataset.ids is None:
+        got = "" if dataset.n_items in (None, _SIZE) else f"got {dataset.n_items:,} items"
+        if not got and n_listed > _SIZE:
+            got = f"up to {_SIZE - 1}, got {n_listed - 1}"
+        if got:
+            expected = f"row numbers of {_SIZE:,} images, the training images first"
+            raise ProtocolError(f"{name or path}: expected {expected}, {got}.")
+        return rows
+    known, names = set(map(str, dataset.ids)), [name] if name else list(_IDS)
+    for id_of in map(_IDS.__getitem__, names):
+        if any(id_of(row) in known for row in range(_SIZE)):
+            return _looked_up([[id_of(int(row)) for row in pair] for pair in rows], dataset.ids)
+    examples = " or ".join(repr(_IDS[one](_TEST)) for one in names)
+    raise ProtocolError(
+        f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give a file with the columns "
+        "query,database,judgement and your ids."
+    )
+
+
+def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[list[str]], NDArray[np.int64]]:
+    """Return whether a file has the columns of ciFAIR, and both items and the judgement of each judged row.
+
+    Items are numbers in the columns of ciFAIR, and unless the dataset has ids.
+    """
+    table = csv.reader(lines(path, "a table of judged pairs"), strict=True)
+    try:
+        header = [tables.unsafe(name) for name in next(table, [])]
+        names = [column.strip().lower() for column in header]
+        columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
+        if columns is None:
+            raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
+        positions, by_number = [names.index(column) for column in columns], columns == _CIFAIR or not has_ids
+        items, judgements = [], []
+        for fields in filter(None, table):
+            where = f"{path}: line {table.line_num}"
+            if len(fields) != len(names):
+                raise ProtocolError(f"{where}: expected {len(names)} fields, got {len(fields)}.")
+            *pair, judgement = (tables.unsafe(fields[position]).strip() for position in positions)
+            if judgement not in ("", "0", "1", "2", "3"):
+                raise ProtocolError(
+                    f"{where}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 "
+                    f"(different), got {judgement[:80]!r}."
+                )
+            if judgement in ("", "3"):
+                continue
+            wrong = [item for item in pair if not (item.isascii() and item.isdecimal() and len(item) < _DIGITS)]
+            if wrong and by_number:
+                raise ProtocolError(f"{where}: expected two item numbers, got {wrong[0][:80]!r}.")
+            items.append(pair)
+            judgements.append(int(judgement))
+    except csv.Error as error:
+        raise ProtocolError(
+            f"{path}: expected a table of judged pairs, got lines that can't be read ({error})."
+        ) from error
+    if not items:
+        raise ProtocolError(f"{path}: expected one judged pair per line, got none.")
+    return columns == _CIFAIR, items, np.array(judgements, dtype=np.int64)

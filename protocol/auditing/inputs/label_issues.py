@@ -1,0 +1,350 @@
+"""Read doubts about labels: annotators' votes, tables of suggested labels, and the answers of cleanlab/label-errors.
+
+The csv module reads the tables, since the audit of lists runs on NumPy alone; pandas is not installed with it.
+"""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.inputs.items import name_of, numbers_of
+from protocol.auditing.inputs.split import Dataset, Split
+from protocol.checks import ProtocolError, number
+from protocol.inputs.arrays import read_array
+from protocol.inputs.conversion import as_numpy, is_file
+from protocol.inputs.text import lines
+
+AGREEMENT = 0.5
+"""The minimum share of annotators that must agree with a label: half of them, similar to Northcutt et al. (2021),
+who require the majority of five workers."""
+
+_DOCUMENT = 256 << 20  # bytes of JSON
+_MOST = 2**53  # upper bound of a count of answers
+_ALIGNED = 0.5  # minimum share of items whose given label must be the annotators' most frequent one
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "index", "item", "row", "image", "file", "filename", "path", "query"),
+    "given": ("given", "given_label", "label", "original_label", "given_original_label"),
+    "suggested": ("suggested", "suggested_label", "guessed_label", "our_guessed_label", "human_label", "new_label"),
+    "agreement": ("agreement",),
+}
+_ANSWERS = ("given", "guessed", "neither", "both")
+
+
+@dataclass(frozen=True)
+class LabelIssues:
+    """The items of a dataset that have doubtful labels.
+
+    Parameters
+    ----------
+    doubtful, judged : ndarray of bool, shape (n_items,)
+        The items with doubtful labels, and those that were examined. The latter is None if the source lists only
+        doubtful items.
+    source : str
+        The origin of the doubts, for the reader.
+    why : str
+        The criterion, for the reader.
+    """
+
+    doubtful: NDArray[np.bool_]
+    judged: NDArray[np.bool_] | None
+    source: str
+    why: str
+
+    def queries(self, split: Split) -> NDArray[np.int64]:
+        """Return the positions, from 0, of the queries with doubtful labels in the original list of queries.
+
+        The codes of queries are in the order of that list, so these are the rows that an evaluation excludes.
+        """
+        return np.flatnonzero(self.doubtful[split.entries["query"]])
+
+    def about(self, split: Split) -> str:
+        """Return a sentence about the origin of the doubts and the number of examined queries."""
+        queries = split["query"]
+        sentence = f"Doubtful labels from {self.source}"
+        if self.judged is None:
+            return f"{sentence}, which lists only doubtful items."
+        n_judged = int(self.judged[queries].sum())
+        others = "" if n_judged == len(queries) else "; the others were not checked"
+        return f"{sentence}, which covers {n_judged:,} of {len(queries):,} queries{others}."
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the issues of one dataset: the dataset, its size, the source's name, and the minimum agreement."""
+
+    dataset: Dataset
+    n_items: int
+    name: str
+    agreement: float
+
+    def issues(
+        self, rows: NDArray, doubtful: NDArray[np.bool_], judged: NDArray[np.bool_] | None, where: str, why: str
+    ) -> LabelIssues:
+        """Return issues by item number from issues by row; rows of item -1 are skipped."""
+        n_flags = self.n_items if self.dataset.ids is None else len(self.dataset.ids)
+        flags = np.zeros((2, n_flags), dtype=np.bool_)
+        for by_item, by_row in zip(flags, (doubtful, judged), strict=True):
+            if by_row is not None:
+                by_item[rows[(rows >= 0) & by_row]] = True
+        return LabelIssues(flags[0], None if judged is None else flags[1], f"{self.name}{where}", why)
+
+    def labels(self, purpose: str, got: str) -> NDArray:
+        """Return the labels of the dataset, one per item in a known order."""
+        y = self.dataset.y
+        if y is None or y.ndim != 1 or self.dataset.n_items is None:
+            raise ProtocolError(
+                f"{self.name}: expected the dataset's labels (labels), one for each item in the order of the row "
+                f"numbers, to compare them with {purpose}, got {got}."
+            )
+        return y
+
+
+def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement: float = AGREEMENT) -> LabelIssues:
+    """Return the items with doubtful labels.
+
+    Parameters
+    ----------
+    values : path, or array_like of shape (n, n_classes) or (n,)
+        The number or share of annotators who gave each class, one row per item (``.npy`` and similar files, such as
+        CIFAR-10H's ``cifar10h-probs.npy`` and ``cifar10h-counts.npy``). Or ``.csv`` with a header: ``id`` and any of
+        ``given``, ``suggested`` (several are separated by ``;``) and ``agreement``; without these, and without a
+        header, all listed items are doubtful. Or ``.json`` as in https://github.com/cleanlab/label-errors
+        (``mturk``): ``id``, ``given_original_label``, and in ``mturk`` the answers ``given``, ``guessed``, ``neither``
+        and ``both``. Or an array of doubtful ids or row numbers.
+    dataset : Dataset
+    n_listed : int
+        The largest item number of the split plus one.
+    agreement : float, default=0.5
+        A label is doubtful if a smaller share of annotators gave it, or if another label is more frequent.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read or does not match the dataset.
+    """
+    if number(agreement, "label_agreement") > 1:
+        raise ProtocolError(f"label_agreement: expected a share from 0 to 1, got {agreement!r}.")
+    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    reader = _Reader(dataset, n_items, name_of(values, "label_issues"), agreement)
+    suffix = Path(values).suffix.lower() if is_file(values) else None
+    if suffix == ".json":
+        return _from_answers(reader, _read_answers(Path(values)))
+    if suffix in (".csv", ".txt", ""):
+        return _from_table(reader, *_read_table(Path(values)))
+    array = read_array(values) if is_file(values) else as_numpy(values, "label_issues")
+    if array.ndim == 1 and suffix is None:
+        return _from_table(reader, ("id",), [{"id": item} for item in array.tolist()])
+    return _from_annotators(reader, array)
+
+
+# Tables with one row per item: the number of annotators who gave each class
+
+
+def _from_annotators(reader: _Reader, array: NDArray) -> LabelIssues:
+    is_matrix = reader.dataset.y is not None and reader.dataset.y.ndim == 2
+    y = reader.labels("those of the annotators", "several per item" if is_matrix else "none")
+    if array.ndim != 2 or array.dtype.kind not in "iufb" or array.shape[1] < 2 or not len(array):
+        raise ProtocolError(
+            f"{reader.name}: expected the number of annotators who gave each class, shape (n_items, n_classes), got "
+            f"{array.dtype} of shape {array.shape}."
+        )
+    counts = np.asarray(array, dtype=np.float64)
+    if not np.isfinite(counts).all() or counts.min() < 0:
+        raise ProtocolError(
+            f"{reader.name}: expected counts or shares of annotators, got a negative number, NaN or infinity."
+        )
+    rows, where = _rows_of(counts, reader, y)
+    total = counts.sum(axis=1)
+    given = counts[np.arange(len(counts)), y[rows]]
+    shares = np.divide(given, total, out=np.zeros_like(given), where=total > 0)
+    doubtful = (given < counts.max(axis=1)) | (shares < reader.agreement)
+    why = f"annotators gave another one more often, or fewer than {reader.agreement:.0%} of them gave this one"
+    return reader.issues(rows, doubtful & (total > 0), total > 0, where, why)
+
+
+def _rows_of(counts: NDArray[np.float64], reader: _Reader, y: NDArray) -> tuple[NDArray[np.int64], str]:
+    """Return the items to which the rows of a table belong, and a description of this choice.
+
+    The table has a row for each item, or for each item of an official part, or for the first or the last items:
+    CIFAR-10H covers the 10,000 test images among 60,000. For more than half of these items, the most frequent label
+    must be the given one.
+    """
+    n_items, n_rows = len(y), len(counts)
+    official = reader.dataset.official.items()
+    candidates = {f"the part {part!r}": rows for part, rows in official if len(rows) == n_rows}
+    if not candidates and n_rows == n_items:
+        candidates = {"": np.arange(n_items)}
+    if not candidates and n_rows < n_items:
+        candidates[f"the last {n_rows:,} items"] = np.arange(n_items - n_rows, n_items)
+        candidates[f"the first {n_rows:,} items"] = np.arange(n_rows)
+    if not candidates or y.max() >= counts.shape[1] or y.min() < 0:
+        raise ProtocolError(
+            f"{reader.name}: expected a row for each of {n_items:,} items (or the first or last of them) and a column "
+            f"for each of {int(y.max()) + 1} classes, got shape {counts.shape}."
+        )
+    shares = {where: float((counts.argmax(axis=1) == y[rows]).mean()) for where, rows in candidates.items()}
+    best = max(shares, key=lambda where: shares[where])
+    if shares[best] <= _ALIGNED:
+        raise ProtocolError(
+            f"{reader.name}: expected the annotators' most frequent labels to agree with the dataset for most items, "
+            f"got {shares[best]:.1%}. Check that its rows are in the order of the dataset."
+        )
+    if len(candidates) > 1 and min(shares.values()) == shares[best]:
+        raise ProtocolError(
+            f"{reader.name}: expected a row for each of {n_items:,} items, got {n_rows:,}, which may be the first or "
+            "the last items. Give a .csv file with row numbers instead."
+        )
+    return candidates[best], f" (its rows are assumed to be {best})" if best else ""
+
+
+# Tables of items
+
+
+def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+    """Return the columns of a table, by their standard names, and its rows."""
+    expected = "a table of doubtful labels"
+    try:
+        rows = [[field.strip() for field in row] for row in csv.reader(lines(path, expected), strict=True) if row]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: expected {expected}, got a file that can't be read ({error}).") from error
+    if not rows:
+        raise ProtocolError(f"{path}: expected {expected}, got an empty file.")
+    standard_names = {name: column for column, names in _COLUMNS.items() for name in names}
+    header = [standard_names.get(name.lower(), "") for name in rows[0]]
+    if "id" in header:
+        del rows[0]
+    elif len(header) == 1:
+        header = ["id"]
+    else:
+        got = ", ".join(rows[0])[:80]
+        raise ProtocolError(f"{path}: expected a header with id and given, suggested or agreement, got {got!r}.")
+    for column in _COLUMNS:
+        if header.count(column) > 1:
+            raise ProtocolError(f"{path}: expected one column for {column}, got {header.count(column)}.")
+    for entry, row in enumerate(rows, start=1):
+        if len(row) != len(header):
+            raise ProtocolError(f"{path}: entry {entry}: expected {len(header)} fields, got {len(row)}.")
+    return tuple(filter(None, header)), [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def _from_table(reader: _Reader, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> LabelIssues:
+    name, dataset = reader.name, reader.dataset
+    items = numbers_of([row["id"] for row in rows], dataset, reader.n_items, name)
+    if len(items) and not (items >= 0).any():
+        raise ProtocolError(f"{name}: expected items of the split, got none among {len(rows):,} items.")
+    if not {"suggested", "agreement"} & set(columns):
+        return reader.issues(items, np.ones(len(rows), dtype=np.bool_), None, "", "listed as doubtful")
+    numbers = {str(class_name): str(label) for label, class_name in enumerate(dataset.class_names)}
+    doubtful, judged = np.zeros((2, len(rows)), dtype=np.bool_)
+    for place, (row, item) in enumerate(zip(rows, items.tolist(), strict=True)):
+        if row.get("suggested"):
+            given = _labels(row["given"], numbers) if row.get("given") else _dataset_labels(item, dataset, name)
+            judged[place] = bool(given)
+            doubtful[place] = bool(given) and _labels(row["suggested"], numbers) != given
+        if row.get("agreement"):
+            judged[place] = True
+            doubtful[place] |= _share(row["agreement"], f"{name}: {row['id']}") < reader.agreement
+    why = ["another one is suggested"] if "suggested" in columns else []
+    why += [f"agreement is below {reader.agreement:.0%}"] if "agreement" in columns else []
+    return reader.issues(items, doubtful, judged, "", ", or ".join(why))
+
+
+def _labels(text: str, numbers: Mapping[str, str]) -> frozenset[str]:
+    """Return one or several labels as text; class names are replaced by their numbers."""
+    parts = (part.strip() for part in re.split("[;|]", text))
+    return frozenset(numbers.get(part, part) for part in parts if part)
+
+
+def _dataset_labels(item: int, dataset: Dataset, name: str) -> frozenset[str]:
+    """Return the dataset's labels of an item; empty if they are not known."""
+    if dataset.y is None:
+        raise ProtocolError(f"{name}: expected a column `given`, or the dataset's labels (labels), got neither.")
+    if item < 0 or (dataset.labelled is not None and not dataset.labelled[item]):
+        return frozenset()
+    labels = np.flatnonzero(dataset.y[item]) if dataset.y.ndim == 2 else [dataset.y[item]]
+    return frozenset(str(int(label)) for label in labels)
+
+
+def _share(text: str, where: str) -> float:
+    """Return the share of annotators who gave a label."""
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise ProtocolError(f"{where}: agreement: expected a share from 0 to 1, got {text[:40]!r}.")
+    return share
+
+
+# Answers in the format of cleanlab/label-errors
+
+
+def _read_answers(path: Path) -> list[Any]:
+    expected = "a list of objects with id and mturk"
+    text, n_bytes = [], 0
+    for line in lines(path, expected):
+        text.append(line)
+        n_bytes += len(line)
+        if n_bytes > _DOCUMENT:
+            raise ProtocolError(f"{path}: expected JSON of at most {_DOCUMENT >> 20} MiB, got more.")
+    try:
+        document = json.loads("".join(text))
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ProtocolError(f"{path}: expected {expected}, got text that is not JSON ({reason}).") from error
+    if not isinstance(document, list) or not document:
+        got = "an empty list" if document == [] else type(document).__name__
+        raise ProtocolError(f"{path}: expected {expected}, got {got}.")
+    return document
+
+
+def _from_answers(reader: _Reader, entries: Sequence[Any]) -> LabelIssues:
+    for position, entry in enumerate(entries, start=1):
+        answers = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
+        if not isinstance(answers, dict) or set(answers) != set(_ANSWERS) or not all(map(_is_count, answers.values())):
+            raise ProtocolError(
+                f"{reader.name}: entry {position}: expected id and, in mturk, the counts given, guessed, neither and "
+                f"both, got {str(entry)[:80]!r}."
+            )
+    rows, where = _rows_of_answers(reader, entries)
+    counts = np.array([[entry["mturk"][key] for key in _ANSWERS] for entry in entries], dtype=np.float64)
+    judged, given = counts.sum(axis=1) > 0, counts[:, 0]
+    doubtful = judged & ((given < counts.max(axis=1)) | (given < reader.agreement * counts.sum(axis=1)))
+    why = f"annotators chose another answer more often, or fewer than {reader.agreement:.0%} of them chose it"
+    return reader.issues(rows, doubtful, judged, where, why)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+
+
+def _rows_of_answers(reader: _Reader, entries: Sequence[Mapping[str, Any]]) -> tuple[NDArray[np.int64], str]:
+    """Return the item of each entry; ids are positions in the test set, which may be a part of the dataset.
+
+    The labels in the entries must agree with those of the dataset.
+    """
+    y = reader.labels("given_original_label", "none")
+    numbers = numbers_of([entry["id"] for entry in entries], Dataset(), 2**62, reader.name)
+    candidates = {"": np.where(numbers < reader.n_items, numbers, -1)}
+    test = reader.dataset.official.get("test")
+    if test is not None and len(test):
+        rows = np.where(numbers < len(test), test[np.minimum(numbers, len(test) - 1)], -1)
+        candidates = {" (its ids are assumed to be positions in the part 'test')": rows} | candidates
+    labels = [entry.get("given_original_label") for entry in entries]
+    given = np.array([label if isinstance(label, int) else -1 for label in labels], dtype=object)
+    for where, rows in candidates.items():
+        known = rows >= 0
+        if known.any() and (y[rows[known]] == given[known]).all():
+            return rows, where
+    raise ProtocolError(
+        f"{reader.name}: expected given_original_label to agree with the dataset's labels, got other labels. Check "
+        "that the labels are those of the test set in its order, or give a .csv file with your own row numbers."
+    )

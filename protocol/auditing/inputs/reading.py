@@ -1,0 +1,326 @@
+"""Read splits from files or arrays as runs to audit, and what is known about their items."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry
+from protocol.auditing.inputs.copies import Copies, stored_copies
+from protocol.auditing.inputs.forms import check_numbers
+from protocol.auditing.inputs.groups import Groups
+from protocol.auditing.inputs.items import items_from, name_of
+from protocol.auditing.inputs.known_pairs import KnownPairs, known_pairs_for
+from protocol.auditing.inputs.label_issues import LabelIssues
+from protocol.auditing.inputs.split import Dataset, Split
+from protocol.checks import ProtocolError, integer, one_of
+from protocol.inputs.conversion import is_file
+from protocol.inputs.validation import class_labels, rows
+from protocol.provenance import storage
+from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_parts
+
+_LARGEST = 2**63 - 1
+UNDECLARED = "from_lists"
+"""The protocol that declares nothing: partitions may overlap in any way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known about the items of a split, and what the split should be; empty or None if it was not given.
+
+    Parameters
+    ----------
+    copies : mapping of str to Copies
+        Searches for copies of items, by the kind of similarity, for the reader.
+    modalities : ndarray of int64, shape (n_pairs, 2)
+        The two modalities of each item, such as an image and its text.
+    judged : KnownPairs
+        Manually judged pairs of (near-)duplicates.
+    groups : Groups
+    label_issues : LabelIssues
+    sizes : mapping of str to int
+        The expected sizes of partitions, which replace those of the protocol.
+    against : str, or tuple of str and Split
+        What the split is compared with: a declared protocol, or another split and its name.
+    """
+
+    copies: Mapping[str, Copies] = field(default_factory=dict)
+    modalities: NDArray[np.int64] | None = None
+    judged: KnownPairs | None = None
+    groups: Groups | None = None
+    label_issues: LabelIssues | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    against: str | tuple[str, Split] | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One split to audit, with its declared protocol, seed and sizes, and what is known about its items.
+
+    Parameters
+    ----------
+    file : str
+        Its name, such as its file.
+    split : Split
+    name : str
+        Name of its protocol.
+    seed : int or None
+        None if it is not known, or nothing is drawn.
+    sizes : mapping of str to int
+        Known sizes of the partitions that the protocol leaves open.
+    source : path, or mapping of str to path or array_like
+        One file, or a list for each partition.
+    known : Known
+    """
+
+    file: str
+    split: Split
+    name: str = UNDECLARED
+    seed: int | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    source: Any = field(default=None, compare=False, repr=False)
+    known: Known = field(default=Known(), compare=False, repr=False)
+
+    @property
+    def protocol(self) -> SplitProtocol:
+        """The declared protocol."""
+        return registry.get("split", self.name)
+
+    @property
+    def n_listed(self) -> int:
+        """The largest item number plus one."""
+        return int(self.split.listed.max()) + 1
+
+
+def stored_knowledge(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Known:
+    """Return what is known about a dataset of the pipeline: copies, by its content or features, and judged pairs."""
+    return Known(stored_copies(content, features, dataset), judged=known_pairs_for(None, dataset))
+
+
+def read_dataset(path: str | Path) -> Dataset:
+    """Read the properties of a dataset from its ``items.h5``."""
+    items = storage.read(path)
+    for name in ("ids", "class_names"):
+        array = items.get(name)
+        if array is None or array.ndim != 1 or array.dtype.kind != "S":
+            raise ProtocolError(f"{path}: {name}: expected strings (n,), got {_described(array)}.")
+    try:
+        ids, class_names = (np.char.decode(items[name], "utf-8") for name in ("ids", "class_names"))
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{path}: ids and class_names: expected text in UTF-8, got other bytes.") from error
+    for name, array in storage.grouped(items).get("partitions", {}).items():
+        if array.ndim != 1:
+            raise ProtocolError(f"{path}: partition {name!r}: expected row numbers (n,), got {_described(array)}.")
+    y, record = items.get("labels"), storage.read_provenance(path)
+    return Dataset(
+        n_items=len(ids),
+        ids=ids,
+        y=None if y is None else class_labels(y, len(ids), f"{path}: labels"),
+        class_names=class_names.tolist(),
+        official=storage.grouped(items).get("partitions", {}),
+        digest=record["digest"],
+        name=str(record["maker"]).removeprefix("dataset").strip() or None,
+    )
+
+
+def _described(array: NDArray | None) -> str:
+    return "none" if array is None else f"shape {array.shape} of {array.dtype}"
+
+
+def read_runs(
+    splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None, known: Known = Known()
+) -> list[Run]:
+    """Read complete splits, each as a run.
+
+    Parameters
+    ----------
+    splits : sequence of path, of results of `load_split`, or of mapping of str to array_like
+        Files for `protocol.splits.read_parts`, or row numbers or ids by partition. A file of the pipeline records the
+        protocol, the sizes and the seed of its draw, and unless the dataset is known, its ``items.h5`` is searched for
+        in the parent folders.
+    dataset : Dataset
+        The known properties of the dataset.
+    protocol : str or None
+        The intended protocol; None for the one that a file records, if any.
+    known : Known
+        What is known about the items of all splits.
+
+    Raises
+    ------
+    ProtocolError
+        If a file can't be read, a split has no queries or no database, or an item is not in the dataset.
+    """
+    read: dict[Path, Dataset] = {}
+    runs: dict[str, Run] = {}  # a file given twice is a single run
+    for number, split in enumerate(splits, start=1):
+        file, items = _file_of(split)
+        name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
+        parts, record = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
+        for part, listed in parts.items():
+            if listed.ndim != 1:
+                raise ProtocolError(f"{name}: {part}: expected row numbers or ids (n,), got {_described(listed)}.")
+        if dataset.n_items is not None:
+            items = None
+        elif items is None and record:
+            items = _items_above(Path(file), record)
+        if items is not None and items not in read:
+            read[items] = read_dataset(items)
+        run = _run(name, parts, dataset if items is None else read[items], record, protocol)
+        runs[name] = dataclasses.replace(run, source=parts if file is None else file, known=known)
+    return list(runs.values())
+
+
+def _file_of(split: Any) -> tuple[Any, Path | None]:
+    """Return the file of a split and that of its dataset; None for those that the argument does not provide."""
+    if is_file(split):
+        return split, None
+    path = getattr(split, "path", None)
+    return (path, split.items) if isinstance(path, Path) else (None, None)
+
+
+def _provenance(file: str | Path) -> dict[str, Any]:
+    """Return the provenance record of a file of the pipeline, after checking it, because files may be forged."""
+    if Path(file).suffix.lower() != ".h5":
+        return {}
+    record = storage.read_provenance(file)
+    for key, kind in {"maker": str, "parameters": dict, "inputs": dict}.items():
+        if not isinstance(record.get(key), kind):
+            got = type(record.get(key)).__name__
+            raise ProtocolError(f"{file}: provenance record: {key}: expected {kind.__name__}, got {got}.")
+    sizes = record["parameters"].get("sizes", {})
+    if not isinstance(sizes, dict):
+        got = type(sizes).__name__
+        raise ProtocolError(f"{file}: provenance record: sizes: expected numbers by partition, got {got}.")
+    for part, size in sizes.items():
+        integer(size, f"{file}: provenance record: size of {part}", minimum=0, maximum=_LARGEST)
+    if record.get("seed") is not None:
+        integer(record["seed"], f"{file}: provenance record: seed", minimum=0, maximum=_LARGEST)
+    return record
+
+
+def _parts(split: Any, name: str) -> dict[str, NDArray]:
+    """Return the partitions of a split that is not a file."""
+    if not isinstance(split, Mapping):
+        raise ProtocolError(
+            f"{name}: expected a file, or a mapping of partition names to row numbers or ids, got "
+            f"{type(split).__name__}. Give the lists of one split by name: query=..., database=...."
+        )
+    for part in split:
+        one_of(part, PARTITIONS, f"{name}: partition")
+    return {part: items_from(items, f"{name}: {part}")[0] for part, items in split.items() if items is not None}
+
+
+def _run(
+    name: str, parts: Mapping[str, NDArray], dataset: Dataset, provenance: Mapping[str, Any], requested: str | None
+) -> Run:
+    declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
+    protocol = requested or declared
+    registry.get("split", protocol)
+    split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
+    all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
+    run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
+    if protocol != declared or not provenance:
+        return run
+    is_drawn_from_it = dataset.digest is not None and dataset.digest == provenance["inputs"].get("labels")
+    seed = provenance.get("seed") if is_drawn_from_it else None
+    return dataclasses.replace(run, seed=seed, sizes=provenance["parameters"].get("sizes", {}))
+
+
+def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
+    """Read a split that consists of a list for each partition.
+
+    Parameters
+    ----------
+    lists : mapping of str to path or array_like
+        By partition, as for `items_from`. Partitions that are not in the mapping are not checked.
+    dataset : Dataset
+        The known properties of the dataset, in addition to the lists.
+    protocol : str or None
+        The intended protocol.
+
+    Raises
+    ------
+    ProtocolError
+        If a list can't be read, the lists have labels for different numbers of classes, some have ids and some row
+        numbers, or an item is not in the dataset.
+    """
+    name = protocol or UNDECLARED
+    registry.get("split", name)
+    names = {part: name_of(items, part) for part, items in lists.items()}
+    split = _split({part: items_from(items, part) for part, items in lists.items()}, dataset, names)
+    return _usable(Run(" ".join(names.values()), split, name, source=lists))
+
+
+def _usable(run: Run) -> Run:
+    for part in ("query", "database"):
+        if not len(run.split[part]):
+            raise ProtocolError(f"{run.file}: expected a query and a database partition, got an empty {part}.")
+    return run
+
+
+def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
+    """Return the ``items.h5`` from which a split was drawn, if it is in a parent folder or in its ``datasets``."""
+    for folder in splits.parents:
+        for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
+            if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
+                return path
+    return None
+
+
+def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset, names: Mapping[str, str]) -> Split:
+    """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
+    arrays = {part: items for part, (items, _) in lists.items() if len(items)}
+    flags = {part: matrix for part, (_, matrix) in lists.items() if matrix is not None}
+    widths = {names[part]: matrix.shape[1] for part, matrix in flags.items()}
+    if dataset.y is not None and dataset.y.ndim == 2:
+        widths = {"the labels": dataset.y.shape[1], **widths}
+    if len(set(widths.values())) > 1:
+        got = ", ".join(f"{width} in {name}" for name, width in widths.items())
+        raise ProtocolError(f"lists: expected labels for the same classes in every list, got {got}.")
+    if dataset.ids is None and all(items.dtype.kind in "iu" for items in arrays.values()):
+        n_items = dataset.n_items
+        if n_items is None:
+            n_items = max((int(items.max()) for items in arrays.values()), default=0) + 1
+        return Split({part: rows(items, n_items, names[part]) for part, items in arrays.items()}, dataset)
+    if dataset.ids is None:
+        dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
+    ids = np.asarray(dataset.ids)
+    parts = {part: places_of(items, ids, names[part]) for part, items in arrays.items()}
+    return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
+
+
+def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Dataset:
+    """Return the dataset of named lists with ids, in the order of their first occurrence."""
+    with_ids = [name for name, items in lists if items.dtype.kind not in "iu"]
+    if dataset.n_items is not None:
+        raise ProtocolError(
+            f"{with_ids[0]}: expected row numbers, which determine the order of the labels, got ids. Give the ids "
+            "of the dataset in that order (ids)."
+        )
+    if len(with_ids) < len(lists):
+        other = next(name for name, items in lists if items.dtype.kind in "iu")
+        raise ProtocolError(
+            f"lists: expected ids in every list, or row numbers in every list, got ids in {with_ids[0]} and row "
+            f"numbers in {other}. Give the ids of the dataset in the order of its rows (ids)."
+        )
+    check_numbers(lists)
+    return Dataset(ids=np.array(list(dict.fromkeys(np.concatenate([items for _, items in lists]).tolist()))))
+
+
+def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], flags: Mapping[str, NDArray[np.bool_]]) -> Dataset:
+    """Return the dataset with the labels in the lists; for an item with several, the first one."""
+    if not flags or dataset.ids is None:
+        return dataset
+    n_items = len(dataset.ids)
+    matrix = np.zeros((n_items, next(iter(flags.values())).shape[1]), dtype=np.bool_)
+    labelled = np.zeros(n_items, dtype=np.bool_)
+    for part in list(flags)[::-1]:
+        matrix[parts[part][::-1]] = flags[part][::-1]  # for an item that occurs twice, the last assignment wins
+        labelled[parts[part]] = True
+    one_each = all((labels.sum(axis=1) == 1).all() for labels in flags.values())
+    y = matrix.argmax(axis=1) if one_each else matrix
+    return dataclasses.replace(dataset, y=y, labelled=None if labelled.all() else labelled)

@@ -1,0 +1,1 @@
+"""What an audit writes: texts and tables of findings, and lists without misplaced items."""

@@ -1,0 +1,188 @@
+"""Write findings as text, Markdown, HTML, JSON and CSV."""
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from protocol.auditing.findings import NOT_CHECKED, SEVERITIES, Finding
+from protocol.auditing.kinds import KIND_OF
+from protocol.checks import printable
+from protocol.provenance.storage import replacing
+from protocol.scores import tables
+
+COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
+"""Columns of the CSV file."""
+KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment")
+"""Keys of a JSON object, which lists all items."""
+_HEADER = ("severity", "finding", "count", "examples", "consequence", "how to fix it", "in the papers")
+_WIDTH = 100
+_COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "information": "\x1b[36m", "clean": "\x1b[32m"}
+_NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
+_CLEAN = "clean"
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_ORDER = {name: position for position, name in enumerate(KIND_OF)}
+
+
+def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
+    """Yield each file with each of its findings, ordered by severity and then by kind."""
+    for file, of_file in findings.items():
+        for finding in sorted(of_file, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
+            yield file, finding
+
+
+def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
+    """Return one record for each finding, with the keys `KEYS`."""
+    return [
+        {
+            "file": file,
+            "finding": one.name,
+            "severity": one.severity,
+            "count": one.count,
+            "items": list(one.items),
+            "partners": list(one.partners),
+            "consequence": one.consequence,
+            "fix": one.fix,
+            "treatment": one.treatment,
+        }
+        for file, one in ordered(findings)
+    ]
+
+
+def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
+    """Write findings as CSV with a checksum, one row each; examples are joined by commas."""
+    rows = [
+        (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.fix, one.treatment)
+        for by_file in findings
+        for file, one in ordered(by_file)
+    ]
+    tables.write_csv(path, COLUMNS, rows, checksum=True)
+
+
+def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
+    """Return findings as a JSON list of objects."""
+    return json.dumps(records(findings), indent=2, ensure_ascii=False)
+
+
+def write_json(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
+    """Write findings as a JSON file; see `as_json`."""
+    with replacing(path) as temporary:
+        temporary.write_text(as_json(findings) + "\n", encoding="utf-8")
+
+
+def text(
+    findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING, *, colour: bool = False
+) -> str:
+    """Return findings for a terminal: a heading for each file, a paragraph for each finding, and the totals.
+
+    Parameters
+    ----------
+    findings : mapping
+        Findings by file.
+    about : mapping
+        Sentences below the heading, by file.
+    colour : bool, default=False
+        Whether to use terminal colours.
+    """
+
+    def painted(words: str, *codes: str) -> str:
+        return "".join(codes) + words + _PLAIN if colour else words
+
+    parts = []
+    for file, of_file in findings.items():
+        lines = [_paragraph(line, 2) for line in _sentences(of_file, about.get(file, ()))]
+        if _is_clean(of_file):
+            lines[-1] = lines[-1].replace(_CLEAN, painted(_CLEAN, _COLOURS["clean"]), 1)
+        parts += [painted(printable(file), _BOLD), *lines]
+        for _, one in ordered({file: of_file}):
+            severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
+            parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
+            details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
+            parts += [_paragraph(line, 11) for line in details if line]
+    return "\n".join([*parts, "", summary(findings)])
+
+
+def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
+    """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
+    parts = []
+    for file, of_file in findings.items():
+        sentences = _sentences(of_file, about.get(file, ()))
+        parts += [f"### `{printable(file)}`\n", *(f"{printable(line)}\n" for line in sentences)]
+        if of_file:
+            parts += [tables.markdown(_HEADER, _rows(of_file, "`{}`"), numbers=["count"]), ""]
+    return "\n".join([*parts, summary(findings)])
+
+
+def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
+    """Return findings for a notebook: a table for each file, and the totals; parameters as for `text`."""
+    parts = []
+    for file, of_file in findings.items():
+        parts.append(f"<p><b>{escape(printable(file))}</b></p>")
+        parts += [f"<p>{escape(printable(line))}</p>" for line in _sentences(of_file, about.get(file, ()))]
+        parts += [tables.Table("findings", "", _HEADER, _rows(of_file, "{}")).html()] if of_file else []
+    return "\n".join(["<div>", *parts, f"<p>{summary(findings)}</p>", "</div>"])
+
+
+def _sentences(findings: Sequence[Finding], about: Sequence[str]) -> list[str]:
+    """Return the sentences about a split; the last one lists the checks that were not possible."""
+    if not _is_clean(findings):
+        return list(about)
+    not_checked = [line.removeprefix(NOT_CHECKED) for line in about if line.startswith(NOT_CHECKED)]
+    last = "; ".join([_CLEAN, *(f"not checked: {line}" for line in not_checked)])
+    return [*(line for line in about if not line.startswith(NOT_CHECKED)), last]
+
+
+def _is_clean(findings: Sequence[Finding]) -> bool:
+    return all(one.severity == "information" for one in findings)
+
+
+def _rows(findings: Sequence[Finding], name: str) -> list[tuple[str, ...]]:
+    """Return the row of each finding, with the columns `_HEADER`; `name` is the format of its name."""
+    return [
+        (
+            one.severity,
+            name.format(one.name),
+            f"{one.count:,}",
+            _examples(one),
+            one.consequence,
+            one.fix,
+            one.treatment,
+        )
+        for _, one in ordered({"": findings})
+    ]
+
+
+def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
+    """Return the number of findings of each severity, in one line.
+
+    Examples
+    --------
+    >>> summary({"split.h5": []})
+    '0 errors, 0 warnings'
+    """
+    severities = [one.severity for _, one in ordered(findings)]
+    counts = {severity: severities.count(severity) for severity in ("error", "warning")}
+    totals = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in counts.items()]
+    n_informing = severities.count("information")
+    return ", ".join([*totals, f"{n_informing} for information"] if n_informing else totals)
+
+
+def _examples(finding: Finding) -> str:
+    """Return the examples in one line, followed by an ellipsis if there are more."""
+    more = ", ..." if finding.count > len(finding.examples) > 0 else ""
+    return ", ".join(map(printable, finding.examples)) + more
+
+
+def _paragraph(words: str, indent: int) -> str:
+    margin = " " * indent
+    return textwrap.fill(
+        printable(words),
+        _WIDTH,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

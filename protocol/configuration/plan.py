@@ -1,0 +1,540 @@
+"""The plan of an experiment: which jobs its rules have, and the files, parameters and resources of each job.
+
+Snakemake connects the jobs; everything that a rule has to know about an experiment is computed here. In the patterns of
+files, ``<results>``, ``<data>`` and ``<benchmarks>`` are folders that Snakemake fills in.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from protocol import datasets, registry
+from protocol.auditing import SHIPPED
+from protocol.checks import ProtocolError
+from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Use
+from protocol.configuration.resources import n_parts, need
+from protocol.inputs.arrays import path_of
+from protocol.provenance.seeds import derive
+from protocol.scores.identity import SUPERVISION_KEYS, options_text
+from protocol.splits import draw_of, drawing_split, list_paths
+
+TARGETS = ("report", "paper", "leak")
+_RUN = "{feature}/{draw}/run{run}"
+_HASHER = f"{_RUN}/{{hasher}}"
+_SELECTION = f"<results>/{_HASHER}/selection.h5"
+_REPORT_ONLY = ("score_without", "duplicates", "selection_table", "audit", "claims")
+# The report does not depend on the source of files, the number of shards or the choice for a paper.
+_NOT_REPORTED = ("mirror", "offline", "count_shards", "paper")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The jobs of an experiment.
+
+    Examples
+    --------
+    >>> from protocol.configuration import load
+    >>> plan = Plan(load({"runs": 2, "features": {"gist": {}}}, from_file=False))
+    >>> plan.each("results/digits/draws/{draw}/run{run}.h5")
+    ['results/digits/draws/thesis/run0.h5', 'results/digits/draws/thesis/run1.h5']
+    """
+
+    experiment: Experiment
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The checked configuration."""
+        return self.experiment.config
+
+    @cached_property
+    def _combinations(self) -> list[dict[str, Any]]:
+        return [vars(one) for one in self.experiment.combinations()]
+
+    def each(self, pattern: str, **only: Any) -> list[str]:
+        """Return the files of a pattern for every combination, each once.
+
+        Methods with finished codes are among the hashers. `only` restricts the combinations, as in ``feature="gist"``;
+        ``finished=False`` selects the hashers that are trained, ``finished=True`` the methods with finished codes.
+        """
+        return list(dict.fromkeys(pattern.format(**one) for one in self._restricted(only)))
+
+    def keys(self, *names: str, **only: Any) -> list[tuple[Any, ...]]:
+        """Return the values of some fields for every combination, each tuple once, in the order of `each`."""
+        return list(dict.fromkeys(tuple(one[name] for name in names) for one in self._restricted(only)))
+
+    def _restricted(self, only: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [one for one in self._combinations if only.items() <= one.items()]
+
+    def searched(self, pattern: str) -> list[str]:
+        """Return the files of a pattern for every hasher with a grid."""
+        grids = [name for name, use in self.experiment.hashers.items() if use.grid]
+        return [file for name in grids for file in self.each(pattern, hasher=name)]
+
+    def supervised(self, pattern: str) -> list[str]:
+        """Return the files of a pattern for every kind of supervision that a hasher of the experiment needs."""
+        files: list[str] = []
+        for name in self.experiment.hashers:
+            kind = self.supervision_file(name)
+            files += self.each(pattern.replace("{supervision}", kind), hasher=name) if kind else []
+        return list(dict.fromkeys(files))
+
+    def supervision_file(self, hasher: str) -> str | None:
+        """Return the kind of supervision that the pipeline provides to a hasher in a file, or None."""
+        kind = self.experiment.supervision(hasher)
+        return kind if kind in self.experiment.supervising() else None
+
+    def jobs(self, targets: Collection[str] = ("report",)) -> dict[str, int]:
+        """Return the number of jobs of each rule that has any if there are no results, in the order of the stages.
+
+        Parameters
+        ----------
+        targets : collection of {"report", "paper", "leak"}, default=("report",)
+            The targets of Snakemake; ``leak`` adds jobs only if the experiment has the key `leak`.
+
+        Examples
+        --------
+        >>> from protocol.configuration import load
+        >>> Plan(load({"runs": 1, "features": {"gist": {}}, "hashers": ["lsh"]}, from_file=False)).jobs()["model"]
+        1
+        """
+        experiment, n_shards = self.experiment, self.config["count_shards"]
+        parts = [n_parts(experiment, name) for name in experiment.extractions]
+        found = {
+            "download": len(registry.DATASETS.entry(self.config["dataset"]).files),
+            "dataset": 1,
+            "feature_part": sum(n for n in parts if n > 1),
+            "feature": len(parts),
+        }
+        if {"report", "paper"} & set(targets):
+            runs, codes, scores = len(self.each(_RUN)), len(self.each(_HASHER)), len(self.each("{feature}/{hasher}"))
+            found |= {
+                "draw": len(self.each("{draw}/{run}")),
+                "split": len(self.each("{split}/{run}")),
+                "preprocessing": runs,
+                "ground_truth": runs,
+                "supervision": len(self.supervised(f"{_RUN}/{{supervision}}")),
+                "selection": len(self.selections),
+                "model": len(self.each(_HASHER, finished=False)),
+                "finished_codes": len(self.each(_HASHER, finished=True)),
+                "count": codes * (n_shards == 1),
+                "count_shard": codes * n_shards * (n_shards > 1),
+                "add_counts": codes * (n_shards > 1),
+                "score": scores,
+                "score_without": scores * len(self.duplicates),
+                "duplicates": len(self.duplicates),
+                "display": len(self.each("{feature}/{split}")),
+                "metrics": 1,
+                "selection_table": len(self.selection_table),
+                "audit": 1,
+                "claims": len(self.claims),
+            }
+        if "report" not in targets:
+            found = {rule: number for rule, number in found.items() if rule not in _REPORT_ONLY}
+        found |= {target: int(target in targets) for target in ("report", "paper")}
+        if "leak" in targets and "leak" in self.config:
+            found |= {
+                "leak_split": len(self.each("{run}")),
+                "leak_preprocessing": len(self.each("{feature}/{run}")),
+                "leak_ground_truth": len(self.each("{feature}/{run}")),
+                "leak_score": len(self.each("{feature}/{run}/{hasher}", finished=False)),
+                "leak": 1,
+            }
+        return {rule: number for rule, number in found.items() if number}
+
+    def job(self, wildcards: Mapping[str, str]) -> "Job":
+        """Return the job of a rule with these wildcards."""
+        return Job(self, dict(wildcards))
+
+    # Files
+
+    @cached_property
+    def wildcards(self) -> dict[str, str]:
+        """The regular expression of each wildcard whose values the experiment determines."""
+        experiment, splits = self.experiment, registry.names("split")
+        values = {
+            "feature": experiment.features,
+            "extraction": experiment.extractions,
+            "split": splits,
+            "draw": sorted({draw_of(split) for split in splits}),
+            "hasher": [*experiment.hashers, *experiment.codes],
+            "supervision": experiment.supervising(),
+        }
+        return {name: "|".join(allowed) for name, allowed in values.items()} | {"run": "[0-9]+"}
+
+    @property
+    def user_files(self) -> list[Path]:
+        """The user's own files from which the dataset is loaded."""
+        return datasets.user_paths(self.config["dataset"], self.config["dataset_options"])[0]
+
+    @property
+    def folder_states(self) -> list[Any]:
+        """The state of each of the user's own folders from which the dataset is loaded."""
+        _, folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])
+        return [datasets.folder_state(path) for path in folders]
+
+    @cached_property
+    def selections(self) -> list[str]:
+        """The files with selected options; empty if no hasher has a grid."""
+        return self.searched(_SELECTION)
+
+    @property
+    def selection_table(self) -> list[str]:
+        """The table of all selections; empty if no hasher has a grid."""
+        return ["<results>/selection.csv"] if self.selections else []
+
+    @property
+    def duplicates(self) -> list[str]:
+        """The table of scores without near-duplicates; empty if no judged pairs of the dataset are known."""
+        return ["<results>/duplicates.csv"] if self.config["dataset"] in SHIPPED else []
+
+    @property
+    def claims(self) -> list[str]:
+        """The papers' claims; empty unless the experiment is a reproduction."""
+        return ["<results>/claims.json"] if self.config["reproduction"] else []
+
+    @cached_property
+    def displayed(self) -> list[str]:
+        """The tables, in addition to the summary, from which the figures are drawn."""
+        tables = [
+            *(f"<results>/{{feature}}/display/{{split}}/{name}.csv" for name in ("radii", "curves", "conventions")),
+            *(f"<results>/{{feature}}/display/{{split}}/{name}.csv" for name in ("buckets", "histogram", "retrieved")),
+            "<benchmarks>/{feature}/display/{split}/lookups.csv",
+        ]
+        return [file for table in tables for file in self.each(table)]
+
+    @property
+    def tables(self) -> list[str]:
+        """The CSV and JSON files of other stages that the report reads."""
+        always = ["<results>/metrics.csv", "<results>/summary.csv", "<results>/audit.csv"]
+        return [*always, *self.claims, *self.selection_table, *self.duplicates, *self.displayed]
+
+    @property
+    def provenance(self) -> list[str]:
+        """The files whose provenance the report prints: those of run 0."""
+        return [
+            "<data>/content.h5",
+            *self.each("<data>/{extraction}/features.h5"),
+            *self.each("<results>/draws/{draw}/run0.h5"),
+            *self.each("<results>/splits/{split}/run0/splits.h5"),
+            *self.each("<results>/{feature}/{draw}/run0/preprocessing.h5"),
+            *self.each("<results>/{feature}/{draw}/run0/ground_truth.h5"),
+            *self.each("<results>/{feature}/{draw}/run0/{hasher}/models.h5", finished=False),
+            *self.each("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
+        ]
+
+    @property
+    def times(self) -> list[str]:
+        """The benchmark files of the jobs that the results come from."""
+        n_shards, hasher = self.config["count_shards"], f"<benchmarks>/{_HASHER}"
+        shards = [f"{hasher}/shards/{number}-of-{n_shards}/count_shard.tsv" for number in range(1, n_shards + 1)]
+        counting = [f"{hasher}/count.tsv"] if n_shards == 1 else [f"{hasher}/add_counts.tsv", *shards]
+        return [
+            "<data>/benchmarks/dataset.tsv",
+            *self.each("<benchmarks>/draws/{draw}/run{run}/draw.tsv"),
+            *self.each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
+            *self.each(f"<benchmarks>/{_RUN}/preprocessing.tsv"),
+            *self.each(f"<benchmarks>/{_RUN}/ground_truth.tsv"),
+            *self.supervised(f"<benchmarks>/{_RUN}/{{supervision}}/supervision.tsv"),
+            *self.searched(f"{hasher}/selection.tsv"),
+            *self.each(f"{hasher}/model.tsv", finished=False),
+            *self.each(f"{hasher}/finished_codes.tsv", finished=True),
+            *(file for pattern in counting for file in self.each(pattern)),
+            *self.each("<benchmarks>/{feature}/{hasher}/score.tsv"),
+        ]
+
+    # Parameters
+
+    @property
+    def plugins(self) -> dict[str, tuple[str, ...]]:
+        """The plug-ins in use by kind, whose records the report prints; any metric may be shown."""
+        experiment = self.experiment
+        return {
+            "dataset": (self.config["dataset"],),
+            "feature": tuple(feature.plugin for feature in experiment.features.values()),
+            "split": experiment.splits,
+            "ground_truth": tuple(use.plugin for use in experiment.ground_truths.values()),
+            "hasher": tuple(use.plugin for use in experiment.hashers.values()),
+            "metric": tuple(registry.names("metric")),
+        }
+
+    @property
+    def dimensions(self) -> dict[str, int | None]:
+        """The dimension of each feature; None if only its file records it or there are two modalities."""
+        of_features = {name: self.experiment.dimensions(name) for name in self.experiment.features}
+        return {name: known[0] if len(known) == 1 else None for name, known in of_features.items()}
+
+    @property
+    def options_of_scores(self) -> dict[str, str]:
+        """The options of dataset, ground truth and split, by feature, ground truth and split."""
+        return {
+            f"{feature.name} {truth} {split}": options_text(self.experiment.options(feature.name, truth, split))
+            for feature in self.experiment.features.values()
+            for truth in feature.ground_truths
+            for split in feature.splits
+        }
+
+    @property
+    def supervision_of_methods(self) -> dict[str, str]:
+        """What each method learned from in addition to the training vectors, by feature and method."""
+        pairs = self.keys("feature", "hasher")
+        return {f"{feature} {hasher}": self.experiment.learned_from(hasher, feature) for feature, hasher in pairs}
+
+    @property
+    def reported_config(self) -> dict[str, Any]:
+        """The keys of the configuration that the report depends on."""
+        return {key: value for key, value in self.config.items() if key not in _NOT_REPORTED}
+
+    @property
+    def paper_config(self) -> dict[str, Any]:
+        """The keys of the configuration that the figures and tables for a paper depend on."""
+        return {key: self.config[key] for key in ("dataset", "names", "empty", "paper", *SUPERVISION_KEYS)}
+
+    @property
+    def leak_study(self) -> dict[str, Any]:
+        """The key `leak` of the configuration; raises ProtocolError if it is missing."""
+        if "leak" not in self.config:
+            raise ProtocolError(
+                f"experiment {self.experiment.name!r} has no leak study: give it the key `leak`, as in "
+                "workflow/config/cifar10_leak.yaml"
+            )
+        study: dict[str, Any] = self.config["leak"]
+        return study
+
+    @property
+    def required_selection_table(self) -> list[str]:
+        """The table of all selections; raises ProtocolError if no hasher has a grid."""
+        if not self.selection_table:
+            raise ProtocolError(
+                f"experiment {self.experiment.name!r} has no options to choose: give it the key `hasher_grids`, as in "
+                "workflow/config/cifar10_nested.yaml"
+            )
+        return self.selection_table
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: the files and parameters that follow from the wildcards of its rule.
+
+    An attribute raises KeyError if it depends on a wildcard that the rule does not have.
+    """
+
+    plan: Plan
+    wildcards: dict[str, str]
+
+    # Files
+
+    @property
+    def combination(self) -> dict[str, Any]:
+        """Those wildcards that are fields of `Combination`, with their types."""
+        names = {field.name for field in fields(Combination)} & set(self.wildcards)
+        return {name: self.run if name == "run" else self.wildcards[name] for name in names}
+
+    def files(self, pattern: str) -> list[str]:
+        """Return the files of a pattern for every combination that agrees with the wildcards, each once."""
+        return self.plan.each(pattern, **self.combination)
+
+    def keys(self, *names: str) -> list[tuple[Any, ...]]:
+        """Return some fields of the combinations of `files`, each tuple once, in the same order."""
+        return self.plan.keys(*names, **self.combination)
+
+    def file(self, pattern: str) -> str:
+        """Return the file of a pattern that the wildcards determine."""
+        files = self.files(pattern)
+        if len(files) != 1:
+            raise ProtocolError(
+                f"experiment {self.plan.experiment.name!r} has no job for "
+                f"{', '.join(f'{name} {value}' for name, value in self.wildcards.items())}."
+            )
+        return files[0]
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts of an extraction; none if one job extracts everything."""
+        folder = f"<data>/{self.wildcards['extraction']}/parts"
+        return [f"{folder}/{part}.h5" for part in range(self.n_parts)] if self.n_parts > 1 else []
+
+    @property
+    def supervision_file(self) -> dict[str, str]:
+        """The file that a hasher learns from in addition to the training rows, if any."""
+        kind = self.plan.supervision_file(self.hasher.name)
+        return {"supervision": self.file(f"<results>/{_RUN}/{kind}.h5")} if kind else {}
+
+    @property
+    def selection_file(self) -> dict[str, str]:
+        """The file with a hasher's selected options, if it has a grid."""
+        return {"selection": self.file(_SELECTION)} if self.hasher.grid else {}
+
+    @property
+    def list_files(self) -> list[Path]:
+        """The user's files that list the items of a split or draw; protocols that share a draw read no lists for it."""
+        return list(list_paths(registry.get("split", self.split), self.split_options).values())
+
+    @property
+    def code_files(self) -> dict[str, dict[int, dict[str, str]]]:
+        """The files of a method's finished codes by split, code length and role."""
+        return {split: self.codes.files(split, self.run) for (split,) in self.keys("split")}
+
+    @property
+    def code_paths(self) -> list[Path]:
+        """The paths of `code_files`, each once."""
+        roles = [files for by_length in self.code_files.values() for files in by_length.values()]
+        return list(dict.fromkeys(path_of(file) for files in roles for file in files.values()))
+
+    # Parameters
+
+    @property
+    def run(self) -> int:
+        """The number of the run."""
+        return int(self.wildcards["run"])
+
+    @property
+    def feature(self) -> FeaturePlan:
+        """The feature, or one of those whose extraction the job computes."""
+        experiment, wildcards = self.plan.experiment, self.wildcards
+        if "extraction" in wildcards:
+            return experiment.extractions[wildcards["extraction"]]
+        return experiment.features[wildcards["feature"]]
+
+    @property
+    def n_parts(self) -> int:
+        """The number of jobs that share an extraction."""
+        return n_parts(self.plan.experiment, self.feature.extraction)
+
+    @property
+    def split(self) -> str:
+        """The split protocol, or the one that makes a draw."""
+        return self.wildcards.get("split") or drawing_split(self.wildcards["draw"])
+
+    @property
+    def split_options(self) -> dict[str, Any]:
+        """The options of the split protocol."""
+        options: dict[str, Any] = self.plan.config["split_options"].get(self.split, {})
+        return options
+
+    @property
+    def draw_sizes(self) -> dict[str, int]:
+        """The sizes that the config file gives; a protocol declares all others in its code."""
+        return {name: self.plan.config["split_sizes"].get(name, 0) for name in registry.get("split", self.split).open}
+
+    @property
+    def hasher(self) -> Use:
+        """The hasher that is trained."""
+        return self.plan.experiment.hashers[self.wildcards["hasher"]]
+
+    @property
+    def codes(self) -> FinishedCodes:
+        """The method with finished codes."""
+        return self.plan.experiment.codes[self.wildcards["hasher"]]
+
+    @property
+    def code_options(self) -> dict[str, str | None]:
+        """The options for reading a method's files."""
+        return {"bit_order": self.codes.bit_order, "binarize": self.codes.binarize}
+
+    @property
+    def ground_truths(self) -> dict[str, dict[str, Any]]:
+        """The plug-in and options of each ground truth of a feature, by name."""
+        uses = [self.plan.experiment.ground_truths[name] for name in self.feature.ground_truths]
+        return {use.name: {"use": use.plugin, "options": use.options} for use in uses}
+
+    @property
+    def ground_truth_plugins(self) -> tuple[str, ...]:
+        """The plug-ins of the ground truths of a feature."""
+        return tuple(use["use"] for use in self.ground_truths.values())
+
+    @property
+    def supervising(self) -> Use:
+        """The ground truth among the training rows that provides a kind of supervision."""
+        experiment = self.plan.experiment
+        return experiment.ground_truths[experiment.supervising()[self.wildcards["supervision"]]]
+
+    @property
+    def criterion(self) -> dict[str, Any]:
+        """The criterion of selection, by default with the first ground truth of the feature."""
+        selection = self.plan.config["selection"]
+        truth = selection["ground_truth"] or self.feature.ground_truths[0]
+        return selection | {"ground_truth": truth, "empty": self.plan.config["empty"]}
+
+    @property
+    def selecting(self) -> Use:
+        """The ground truth of the criterion."""
+        return self.plan.experiment.ground_truths[self.criterion["ground_truth"]]
+
+    @property
+    def extensions(self) -> list[tuple[str, int]]:
+        """The extensions of codes to count, with their numbers of bits."""
+        sizes = self.plan.config["extension_bits"]
+        return [(name, s) for name in self.feature.extensions for s in ([0] if name == "none" else sizes)]
+
+    @property
+    def shard(self) -> int:
+        """The number of a shard, from 0."""
+        return int(self.wildcards["scatteritem"].partition("-of-")[0]) - 1
+
+    @property
+    def extended_hasher(self) -> str:
+        """The hasher whose extended codes are drawn: LSH, as in RAMAP's tables, or the first hasher."""
+        names, hashers = self.feature.hashers, self.plan.experiment.hashers
+        return next((name for name in names if hashers[name].plugin == "lsh"), names[0])
+
+    @property
+    def leak_sizes(self) -> dict[str, Any]:
+        """The sizes of the leak study."""
+        return {key: size for key, size in self.plan.leak_study.items() if key != "controls"}
+
+    # Seeds
+
+    def _seed(self, *parts: Any) -> int:
+        return derive(self.plan.config["seed"], self.plan.config["dataset"], *parts)
+
+    @property
+    def draw_seed(self) -> int:
+        """The seed of a draw."""
+        return self._seed("split", self.run)
+
+    @property
+    def preprocessing_seed(self) -> int:
+        """The seed of the preprocessing of a feature."""
+        return self._seed("preprocess", self.feature.name, self.run)
+
+    @property
+    def ground_truth_seed(self) -> int:
+        """The seed of the ground truths of a feature."""
+        return self._seed("groundtruth", self.feature.name, self.run)
+
+    @property
+    def model_seeds(self) -> dict[int, int]:
+        """A seed for each code length, which does not depend on the other lengths.
+
+        It does not depend on the options either, so that the selected model is the one that was scored.
+        """
+        parts = self.feature.name, self.hasher.name
+        return {n_bits: self._seed(*parts, n_bits, self.run) for n_bits in self.feature.n_bits}
+
+    @property
+    def leak_seed(self) -> int:
+        """The seed of the databases of the leak study."""
+        return self._seed("leak", self.run)
+
+    @property
+    def leak_model_seeds(self) -> dict[tuple[int | str, int], dict[str, int]]:
+        """A seed for each side, by training size and code length.
+
+        With one seed for both sides, a control would produce the same model twice, and its leak would always be zero.
+        """
+        parts = self.feature.name, self.hasher.name
+        return {
+            (size, n_bits): {side: self._seed(*parts, n_bits, self.run, side, size) for side in ("a", "b")}
+            for size in self.plan.leak_study["train_per_class"]
+            for n_bits in self.feature.n_bits
+        }
+
+    # Resources
+
+    def need(self, rule: str, attempt: int) -> dict[str, int]:
+        """Return the memory in MB and the time in minutes of the job, more at each further attempt."""
+        has_feature = {"feature", "extraction"} & set(self.wildcards)
+        feature, hasher = self.feature.name if has_feature else None, self.wildcards.get("hasher")
+        return need(self.plan.experiment, rule, feature=feature, hasher=hasher, attempt=attempt)

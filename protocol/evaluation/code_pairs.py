@@ -1,0 +1,309 @@
+"""Codes of queries and database in the forms that users have, checked and packed as in `protocol.codes`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import checks, codes
+from protocol.checks import ProtocolError
+from protocol.inputs.conversion import matrix_from, named
+
+BIT_ORDERS = ("little", "big", "big-128")
+BINARIZE = ("sign", "median")
+_BLOCK = 1 << 20  # rows that are processed at once
+_MASK = (0, 255)
+_MASK_HINT = "0 and 255 are the two values of a mask: pass codes > 0."
+_SURE = 64
+"""If at least this many bytes are all 0 or 255, they are a mask and not packed codes."""
+_ROLES = ("query codes", "database codes")
+_HINT = 'Choose how to binarise them: binarize="sign" or "median".'
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Codes, and how they are encoded.
+
+    Parameters
+    ----------
+    values : array_like, str or Path
+        The codes or their file: bits (n, n_bits) as 0 and 1, -1 and +1, or bool, of any numeric dtype; packed integers
+        0..255 (n, ceil(n_bits / 8)), which require `n_bits`; or, with `binarize`, real values (n, n_bits).
+    n_bits : int, optional
+        The code length; the number of columns if None.
+    bit_order : {"little", "big", "big-128"}, default="little"
+        The bit order of packed codes. ``little``: the first bit of a byte has weight 1 (MATLAB toolkits,
+        ``np.packbits(bitorder="little")``). ``big``: it has weight 128 (``np.packbits``, the precision ``ubinary`` of
+        sentence-transformers). ``big-128``: like ``big``, with 128 subtracted from each byte (the signed precision
+        ``binary`` of sentence-transformers).
+    binarize : {"sign", "median"}, optional
+        How real values become bits. ``sign``: values above 0 become 1, all others 0. ``median``: values above the
+        median of their column over the database become 1, all others 0, for queries and database alike.
+
+    Raises
+    ------
+    ProtocolError
+        If an option is unknown.
+    """
+
+    values: Any
+    n_bits: int | None = None
+    bit_order: str = "little"
+    binarize: str | None = None
+
+    def __post_init__(self) -> None:
+        checks.one_of(self.bit_order, BIT_ORDERS, "bit_order")
+        if self.binarize is not None:
+            checks.one_of(self.binarize, BINARIZE, "binarize")
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Real-valued outputs of the queries, which are not binarised: they request the asymmetric ranking.
+
+    The database is ordered by the inner product of each query's values with the database codes as -1 and +1, see
+    `protocol.counting.asymmetric`. If the database is binarised, its thresholds are also subtracted from the queries'
+    values, so that their signs agree with the bits of the queries' codes.
+
+    Parameters
+    ----------
+    values : array_like, str or Path
+        Real values (n_queries, n_bits).
+    """
+
+    values: Any
+
+
+class CodePair(NamedTuple):
+    """Packed codes of queries and database, and the code length; or real-valued outputs instead of the query codes."""
+
+    query: NDArray[Any]
+    database: NDArray[np.uint8]
+    n_bits: int
+    ranking: str = "hamming"
+    """One of `protocol.scores.identity.RANKINGS`."""
+    binarize: str | None = None
+    """How real values were binarised; None if codes were given."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The numbers of queries and database items."""
+        return len(self.query), len(self.database)
+
+
+def read_codes(query: Any, database: Any) -> CodePair:
+    """Return the codes of queries and database.
+
+    Parameters
+    ----------
+    query : Codes, Outputs, array_like, str or Path
+    database : Codes, array_like, str or Path
+        An encoding that is given for one side only, as `Codes`, also applies to the other side.
+
+    Raises
+    ------
+    ProtocolError
+        If codes are missing or anything else, for example real-valued without `binarize`, packed without `n_bits`, of
+        another length, or not a matrix; or if `Outputs` are only 0 and 1, like codes.
+
+    Examples
+    --------
+    >>> read_codes(Codes([[-1.0, 1.0, 1.0]], n_bits=3, bit_order="big"), [[96]])[:3]
+    (array([[6]], dtype=uint8), array([[6]], dtype=uint8), 3)
+    >>> items = Codes([[0.2, 0.2], [0.4, 0.3], [0.0, 0.0]], binarize="median")
+    >>> read_codes([[0.3, 0.1]], items).query, read_codes(Outputs([[0.3, 0.1]]), items).query
+    (array([[1]], dtype=uint8), array([[ 0.1, -0.1]]))
+    """
+    is_real = isinstance(query, Outputs)
+    query, database = _encoded(query, database)
+    names = [named(query.values, "query codes"), named(database.values, "database codes")]
+    if database.binarize is not None:
+        outputs, items = (
+            _real_values(side, role, name) for side, role, name in zip((query, database), _ROLES, names, strict=True)
+        )
+        _check_lengths(outputs.shape[1], items.shape[1], names[1])
+        thresholds = _medians(items) if database.binarize == "median" else np.zeros(items.shape[1])
+        of_database, n_bits = codes.pack(items > thresholds), len(thresholds)
+    elif is_real:
+        of_database, n_bits = _packed(database, "database codes", names[1])
+        outputs, thresholds = _real_values(replace(query, n_bits=None), "query codes", names[0]), np.zeros(n_bits)
+        if outputs.shape[1] != n_bits:
+            raise ProtocolError(
+                f"{names[0]}: expected {n_bits} columns, the code length of the database, got {outputs.shape[1]}."
+            )
+    else:
+        of_query, n_bits = _packed(query, "query codes", names[0])
+        of_database, database_bits = _packed(database, "database codes", names[1])
+        _check_lengths(n_bits, database_bits, names[1])
+        return CodePair(of_query, of_database, n_bits)
+    if not is_real:
+        return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, binarize=database.binarize)
+    if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
+        raise ProtocolError(
+            f"{names[0]}: expected real values for the ranking asymmetric, got only 0 and 1. Codes of -1 and +1 would "
+            "give the Hamming ranking."
+        )
+    return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
+
+
+def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
+    """Return both sides with their encodings, and those of the other side where none is given."""
+    if isinstance(database, Outputs):
+        raise ProtocolError("database codes: expected codes, got Outputs; only queries are not binarised.")
+    if not isinstance(database, Codes):
+        database = replace(query, values=database) if isinstance(query, Codes) else Codes(database)
+    if not isinstance(query, Codes):
+        query = replace(database, values=query.values if isinstance(query, Outputs) else query)
+    for side, role in zip((query, database), _ROLES, strict=True):
+        if side.values is None:
+            raise ProtocolError(f"{role}: expected an array or a file, got none.")
+    if query.binarize != database.binarize:
+        raise ProtocolError(
+            f"binarize: expected the same for queries and database, got {query.binarize!r} and {database.binarize!r}."
+        )
+    return query, database
+
+
+def _real_values(side: Codes, role: str, name: str) -> NDArray:
+    """Return real-valued outputs, (n, n_bits)."""
+    array = matrix_from(side.values, role, "n_bits")
+    _check_finite(array, name)
+    if side.n_bits not in (None, array.shape[1]):
+        raise ProtocolError(f"{name}: expected {side.n_bits} columns (n_bits) to binarise, got {array.shape[1]}.")
+    return array
+
+
+def _packed(side: Codes, role: str, name: str) -> tuple[NDArray[np.uint8], int]:
+    """Return codes in packed form, and the code length."""
+    array, n_bits, bit_order = matrix_from(side.values, role, "n_bits"), side.n_bits, side.bit_order
+    if n_bits is None:
+        if bit_order == "big-128":
+            raise ProtocolError(f"{name}: expected n_bits for packed codes of bit order big-128, got none.")
+        return codes.pack(_bits(array, name)), array.shape[1]
+    checks.integer(n_bits, f"{name}: n_bits")
+    if _is_packed(array, n_bits, bit_order):
+        packed = _bytes(array, name, bit_order)
+        codes.check(packed, n_bits, name)
+        return packed, n_bits
+    if array.shape[1] != n_bits or bit_order == "big-128":
+        of_bits = "" if bit_order == "big-128" else f"{checks.counted(n_bits, 'column')} of bits, or "
+        raise ProtocolError(
+            f"{name}: expected {of_bits}{checks.counted(-(-n_bits // 8), 'column')} of packed integers, got "
+            f"{array.shape[1]} of {array.dtype}."
+        )
+    return codes.pack(_bits(array, name, n_bits)), n_bits
+
+
+def _check_finite(array: NDArray, name: str) -> None:
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row = np.flatnonzero(~np.isfinite(array).all(axis=1))[0]
+        raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity, first in row {row}.")
+
+
+def _check_lengths(n_bits: int, of_database: int, name: str) -> None:
+    if of_database != n_bits:
+        raise ProtocolError(f"{name}: expected {n_bits} bits as in the query codes, got {of_database}.")
+
+
+def _medians(outputs: NDArray) -> NDArray[np.float64]:
+    """Return the median of each column. Columns are processed singly, because a copy in float64 would be large."""
+    return np.array([np.median(column.astype(np.float64)) for column in outputs.T])
+
+
+def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
+    """Return whether codes of a known length are packed; codes of one bit are packed only if some value exceeds 1."""
+    if array.dtype.kind not in "iu" or array.shape[1] != -(-n_bits // 8):
+        return False
+    return n_bits > 1 or bit_order == "big-128" or bool(array.max() > 1)
+
+
+def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
+    """Return packed integers as bytes whose first bit has weight 1."""
+    lowest, highest = (-128, 127) if bit_order == "big-128" else (0, 255)
+    if bit_order != "big-128" and (array.dtype == np.int8 or -128 <= array.min() < 0):
+        # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
+        raise ProtocolError(
+            f"{name}: expected packed codes of uint8, got signed {array.dtype}, which is ambiguous: choose "
+            'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or pass codes.view("uint8").'
+        )
+    is_any_byte_valid = bit_order != "big-128" and array.dtype == np.uint8
+    if not is_any_byte_valid and (array.min() < lowest or array.max() > highest):
+        raise ProtocolError(
+            f"{name}: expected packed codes from {lowest} to {highest}, got values from {array.min()} to {array.max()}."
+        )
+    if bit_order == "big-128":
+        array = array.astype(np.int16) + 128
+    packed = array.astype(np.uint8, copy=False)
+    if packed.size >= _SURE and _is_mask(packed) and packed.min() < packed.max():
+        raise ProtocolError(f"{name}: expected packed codes, got only the bytes 0 and 255. {_MASK_HINT}")
+    if bit_order == "little":
+        return packed
+    every = np.arange(256, dtype=np.uint8)[:, None]
+    turned = np.packbits(np.unpackbits(every, axis=1), axis=1, bitorder="little").ravel()
+    return turned[packed]
+
+
+def _is_mask(array: NDArray) -> bool:
+    """Return whether all values are 0 or 255, as in binary images."""
+    return all(bool(np.isin(array[start : start + _BLOCK], _MASK).all()) for start in range(0, len(array), _BLOCK))
+
+
+def _bits(array: NDArray, name: str, n_bits: int | None = None) -> NDArray[np.bool_]:
+    """Return where values are above 0, if they are only 0 and 1 or only -1 and +1."""
+    ones = array > 0
+    if array.dtype == bool or (array == ones).all() or (array == np.where(ones, np.int8(1), np.int8(-1))).all():
+        return ones
+    _check_finite(array, name)
+    expected = f"{name}: expected bits, 0 and 1 or -1 and +1"
+    if np.isin(array, (-1, 0, 1)).all():
+        zeros = int((array == 0).sum())
+        raise ProtocolError(
+            f"{expected}, got -1, 0 and +1: {zeros:,} of {array.size:,} values are 0. "
+            'binarize="sign" maps them to bit 0.'
+        )
+    got = f"values from {array.min():.6g} to {array.max():.6g}"
+    if _is_mask(array):
+        raise ProtocolError(f"{expected}, got 0 and 255. {_MASK_HINT}")
+    if array.dtype.kind == "f":
+        raise ProtocolError(f"{expected}, got real {got}. {_HINT}")
+    hint = "Packed codes need n_bits." if array.min() >= 0 and n_bits is None else _HINT
+    raise ProtocolError(f"{expected}, got {got}. {hint}")
+
+
+def finished_codes(
+    files: Mapping[int, Mapping[str, Any]], parts: Mapping[str, NDArray[np.int64]], *, name: str, **encoding: Any
+) -> dict[str, NDArray]:
+    """Return the codes of one split, which were computed elsewhere, in the form that `protocol.codes.of_split` reads.
+
+    Parameters
+    ----------
+    files : mapping of int to mapping of str to path or array_like
+        For each code length, the codes of ``query`` and ``database`` or their files, in any form of `Codes`.
+    parts : mapping of str to ndarray of int64
+        Row numbers of ``query`` and ``database``; the rows of a file of codes are in this order.
+    name : str
+        The name of the method in error messages.
+    **encoding
+        ``bit_order`` and ``binarize``, as for `Codes`.
+
+    Raises
+    ------
+    ProtocolError
+        If a file can't be read, or contains codes of another length or another number of codes.
+    """
+    arrays: dict[str, NDArray] = {"image": parts["database"]}
+    for n_bits, of_role in files.items():
+        try:
+            pair = read_codes(*(Codes(of_role[role], n_bits, **encoding) for role in ("query", "database")))
+        except ProtocolError as error:
+            raise ProtocolError(f"{name}: {error}") from error
+        for role, packed in (("query", pair.query), ("database", pair.database)):
+            if len(packed) != len(parts[role]):
+                raise ProtocolError(
+                    f"{name}: {named(of_role[role], f'{role} codes')}: expected {len(parts[role])} rows, one for each "
+                    f"row number of `{role}` in splits.h5, got {len(packed)}."
+                )
+        arrays |= {f"{n_bits}/query": pair.query, f"{n_bits}/items": pair.database}
+    return arrays

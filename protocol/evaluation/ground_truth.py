@@ -1,0 +1,451 @@
+"""Ground truths in the forms that users have: labels, lists or matrices of relevant items, and vectors."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry
+from protocol.checks import ProtocolError, integer, one_of
+from protocol.evaluation.progress import Progress, stage
+from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
+from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
+from protocol.inputs.labels import label_pair
+from protocol.metrics import keywords
+from protocol.truth import DISTANCES, Distance, nearest
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
+
+NEIGHBOURS = (1, 10, 100)
+"""The default numbers of nearest items; those that exceed the size of the database are omitted."""
+_MOST_LEVELS = 255
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Items that share a class label are relevant; the relevance level is the number of shared labels.
+
+    Parameters
+    ----------
+    query, database : array_like, str or Path
+        Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. At least one query must share a
+        label with a database item.
+    """
+
+    query: Any
+    database: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Relevant:
+    """The relevant items of each query.
+
+    Parameters
+    ----------
+    items : Relevance, sparse or Boolean matrix, iterable of array_like, str or Path
+        A Boolean matrix (n_queries, n_database), or a sparse matrix of relevance levels with a ``tocsr`` method; or,
+        for each query, the positions of its relevant database items, from 0; or a file: ``.npz`` from
+        ``scipy.sparse.save_npz``, text with a line of positions per query, or an array of positions (n_queries, k) or a
+        Boolean matrix in any other format.
+    """
+
+    items: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The items whose vectors are nearest to that of a query are relevant to it.
+
+    Parameters
+    ----------
+    query, database : array_like, str or Path
+        Vectors (n, d). Files in the formats of NumPy, big-ann-benchmarks and TEXMEX are read in blocks.
+    k : int or sequence of int, optional
+        The numbers K of nearest items for which ``neighbours@K`` and ``1-recall@K`` are computed. If None, those of 1,
+        10 and 100 that do not exceed the size of the database.
+    distance : {"cosine", "euclidean", "dot"}, default="cosine"
+        The distance that defines the nearest items; for ``dot``, a larger inner product is nearer.
+    relevant : int, optional
+        The number of nearest items that are relevant for all other metrics, independent of cutoffs in their names. If
+        None, the largest of `k`.
+
+    Raises
+    ------
+    ProtocolError
+        If vectors are missing, the distance is unknown, or a number is below 1.
+    """
+
+    query: Any
+    database: Any
+    k: int | Sequence[int] | None = None
+    distance: Distance = "cosine"
+    relevant: int | None = None
+
+    def __post_init__(self) -> None:
+        for values, role in ((self.query, "query"), (self.database, "database")):
+            if values is None:
+                raise ProtocolError(f"vectors: expected query vectors and database vectors, got no {role} vectors.")
+        one_of(self.distance, DISTANCES, "distance")
+        if self.k is not None and not np.size(self.k):
+            raise ProtocolError("neighbours: expected at least one number of nearest items, got none.")
+        for number in () if self.k is None else np.atleast_1d(self.k).tolist():
+            integer(number, "neighbours")
+        if self.relevant is not None:
+            integer(self.relevant, "relevant_neighbours")
+
+    def vectors(self) -> tuple[NDArray, NDArray]:
+        """Return the vectors of queries and database, memory-mapped where the file allows it.
+
+        Raises
+        ------
+        ProtocolError
+            If one is not a matrix of numbers, or their dimensions differ.
+        """
+        query, database = matrix_from(self.query, "query vectors"), matrix_from(self.database, "database vectors")
+        check_dimension(database, query.shape[1], named(self.database, "database vectors"))
+        return query, database
+
+    def numbers(self, n_database: int, metrics: Iterable[str] = ()) -> tuple[int, ...]:
+        """Return the numbers K, including those in the names of metrics, ascending.
+
+        Raises
+        ------
+        ProtocolError
+            If one exceeds the size of the database.
+        """
+        default = [number for number in NEIGHBOURS if number <= n_database]
+        wanted = {"neighbours": default if self.k is None else np.atleast_1d(self.k).tolist()}
+        wanted |= {f"metric {name!r}": [keywords(name)["cutoff"]] for name in metrics}
+        for name, numbers in [*wanted.items(), ("relevant_neighbours", [self.relevant or 1])]:
+            if max(numbers) > n_database:
+                raise ProtocolError(
+                    f"{name}: expected at most {n_database:,} nearest items, the size of the database, got "
+                    f"{max(numbers):,}."
+                )
+        return tuple(sorted({number for numbers in wanted.values() for number in numbers}))
+
+
+@dataclass(frozen=True)
+class NearestItems:
+    """A record of the nearest items of an evaluation.
+
+    Parameters
+    ----------
+    distance : str
+        The distance that defines them.
+    n_features : int
+        The dimension of the vectors.
+    dtype : str
+        The dtype of the vectors.
+    numbers : tuple of int
+        The numbers K for which ``neighbours@K`` and ``1-recall@K`` were computed.
+    relevant : int
+        The number of nearest items that are relevant for all other metrics.
+    """
+
+    distance: Distance
+    n_features: int
+    dtype: str
+    numbers: tuple[int, ...]
+    relevant: int
+
+
+class GroundTruth(NamedTuple):
+    """The relevance of the database items to the queries.
+
+    Parameters
+    ----------
+    by_number : mapping of int to Relevance
+        The relevance for each number of nearest items; without vectors, a single one under the key 0.
+    scored : int
+        The key of the relevance for metrics that are not about the nearest items.
+    labels_not_in_database : tuple of int or str, or None
+        The labels of queries that the database lacks; None without labels.
+    nearest : NearestItems or None
+        None without vectors.
+    """
+
+    by_number: Mapping[int, Relevance]
+    scored: int = 0
+    labels_not_in_database: tuple[int | str, ...] | None = None
+    nearest: NearestItems | None = None
+
+    @property
+    def relevance(self) -> Relevance:
+        """The relevance for metrics that are not about the nearest items."""
+        return self.by_number[self.scored]
+
+
+def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Labels | Relevant | Nearest:
+    """Return labels or another ground truth.
+
+    Raises
+    ------
+    ProtocolError
+        Unless there is exactly one.
+    """
+    if not isinstance(truth, Labels | Relevant | Nearest | None):
+        raise ProtocolError(
+            f"truth: expected Labels, Relevant or Nearest, got {type(truth).__name__}. Relevant(...) reads lists "
+            "and matrices."
+        )
+    kind = {Labels: "labels", Relevant: "relevance", Nearest: "vectors"}.get(type(truth), "")
+    sources = {"query labels": query_labels, "database labels": database_labels, kind: truth}
+    names = [name for name, values in sources.items() if values is not None]
+    if truth is not None and names == [kind]:
+        return truth
+    if names != ["query labels", "database labels"]:
+        raise ProtocolError(
+            "ground truth: expected query labels and database labels, relevance, or query vectors and database "
+            f"vectors, got {' and '.join(names) or 'none'}."
+        )
+    return Labels(query_labels, database_labels)
+
+
+def ground_truth(
+    truth: Labels | Relevant | Nearest,
+    n_queries: int,
+    n_database: int,
+    *,
+    metrics: Sequence[str] = (),
+    threads: int = 1,
+    progress: Progress = None,
+) -> GroundTruth:
+    """Return the relevance of the database items to the queries.
+
+    Parameters
+    ----------
+    truth : Labels, Relevant or Nearest
+    n_queries, n_database : int
+        The numbers of codes.
+    metrics : sequence of str
+        The requested metrics about the nearest items, such as ``neighbours@10``.
+    threads : int
+        Threads of the search of the nearest items.
+    progress : callable, optional
+
+    Raises
+    ------
+    ProtocolError
+        If the ground truth is unusable, has other items than the codes, or does not support the metrics.
+    """
+    if isinstance(truth, Nearest):
+        return _nearest_items(truth, (n_queries, n_database), metrics, threads, progress)
+    if isinstance(truth, Labels):
+        query, database, lacking = label_pair(truth.query, truth.database, n_queries, n_database)
+        found = GroundTruth({0: LabelRelevance(query, database)}, labels_not_in_database=lacking)
+    else:
+        found = GroundTruth({0: relevance_from(truth.items, n_queries, n_database)})
+    for metric in metrics:
+        _check_lists(metric, found.relevance)
+    return found
+
+
+def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
+    """Raise ProtocolError unless vectors have `n_features` dimensions."""
+    if vectors.shape[1] != n_features:
+        raise ProtocolError(f"{name}: expected dimension {n_features} as in the query vectors, got {vectors.shape[1]}.")
+
+
+def check_sizes(sizes: tuple[int, int], query: NDArray, database: NDArray) -> None:
+    """Raise ProtocolError unless there is one code for each vector; `sizes` are the numbers of codes."""
+    for role, n_codes, rows in zip(("query", "database"), sizes, (query, database), strict=True):
+        if n_codes != len(rows):
+            raise ProtocolError(
+                f"{role} codes: expected {len(rows):,} rows, one for each of the {role} vectors, got {n_codes:,}."
+            )
+
+
+def _nearest_items(
+    truth: Nearest, sizes: tuple[int, int], metrics: Sequence[str], threads: int, progress: Progress
+) -> GroundTruth:
+    """Return, for each number K, the relevance in which the items up to the distance of the K-th nearest are relevant.
+
+    One number is 1, for ``1-recall@K``.
+    """
+    query, database = truth.vectors()
+    check_sizes(sizes, query, database)
+    numbers = truth.numbers(len(database), metrics)
+    relevant = truth.relevant or max(truth.numbers(len(database)))
+    try:
+        found = nearest(
+            query,
+            database,
+            max(relevant, *numbers),
+            distance=truth.distance,
+            threads=threads,
+            progress=stage(progress, "searching", len(query) * len(database)),
+        )
+    except ProtocolError as error:
+        side, _, rest = str(error).partition(" ")
+        sides = {"query": named(truth.query, "query vectors"), "database": named(truth.database, "database vectors")}
+        raise ProtocolError(f"{sides[side]}: {rest}" if side in sides else str(error)) from error
+    by_number = {
+        number: NeighbourRelevance(*found.first(number), len(database)) for number in sorted({1, relevant, *numbers})
+    }
+    record = NearestItems(truth.distance, database.shape[1], str(database.dtype), numbers, relevant)
+    return GroundTruth(by_number, relevant, nearest=record)
+
+
+def _check_lists(metric: str, relevance: Relevance) -> None:
+    """Raise ProtocolError if it is not certain that relevance lists the nearest items that a metric requires.
+
+    The counts do not show this: if several items are equally near, each query may have more than K nearest items.
+    """
+    number = keywords(metric)["cutoff"] if registry.METRICS.entry(metric).relevant == "the K nearest" else 1
+    sizes = [len(relevance.row(query)[0]) for query in range(relevance.n_queries)]
+    if relevance.kind != "neighbours" or min(sizes) != number:
+        got = f"from {min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
+        raise ProtocolError(
+            f"metric {metric!r}: expected query vectors and database vectors, or relevance that lists the "
+            f"{number:,} nearest of each query, got {got}."
+        )
+
+
+def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
+    """Return relevance from lists of neighbours or from a matrix.
+
+    Parameters
+    ----------
+    values : Relevance, sparse matrix, array_like, iterable of array_like, or str or Path
+        A `Relevance`, which is returned unchanged; a Boolean matrix (n_queries, n_database), or a sparse one with a
+        ``tocsr`` method whose values are the relevance levels; the database positions of each query's relevant items,
+        from 0; or a file: `.npz` from ``scipy.sparse.save_npz``, text with a line of positions per query, or an array
+        of positions (n_queries, k) or a Boolean matrix in any other format.
+    n_queries, n_database : int
+
+    Raises
+    ------
+    ProtocolError
+        If the sizes do not fit, a position is outside the database or listed twice, or a level is not an integer from 1
+        to 255; if integers of shape (n_queries, n_database) could be either a matrix or positions; if no query has
+        relevant items, or every item is relevant to every query at the same level.
+    """
+    name, expected = named(values, "relevance"), (n_queries, n_database)
+    if is_file(values):
+        suffix = Path(values).suffix.lower()
+        if suffix == ".npz":
+            arrays, shape = read_csr(values)
+            return _sparse(arrays, shape, expected, name)
+        values = read_lists(values) if suffix in (".txt", ".csv", ".tsv") else read_array(values)
+        _check_unambiguous(values, expected, name)
+    elif hasattr(values, "row") and hasattr(values, "n_queries"):
+        return values
+    elif hasattr(values, "tocsr"):
+        rows = values.tocsr()
+        arrays = {part: getattr(rows, part) for part in ("indptr", "indices", "data")}
+        return _sparse(arrays, rows.shape, expected, name)
+    elif isinstance(values, (list, tuple)):
+        if all(isinstance(row, (list, tuple)) for row in values):
+            _check_unambiguous(values, expected, name)
+    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
+        values = as_numpy(values, name)
+        _check_unambiguous(values, expected, name)
+    return _listed(values, expected, name)
+
+
+def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> None:
+    """Raise ProtocolError if integers could be either a matrix of relevance levels or lists of positions."""
+    rows = values if isinstance(values, np.ndarray) else list(values)
+    if len(rows) != expected[0] or any(np.ndim(row) != 1 or len(row) != expected[1] for row in rows):
+        return
+    array = np.asarray(rows)
+    if array.dtype.kind not in "iu":
+        return
+    if np.isin(array, (0, 1)).all():
+        raise ProtocolError(
+            f"{name}: expected a Boolean matrix or lists of database positions, got integers 0 and 1 of shape "
+            f"(n_queries, n_database) = {expected}, which may be either: pass relevance.astype(bool) for a matrix, or "
+            "a list of arrays for positions."
+        )
+    if (np.diff(np.sort(array, axis=1), axis=1) == 0).any():
+        raise ProtocolError(
+            f"{name}: expected database positions, each once, got repeated integers of shape (n_queries, n_database) = "
+            f"{expected}: pass a matrix of levels as scipy.sparse.csr_array(relevance)."
+        )
+    raise ProtocolError(
+        f"{name}: expected a Boolean matrix or lists of database positions, got different integers of shape "
+        f"(n_queries, n_database) = {expected}: as positions, they make every item relevant. Pass a matrix of levels "
+        "as scipy.sparse.csr_array(relevance), or a list of arrays for positions."
+    )
+
+
+def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
+    """Return relevance from one list of database positions, or one row of a Boolean matrix, per query."""
+    if not isinstance(lists, Iterable):
+        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(lists).__name__}.")
+    rows = [numbers_from(row, name) for row in lists]
+    if len(rows) != expected[0]:
+        raise ProtocolError(
+            f"{name}: expected a list of neighbours for each of {expected[0]} queries, got {len(rows)}."
+        )
+    if all(row.ndim == 1 and row.dtype == bool for row in rows):
+        if any(row.size != expected[1] for row in rows):
+            sizes = sorted({row.size for row in rows})
+            raise ProtocolError(
+                f"{name}: expected {expected[1]} Boolean values for each query, one per database item, got {sizes[0]}."
+            )
+        rows = [np.flatnonzero(row) for row in rows]
+    if any(row.ndim != 1 or (row.size and row.dtype.kind not in "iu") for row in rows):
+        raise ProtocolError(
+            f"{name}: expected a Boolean matrix (n_queries, n_database) = {expected} or lists of database positions, "
+            "got other values than integers."
+        )
+    indices = np.concatenate(rows).astype(np.int64)
+    return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected[1], name)
+
+
+def _sparse(arrays: Mapping[str, NDArray], shape: tuple[int, int], expected: tuple[int, int], name: str) -> Relevance:
+    """Return relevance from compressed sparse rows, whose values are the relevance levels."""
+    indptr, indices, data = arrays["indptr"], arrays["indices"], arrays.get("data")
+    if tuple(shape) != expected:
+        raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {tuple(shape)}.")
+    for part, array in (("indptr", indptr), ("indices", indices)):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ProtocolError(f"{name}: expected integers as {part}, got shape {array.shape} of {array.dtype}.")
+    if indptr.size != expected[0] + 1:
+        raise ProtocolError(
+            f"{name}: expected n_queries + 1 = {expected[0] + 1} integers as indptr, got {indptr.size}."
+        )
+    levels = None
+    if data is not None:
+        if data.shape != indices.shape or data.dtype.kind not in "biuf" or not is_integer(data).all():
+            raise ProtocolError(
+                f"{name}: expected an integer as the level of each of {indices.size} pairs, got {_shown(data)}."
+            )
+        levels = data.astype(np.int64)
+        if levels.max(initial=1) > _MOST_LEVELS or levels.min(initial=1) < 1:
+            raise ProtocolError(
+                f"{name}: expected levels from 1 to {_MOST_LEVELS}, larger for more relevant items, got levels from "
+                f"{levels.min()} to {levels.max()}. Distances are not levels; eliminate_zeros() removes stored zeros."
+            )
+    return _neighbours(indptr, indices, levels, expected[1], name)
+
+
+def _shown(data: NDArray) -> str:
+    has_range = data.dtype.kind in "biuf" and data.size
+    return f"{data.size} values of {data.dtype}" + (f" from {data.min()} to {data.max()}" if has_range else "")
+
+
+def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_database: int, name: str) -> Relevance:
+    """Return relevance from lists in any order, for example nearest first."""
+    n_queries = indptr.size - 1
+    if not indices.size:
+        raise ProtocolError(f"{name}: expected a relevant item for at least one query, got none.")
+    try:
+        ends = indptr.astype(np.int64)
+        lengths = ends[1:] - ends[:-1]
+        if lengths.min(initial=0) >= 0 and lengths.sum() == indices.size:
+            order = np.lexsort((indices, np.repeat(np.arange(lengths.size), lengths)))
+            indices, levels = indices[order], None if levels is None else levels[order]
+        found = NeighbourRelevance(indptr, indices, n_database, levels)
+    except ProtocolError as error:
+        raise ProtocolError(f"{name}: {error}") from error
+    if indices.size == n_queries * n_database and found.levels.size == 1:
+        raise ProtocolError(
+            f"{name}: expected the relevant items of each query, got all {n_database:,} items for every query. "
+            "A complete ranking of the database does not define which items are relevant."
+        )
+    return found

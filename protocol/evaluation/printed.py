@@ -1,0 +1,74 @@
+"""Results that are printed: paragraphs and tables as text for a terminal, HTML for a notebook, and JSON."""
+
+import dataclasses
+import json
+import math
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from protocol.checks import printable
+from protocol.scores.tables import Table
+
+_SMALL = 0.001
+
+
+class Printed:
+    """A result that is printed as paragraphs and tables, and written as JSON."""
+
+    def parts(self) -> list[str | Table]:
+        """Return the paragraphs and tables, from top to bottom."""
+        raise NotImplementedError
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the JSON object."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        shown = (part if isinstance(part, str) else part.text() for part in self.parts())
+        return printable("\n\n".join(shown), keep="\n")
+
+    def _repr_html_(self) -> str:
+        """Return the paragraphs and tables as HTML, for notebooks."""
+        shown = (
+            f"<p>{escape(part).replace(chr(10), '<br>')}</p>" if isinstance(part, str) else part.html()
+            for part in self.parts()
+        )
+        return printable("\n".join(["<div>", *shown, "</div>"]), keep="\n")
+
+    def to_json(self) -> str:
+        """Return the result as JSON, the text that ``--json`` writes."""
+        return json_text(self.content())
+
+
+def json_text(content: Any) -> str:
+    r"""Return a record as JSON, in which NaN becomes null.
+
+    Examples
+    --------
+    >>> print(json_text({"mAP": float("nan"), 10: (1, 2)}).replace("\n", ""))
+    {  "mAP": null,  "10": [    1,    2  ]}
+    """
+    return json.dumps(_plain(content), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if dataclasses.is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    return value
+
+
+def shown(mean: float) -> str:
+    """Return a mean with four decimals, or three significant digits if it is tiny, as RAMAP of long codes."""
+    if math.isnan(mean):
+        return "none"
+    return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"

@@ -1,0 +1,520 @@
+"""The result of `evaluate`: its scores, how they are printed and written, and the scores without some queries."""
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import __version__, registry
+from protocol import metrics as scores
+from protocol.checks import ProtocolError, need, one_of
+from protocol.counting import HammingCounts
+from protocol.evaluation import plots
+from protocol.evaluation.code_pairs import CodePair
+from protocol.evaluation.conventions import find
+from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
+from protocol.evaluation.ground_truth import GroundTruth, NearestItems
+from protocol.evaluation.printed import Printed, json_text, shown
+from protocol.evaluation.scoring import SpreadRow, undefined
+from protocol.evaluation.trec import Trec, TrecOptions, write_trec
+from protocol.inputs.labels import brief
+from protocol.provenance.storage import file_sha256, replacing
+from protocol.scores.identity import NONE_EXCLUDED, NOTED, SCORE, method_name
+from protocol.scores.tables import DIGITS, Table, write_csv
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+_IDENTITY = (
+    "name",
+    "dataset",
+    "ground_truth",
+    "relevance",
+    "split",
+    "n_queries",
+    "n_database",
+    "n_bits",
+    "ranking",
+    "binarize",
+    "convention",
+    "ground_truth_sha256",
+)
+_FEW = 10  # at most this many labels are listed
+_COUNTED = {"zero": "counted as 0", "drop": "left out"}
+_RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
+_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "either way"}
+_DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Printed):
+    """The scores that `evaluate` returns. They are printed as the table of the command line.
+
+    Parameters
+    ----------
+    codes : CodePair
+        The packed codes of queries and database.
+    truth : GroundTruth
+        The relevance of the database items to the queries.
+    counts : HammingCounts or None
+        The counts of the Hamming ranking.
+    nearest_counts : mapping of int to HammingCounts
+        If vectors are the ground truth, the counts for each number of nearest items.
+    n_queries, n_database, n_bits : int
+    ranking : str
+        How the database is ordered: one of `protocol.scores.identity.RANKINGS`.
+    binarize : str or None
+        How real-valued outputs were binarised; None if codes were given.
+    relevance : str
+        The kind of relevance, as in `protocol.scores.identity`.
+    convention : str
+        The name of the convention.
+    per_query : dict of str to ndarray of float64
+        The values of each query, NaN where a query is left out: (n_queries,), or (1,) for metrics of the pooled queries
+        or of the database.
+    is_undefined : dict of str to ndarray of bool
+        Where each metric is undefined (0/0), in the shape of `per_query`.
+    top_n : TopNCurve
+        Mean precision and recall of the top N items for ``n`` up to 1,000, as expected values over ties.
+    spread : tuple of SpreadRow
+        All values that some convention calls mAP, largest first; empty unless requested.
+    queries_without_relevant : int
+        The number of queries without relevant database items.
+    labels_not_in_database : tuple of int or str, or None
+        The labels of queries that no database item has, ascending; for a label matrix, the column numbers from 0.
+        None if the ground truth is not labels.
+    relevant_per_query : tuple of int
+        The smallest and the largest number of relevant database items of a query.
+    levels : tuple of int
+        The smallest and the largest relevance level; a larger level is more relevant.
+    nearest : NearestItems or None
+        The definition of the nearest items; None unless vectors are the ground truth.
+    ground_truth_sha256 : str
+        Digest of the relevance of items to queries: values per query are compared only if it is equal.
+    name, dataset, split, ground_truth : str or None
+        The user's names for the codes, the dataset, the split and the ground truth, see `named`.
+    """
+
+    codes: CodePair
+    truth: GroundTruth
+    counts: HammingCounts | None
+    nearest_counts: Mapping[int, HammingCounts]
+    n_queries: int
+    n_database: int
+    n_bits: int
+    ranking: str
+    binarize: str | None
+    relevance: str
+    convention: str
+    per_query: dict[str, NDArray[np.float64]]
+    is_undefined: dict[str, NDArray[np.bool_]]
+    top_n: scores.TopNCurve
+    spread: tuple[SpreadRow, ...]
+    queries_without_relevant: int
+    labels_not_in_database: tuple[int | str, ...] | None
+    relevant_per_query: tuple[int, int]
+    levels: tuple[int, int]
+    nearest: NearestItems | None
+    ground_truth_sha256: str
+    name: str | None = None
+    dataset: str | None = None
+    split: str | None = None
+    ground_truth: str | None = None
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """The mean of each metric over the queries; NaN if the convention leaves out every query."""
+        return {name: scores.mean(values) for name, values in self.per_query.items()}
+
+    @cached_property
+    def undefined(self) -> dict[str, int]:
+        """The number of queries for which each metric is undefined, whether they count as 0 or are left out.
+
+        If a metric of the pooled queries is undefined, this is the number of all queries.
+        """
+        return n_undefined(self.is_undefined, self.n_queries)
+
+    @cached_property
+    def pr_curves(self) -> dict[str, scores.PRCurve]:
+        """Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; {} if the ranking is not Hamming."""
+        if self.counts is None:
+            return {}
+        empty = find(self.convention).empty("precision@rR")
+        return {average: scores.pr_curve(self.counts, average=average, empty=empty) for average in scores.AVERAGES}
+
+    def named(
+        self,
+        name: str | None = None,
+        *,
+        dataset: str | None = None,
+        split: str | None = None,
+        ground_truth: str | None = None,
+    ) -> Self:
+        """Return the same scores under the user's names; `protocol.compare` compares only scores with equal names.
+
+        Parameters
+        ----------
+        name : str, optional
+            The name of the method.
+        dataset, split, ground_truth : str, optional
+            The names of the data on which the codes were scored. The default name of nearest items as the ground truth
+            is, for example, ``10 nearest by cosine``.
+        """
+        ground_truth = self.ground_truth if ground_truth is None else ground_truth
+        return replace(self, name=name, dataset=dataset, split=split, ground_truth=ground_truth)
+
+    def without(self, queries: Any) -> "WithoutQueries":
+        """Return the scores without some queries, for example without those that have a near-duplicate in the database.
+
+        Parameters
+        ----------
+        queries : array_like of int, str or Path
+            Distinct row numbers of queries, from 0, or their file, for example from ``protocol audit
+            --write-affected``. A file is either text with one row number per line (``.txt``, ``.csv`` or ``.tsv``,
+            possibly ``.gz``; the first column is read), or an array.
+
+        Raises
+        ------
+        ProtocolError
+            If the file can't be read, a row number is out of range or occurs twice, or no query would remain.
+        """
+        excluded = excluded_rows(queries, self.n_queries)
+        remain = np.delete(np.arange(self.n_queries), excluded)
+        counts = None if self.counts is None else self.counts.of_queries(remain)
+        per_query, is_undefined = {}, {}
+        for name, values in self.per_query.items():
+            if values.size == self.n_queries:
+                per_query[name], is_undefined[name] = values[remain], self.is_undefined[name][remain]
+            elif counts is not None:
+                empty = find(self.convention).empty(name)
+                per_query[name] = scores.evaluate(counts, [name], empty=empty)[name]
+                is_undefined[name] = undefined(counts, name, per_query[name])
+        return WithoutQueries(self, excluded, per_query, n_undefined(is_undefined, remain.size))
+
+    def to_trec(self, options: str | Path | TrecOptions) -> Trec:
+        """Write the ranking as run and qrels files of TREC.
+
+        Parameters
+        ----------
+        options : str, Path or TrecOptions
+            The folder; or `TrecOptions` with the folder, depth, order of ties and seed.
+
+        Returns
+        -------
+        Trec
+            The names of the files, and the effect of trec_eval's order of ties on their mAP.
+
+        Raises
+        ------
+        ProtocolError
+            If the ranking is not the Hamming ranking, an option is out of range, or a file can't be written.
+        """
+        if self.counts is None:
+            raise ProtocolError(f"trec: expected the ranking hamming, whose distances it requires, got {self.ranking}.")
+        options = options if isinstance(options, TrecOptions) else TrecOptions(options)
+        empty = find(self.convention).empty("mAP")
+        return write_trec(self.codes, self.counts, self.truth.relevance, options, empty=empty, tag=self.name)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a data frame with a row for each metric: its mean, and the fields that identify the score."""
+        records = self._records(self.metrics, self.undefined, {"excluded_queries": NONE_EXCLUDED})
+        return need("pandas", "report").DataFrame(records)
+
+    def plot(self, kind: str = "precision-recall") -> "alt.Chart":
+        """Return a figure.
+
+        Parameters
+        ----------
+        kind : {"precision-recall", "precision@N", "recall@N"}
+            The precision-recall curve over the Hamming radius, for the pooled queries (micro) and as the mean over the
+            queries (macro); the mean precision or recall of the top N items over N.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such figure, the evaluation has no such curve, or the package altair is not installed.
+        """
+        one_of(kind, ("precision-recall", "precision@N", "recall@N"), "plot")
+        if kind != "precision-recall":
+            values = kind.partition("@")[0]
+            title = method_name(self.name or f"{values.capitalize()} of the top N items", self.ranking)
+            return plots.top_n(self.top_n, values, title)
+        if not self.pr_curves:
+            raise ProtocolError(
+                "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, "
+                f"got {self.ranking}. Other figures: 'precision@N' and 'recall@N'."
+            )
+        return plots.precision_recall(self.pr_curves, self.name or "Precision and recall by Hamming radius")
+
+    def write_json(self, path: str | Path, *others: Printed, per_query: str | Path | None = None) -> None:
+        """Write the JSON of `to_json`; the file appears under `path` only when it is complete.
+
+        Parameters
+        ----------
+        path : str or Path
+        *others : WithoutQueries, Trec, BucketSearches or LookupTimes
+            Further results about the same codes, whose fields are added.
+        per_query : str or Path, optional
+            A file that `write_per_query` wrote. Its name, relative to the JSON file, and its SHA-256 are added under
+            ``per_query``.
+        """
+        content = self.content()
+        for other in others:
+            content |= other.content()
+        if per_query is not None:
+            name = Path(os.path.relpath(per_query, Path(path).parent)).as_posix()
+            content["per_query"] = {"file": name, "sha256": file_sha256(per_query)}
+        with replacing(path) as temporary:
+            temporary.write_text(json_text(content) + "\n")
+
+    def write_per_query(self, path: str | Path) -> None:
+        """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
+
+        Metrics of the pooled queries or of the database have no value per query, and therefore no column.
+        """
+        columns = {name: values for name, values in self.per_query.items() if values.size == self.n_queries}
+        self._write_columns(path, "query", range(self.n_queries), columns)
+
+    def write_pr_curves(self, path: str | Path) -> None:
+        """Write precision and recall, micro and macro, at every radius as CSV with nine digits; NaN is an empty field.
+
+        Raises
+        ------
+        ProtocolError
+            If the ranking has no radius.
+        """
+        if not self.pr_curves:
+            raise ProtocolError(
+                f"pr_curves: expected the ranking hamming, whose radius they require, got {self.ranking}."
+            )
+        columns = {
+            f"{kind}_{average}": values
+            for average, curve in self.pr_curves.items()
+            for kind, values in curve._asdict().items()
+        }
+        self._write_columns(path, "radius", range(self.n_bits + 1), columns)
+
+    def write_top_n_curves(self, path: str | Path) -> None:
+        """Write precision and recall of the top N items for each N as CSV with nine digits; NaN is an empty field."""
+        n, precision, recall = self.top_n
+        self._write_columns(path, "n", n.tolist(), {"precision": precision, "recall": recall})
+
+    def _write_columns(
+        self, path: str | Path, index: str, rows: Sequence[int], columns: Mapping[str, NDArray[np.float64]]
+    ) -> None:
+        def cell(value: float) -> str:
+            return "" if math.isnan(value) else DIGITS % value
+
+        cells = ((row, self.ranking, *(cell(values[at]) for values in columns.values())) for at, row in enumerate(rows))
+        write_csv(path, (index, "ranking", *columns), cells)
+
+    def _records(
+        self, means: Mapping[str, float], n_undefined: Mapping[str, int], queries: dict[str, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield a record for each metric; `queries` are the fields of the queries that were scored."""
+        rules = find(self.convention)
+        shared = {name: getattr(self, name) for name in _IDENTITY} | {"version": __version__} | queries
+        for metric, mean in means.items():
+            identity = shared | {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
+            yield {"name": self.name, "metric": metric, "value": mean, "undefined": n_undefined[metric]} | {
+                field: metric if field == "metric" else identity[field]
+                for field in (*SCORE, "ranking", "binarize", *NOTED)
+            }
+
+    def content(self) -> dict[str, Any]:
+        """Return the means and the fields that identify them.
+
+        The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
+        each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``; ``nearest`` if
+        vectors are the ground truth; ``spread`` if it was requested.
+        """
+        rules = find(self.convention)
+        content: dict[str, Any] = {name: getattr(self, name) for name in _IDENTITY} | {"version": __version__}
+        relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
+        content |= {name: getattr(self, name) for name in relevant}
+        content |= {"metrics": self.metrics, "undefined": self.undefined}
+        content["empty"] = {name: rules.empty(name) for name in self.metrics}
+        content["ties"] = {name: registry.METRICS.entry(name).ties for name in self.metrics}
+        optional = {"nearest": self.nearest, "spread": self.spread}
+        return content | {name: value for name, value in optional.items() if value}
+
+    def parts(self) -> list[str | Table]:
+        """Return each value with its number of undefined queries, its ties and its denominator.
+
+        The interpretation of the inputs comes first; then, if vectors are the ground truth, the tables about the
+        nearest items; the differences of the convention from its original and the spread follow.
+        """
+        rules = find(self.convention)
+        of_database = "" if self.ranking == "hamming" else "database "
+        binarized = f", {of_database}binarised by {self.binarize}" if self.binarize else ""
+        sizes = (
+            f"{self.n_queries:,} queries, {self.n_database:,} database items, {self.n_bits} bits{binarized}; "
+            f"{_RANKING[self.ranking]} ranking; convention {self.convention}"
+        )
+        parts: list[str | Table] = ["\n".join([sizes, *self._about_items(), rules.summary, f"[{rules.source}]"])]
+        parts += [*self._about_nearest(), self._table()]
+        if rules.not_copied:
+            parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
+        return [*parts, *([self._spread_table()] if self.spread else [])]
+
+    def _about_items(self) -> list[str]:
+        """Return the lines about the interpretation of the ground truth.
+
+        If several items are as far away as the K-th nearest one, all of them are nearest items.
+        """
+        fewest, most = self.relevant_per_query
+        if self.nearest is not None:
+            k = self.nearest.relevant
+            ties = "" if most == k else f"; with ties {fewest:,} to {most:,} items for K = {k:,}"
+            vectors = f"{self.nearest.dtype}, dimension {self.nearest.n_features:,}"
+            return [f"nearest items: by {_DISTANCES[self.nearest.distance]} of the vectors ({vectors}){ties}"]
+        n = self.queries_without_relevant
+        parts = [f"{n:,} of {self.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"]
+        if self.labels_not_in_database is not None:
+            parts.append(f"labels of queries that the database lacks: {brief(self.labels_not_in_database, _FEW)}")
+        else:
+            lowest, highest = self.levels
+            levels = (
+                f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
+            )
+            items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+            parts.append(f"relevance read as {self.relevance}: {items} items per query, {levels}")
+        if fewest == self.n_database:
+            parts.append("every item is relevant to every query")
+        return ["; ".join(parts)]
+
+    def _about_nearest(self) -> list[Table]:
+        """Return the table of the shares of nearest items, if vectors are the ground truth."""
+        if self.nearest is None:
+            return []
+        cells = []
+        for number in self.nearest.numbers:
+            row = [f"{number:,}"]
+            for name in (f"neighbours@{number}", f"1-recall@{number}"):
+                row += with_range(*(self.metrics[f"{name}{ties}"] for ties in ("", "[worst]", "[best]")))
+            cells.append(row)
+        title = (
+            "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
+            "expected over ties"
+        )
+        return [
+            Table(
+                "nearest items",
+                f"{title}:",
+                ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best"),
+                cells,
+            )
+        ]
+
+    def _table(self) -> Table:
+        rules, cells, title = find(self.convention), [], ""
+        if self.nearest is not None:
+            title = f"other metrics, with the {self.nearest.relevant:,} nearest items of each query as relevant:"
+        for name, mean in self.metrics.items():
+            record = registry.METRICS.entry(name)
+            if self.nearest is not None and record.relevant:
+                continue  # it has a separate table
+            n = self.undefined[name]
+            empty = f"{n:,} of {self.n_queries:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
+            ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
+            cells.append((name, shown(mean), empty, ties, record.denominator))
+        return Table("metrics", title, ("metric", "mean", "undefined queries", "ties", "denominator"), cells)
+
+    def _spread_table(self) -> Table:
+        cells = [
+            (row.metric, shown(row.value), _SPREAD[row.empty], ", ".join(row.conventions) or "none")
+            for row in self.spread
+        ]
+        values = [row.value for row in self.spread if row.conventions and not math.isnan(row.value)]
+        title = f"values that a convention calls mAP, from {min(values):.4f} to {max(values):.4f}"
+        return Table("spread", f"{title}:", ("metric", "mean", "undefined queries", "called mAP by"), cells)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WithoutQueries(Printed):
+    """The scores of an evaluation without some of its queries.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The scores of all queries.
+    excluded : ndarray of int64, shape (n_excluded,)
+        Row numbers of the excluded queries, ascending.
+    per_query : dict of str to ndarray of float64
+        The values of the remaining queries, as in `Evaluation`; a metric of the pooled queries is computed from these.
+    undefined : dict of str to int
+        The number of remaining queries for which each metric is undefined.
+    """
+
+    evaluation: Evaluation
+    excluded: NDArray[np.int64]
+    per_query: dict[str, NDArray[np.float64]]
+    undefined: dict[str, int]
+
+    @property
+    def n_excluded(self) -> int:
+        """The number of excluded queries."""
+        return len(self.excluded)
+
+    @property
+    def n_queries(self) -> int:
+        """The number of remaining queries."""
+        return self.evaluation.n_queries - self.n_excluded
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """The mean of each metric over the remaining queries."""
+        return {name: scores.mean(values) for name, values in self.per_query.items()}
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the excluded row numbers, ascending, one per line."""
+        return excluded_sha256(self.excluded.tolist())
+
+    @property
+    def label(self) -> str:
+        """The identifier of the excluded set in a comparison, see `excluded_label`."""
+        return excluded_label(self.n_excluded, self.sha256)
+
+    def parts(self) -> list[str | Table]:
+        """Return the table of all metrics with and without the excluded queries; the title identifies these queries."""
+        cells = []
+        for name, mean in self.evaluation.metrics.items():
+            without = self.metrics[name]
+            difference = without - mean
+            moved = "none" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
+            cells.append((name, shown(mean), shown(without), moved))
+        n = self.evaluation.n_queries
+        title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:12]})"
+        return [Table("without queries", f"{title}:", ("metric", "all queries", "without them", "difference"), cells)]
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the evaluation, and ``without_queries``: those of the remaining queries."""
+        names = ("excluded", "n_excluded", "sha256", "n_queries", "metrics", "undefined")
+        return self.evaluation.content() | {"without_queries": {name: getattr(self, name) for name in names}}
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the data frame of the evaluation, followed by the rows of the remaining queries."""
+        queries = {"excluded_queries": self.label, "n_queries": self.n_queries}
+        records = self.evaluation._records(self.metrics, self.undefined, queries)
+        pd = need("pandas", "report")
+        return pd.concat([self.evaluation.to_frame(), pd.DataFrame(records)], ignore_index=True)
+
+
+def n_undefined(masks: Mapping[str, NDArray[np.bool_]], n_queries: int) -> dict[str, int]:
+    """Return the number of queries for which metrics are undefined: all of them if a single value for all is."""
+    return {name: int(mask.sum()) * (n_queries // mask.size) for name, mask in masks.items()}
+
+
+def with_range(expected: float, worst: float, best: float) -> list[str]:
+    """Return the cells of an expected value, and of its range over the orders of ties if that is visible."""
+    cells = [f"{value:.4f}" for value in (expected, worst, best)]
+    return [cells[0], "" if len(set(cells)) == 1 else f"{cells[1]} to {cells[2]}"]

@@ -1,0 +1,254 @@
+"""What is computed from the counts of a ranking: metrics under a convention, and the spread of mAP over conventions."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import metrics, registry
+from protocol.checks import ProtocolError
+from protocol.counting import HammingCounts
+from protocol.evaluation.conventions import CONVENTIONS, Convention, find
+
+_NEEDS = {"radius": "the Hamming radius", "buckets": "the buckets of the database"}
+_CUTOFFS = (1000, 5000)
+_SPREAD = (
+    "mAP[best]",
+    "mAP",
+    "mAP[index]",
+    "mAP[worst]",
+    *(f"mAP@{cutoff}[{denominator}]" for cutoff in _CUTOFFS for denominator in ("all", "retrieved", "min")),
+    "AUPRC[area]",
+)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The metrics that are requested, and the convention under which they are computed.
+
+    Parameters
+    ----------
+    metrics : str or sequence of str, optional
+        Registered metrics, or ``all``. If None, those of the convention.
+    convention : str, default="protocol"
+    spread : bool, default=False
+        Whether all values that some convention calls mAP are computed in addition.
+
+    Raises
+    ------
+    ProtocolError
+        If a name is unknown, or the list of metrics is empty.
+    """
+
+    metrics: str | Sequence[str] | None = None
+    convention: str = "protocol"
+    spread: bool = False
+
+    def __post_init__(self) -> None:
+        find(self.convention)
+        if self.metrics is not None and not len(self.metrics):
+            raise ProtocolError("metrics: expected at least one metric, or None for those of the convention, got none.")
+        for metric in self.requested:
+            if metric != metrics.ALL:
+                metrics.keywords(metric)
+
+    @property
+    def rules(self) -> Convention:
+        """The convention."""
+        return find(self.convention)
+
+    @property
+    def requested(self) -> list[str]:
+        """The metrics that are requested by name."""
+        return [self.metrics] if isinstance(self.metrics, str) else list(self.metrics or ())
+
+    @property
+    def of_nearest(self) -> list[str]:
+        """The requested metrics about the nearest items, such as ``neighbours@10``."""
+        return [name for name in self.requested if name != metrics.ALL and registry.METRICS.entry(name).relevant]
+
+    def names(self, n_bits: int, ranking: str, *, without: Sequence[str] = ()) -> list[str]:
+        """Return the metrics to compute for a code length and a ranking, except those in `without`.
+
+        Metrics of the convention, and those that ``all`` stands for, are omitted if the codes or the ranking do not
+        support them.
+
+        Raises
+        ------
+        ProtocolError
+            If a requested metric is not supported, or none of the convention's metrics is.
+        """
+        requested = [name for name in self.requested if name != metrics.ALL]
+        for name in requested:
+            radius = metrics.keywords(name).get("radius", 0)
+            if not is_defined(name, ranking):
+                raise ProtocolError(
+                    f"metric {name!r}: expected a metric of the order of items for the ranking {ranking}, got one of "
+                    f"{_NEEDS[registry.METRICS.entry(name).defined_on]}."
+                )
+            if radius > n_bits:
+                raise ProtocolError(
+                    f"metric {name!r}: expected a radius from 0 to {n_bits}, the code length, got {radius:g}."
+                )
+        if metrics.ALL in self.requested:
+            return [name for name in metrics.everything(n_bits) if is_defined(name, ranking)]
+        if self.metrics is not None:
+            return [name for name in requested if name not in without]
+        names = [name for name in self.rules.metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
+        names = [name for name in names if is_defined(name, ranking)]
+        if not names:
+            raise ProtocolError(
+                f"convention {self.convention!r}: expected a metric of the order of items for the ranking {ranking}, "
+                "got only metrics of the Hamming radius."
+            )
+        return names
+
+
+def is_defined(metric: str, ranking: str) -> bool:
+    """Return whether a metric can be computed for a ranking; only the Hamming ranking has a radius.
+
+    Examples
+    --------
+    >>> is_defined("mAP@100[all]", "asymmetric"), is_defined("precision@r2", "asymmetric")
+    (True, False)
+    """
+    return ranking == "hamming" or registry.METRICS.entry(metric).defined_on == "ranking"
+
+
+class SpreadRow(NamedTuple):
+    """One value: its metric, the treatment of undefined queries, and the conventions that call it mAP."""
+
+    value: float
+    metric: str
+    empty: tuple[str, ...]
+    conventions: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of one ranking; the fields are those of `protocol.evaluation.Evaluation`."""
+
+    per_query: dict[str, NDArray[np.float64]]
+    is_undefined: dict[str, NDArray[np.bool_]]
+    n_relevant: NDArray[np.int64]
+    levels: tuple[int, int]
+    top_n: metrics.TopNCurve
+    spread: tuple[SpreadRow, ...]
+
+
+def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scoring, ranking: str) -> Scores:
+    """Return the scores of a ranking.
+
+    Parameters
+    ----------
+    blocks : iterable of HammingCounts
+        Counts of consecutive queries. If a metric is about the pooled queries or the database, all queries must be in
+        one block.
+    names : sequence of str
+        The metrics.
+    scoring : Scoring
+    ranking : str
+
+    Raises
+    ------
+    ProtocolError
+        If no query has relevant items.
+    """
+    parts = [_of_block(counts, names, scoring, ranking) for counts in blocks]
+    occurring = np.concatenate([part.levels for part in parts])
+    if not occurring.size:
+        raise ProtocolError("relevance: expected at least one query with a relevant item, got none.")
+    rules = scoring.rules
+    values = {pair: np.concatenate([part.values[pair] for part in parts]) for pair in parts[0].values}
+    of_spread = {pair: values[pair] for pair in parts[0].of_spread}
+    return Scores(
+        per_query={name: values[name, rules.empty(name)] for name in names},
+        is_undefined={name: np.concatenate([part.masks[name] for part in parts]) for name in names},
+        n_relevant=np.concatenate([part.n_relevant for part in parts]),
+        levels=(int(occurring.min()), int(occurring.max())),
+        top_n=_mean_curve(parts, rules.empty("R@K")),
+        spread=spread_rows(of_spread),
+    )
+
+
+class _Block(NamedTuple):
+    """The scores of a block of queries, for each metric and treatment of undefined values."""
+
+    values: dict[tuple[str, str], NDArray[np.float64]]
+    masks: dict[str, NDArray[np.bool_]]
+    of_spread: list[tuple[str, str]]
+    n_relevant: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    top_n: metrics.TopNCurve
+
+
+def _of_block(counts: HammingCounts, names: Sequence[str], scoring: Scoring, ranking: str) -> _Block:
+    rules = scoring.rules
+    of_spread = spread_pairs(counts.n_database, ranking) if scoring.spread else []
+    pairs = dict.fromkeys([*((name, rules.empty(name)) for name in names), *of_spread])
+    values = {(name, empty): metrics.evaluate(counts, [name], empty=empty)[name] for name, empty in pairs}
+    return _Block(
+        values,
+        {name: undefined(counts, name, values[name, rules.empty(name)]) for name in names},
+        of_spread,
+        counts.n_relevant,
+        counts.levels[counts.at_level.any(axis=(0, 2))],
+        metrics.top_n_curve(counts, empty=rules.empty("R@K")),
+    )
+
+
+def undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return where a metric is undefined, in the shape of its values, which are 0 or NaN there."""
+    if (values == 0).any():
+        values = metrics.evaluate(counts, [metric], empty="drop")[metric]
+    return np.isnan(values)
+
+
+def _mean_curve(blocks: Sequence[_Block], empty: str) -> metrics.TopNCurve:
+    """Return the mean curve over all queries from the mean curves of the blocks."""
+    curves = [block.top_n for block in blocks]
+    if len(curves) == 1:
+        return curves[0]
+    n_queries = np.array([block.n_relevant.size for block in blocks])
+    n_defined = n_queries
+    if empty == "drop":
+        n_defined = np.array([np.count_nonzero(block.n_relevant) for block in blocks])
+    precision = n_queries @ np.array([curve.precision for curve in curves]) / n_queries.sum()
+    recall = n_defined @ np.nan_to_num([curve.recall for curve in curves]) / n_defined.sum()
+    return metrics.TopNCurve(curves[0].n, precision, recall)
+
+
+def spread_of(counts: HammingCounts) -> tuple[SpreadRow, ...]:
+    """Return the rows of `spread_rows` for a Hamming ranking, from its counts with ``index_order``."""
+    pairs = spread_pairs(counts.n_database, "hamming")
+    return spread_rows({(name, empty): metrics.evaluate(counts, [name], empty=empty)[name] for name, empty in pairs})
+
+
+def spread_pairs(n_database: int, ranking: str) -> list[tuple[str, str]]:
+    """Return the variants of mAP of a ranking, each with both treatments of undefined values, ``zero`` and ``drop``.
+
+    Cutoffs beyond the size of the database are omitted, because the value is that of the complete ranking.
+    """
+    names = [name for name in _SPREAD if is_defined(name, ranking)]
+    names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_database]
+    return [(name, empty) for name in names for empty in ("zero", "drop")]
+
+
+def spread_rows(values: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[SpreadRow, ...]:
+    """Return the mean of every variant of mAP, largest first, once with undefined values as 0 and once without them.
+
+    A variant that no convention calls mAP has no ``conventions``. If undefined values make no difference, there is only
+    one row. `values` contains the values per query for each pair that `spread_pairs` returns.
+    """
+    rows = []
+    for name in dict.fromkeys(name for name, _ in values):
+        zero, drop = (metrics.mean(values[name, empty]) for empty in ("zero", "drop"))
+        same = math.isclose(zero, drop, rel_tol=1e-12)
+        ways: dict[tuple[str, ...], float] = {("zero", "drop"): zero} if same else {("zero",): zero, ("drop",): drop}
+        for empty, value in ways.items():
+            callers = [rules.name for rules in CONVENTIONS if name in rules.called_map and rules.empty(name) in empty]
+            rows.append(SpreadRow(value, name, empty, tuple(callers)))
+    return tuple(sorted(rows, key=lambda row: 1.0 if math.isnan(row.value) else -row.value))

@@ -1,0 +1,134 @@
+"""Checks of arrays in memory; apart from the modules that read files, so that those are no dependency of a hasher."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol.checks import ProtocolError
+
+
+def array_of(values: Any) -> NDArray:
+    """Return ``numpy.asarray(values)``, but with exact integers: NumPy rounds those of [1, 2**63] to float64.
+
+    The integers of a list become uint64, or objects if no integer dtype can represent all of them.
+    """
+    array = np.asarray(values)
+    rounded = array.dtype.kind == "f" and float(array.max(initial=0)) >= 1 << 63  # smaller integers remain integers
+    if not (rounded or array.dtype == object) or not isinstance(values, (list, tuple)):
+        return array
+    exact = np.array(values, dtype=object)
+    integers = all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in exact.flat)
+    if not exact.size or not integers:
+        return array
+    fits = exact.min() >= 0 and exact.max() < 1 << 64
+    return exact.astype(np.uint64) if fits else exact
+
+
+def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> NDArray[np.float32]:
+    """Return `X` as a finite float32 matrix (n, d) with n >= 1 and d >= 1, without a copy if it already is one.
+
+    Raises
+    ------
+    ProtocolError
+        If `X` is not numeric, not two-dimensional, empty or not finite (the message gives the first bad row), or
+        does not have `n_features` columns.
+    """
+    array = np.asarray(X)
+    if array.dtype.kind not in "fiub":
+        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
+    if array.ndim != 2 or 0 in array.shape:
+        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {array.shape}.")
+    array = array.astype(np.float32, copy=False)
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
+        raise ProtocolError(
+            f"{name}: expected finite numbers, got NaN or infinity in {bad.size} of {len(array)} rows, "
+            f"first in row {bad[0]}."
+        )
+    if n_features is not None and array.shape[1] != n_features:
+        raise ProtocolError(f"{name}: expected {n_features} features as in fit, got {array.shape[1]}.")
+    return array
+
+
+def check_images(array: Any, name: str = "images", *, n_items: int | None = None) -> None:
+    """Raise ProtocolError unless `array` holds non-empty images, and `n_items` of them if that is given.
+
+    Parameters
+    ----------
+    array : array of uint8, shape (n, height, width) or (n, height, width, 3)
+        Greyscale or RGB images. Only the shape and dtype are read.
+    name : str, default="images"
+        The name with which the error message starts.
+    n_items : int, optional
+        The expected number of images.
+    """
+    shape, dtype = np.shape(array), getattr(array, "dtype", type(array).__name__)
+    is_valid = dtype == np.uint8 and len(shape) in (3, 4) and shape[3:] in ((), (3,)) and 0 not in shape
+    if not is_valid or n_items not in (None, shape[0]):
+        n = "n" if n_items is None else n_items
+        raise ProtocolError(
+            f"{name}: expected uint8 ({n}, height, width) or ({n}, height, width, 3), not empty, "
+            f"got shape {shape} of {dtype}."
+        )
+
+
+def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
+    """Return `index` as a non-empty int64 array (n,) of row numbers in [0, n_items).
+
+    Raises
+    ------
+    ProtocolError
+        If it is empty, not integer or not one-dimensional, or has row numbers out of range.
+    """
+    array = np.asarray(index)
+    if array.size == 0:
+        raise ProtocolError(f"{name}: expected at least one row number, got none.")
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
+    if array.min() < 0 or array.max() >= n_items:
+        raise ProtocolError(
+            f"{name}: expected row numbers from 0 to {n_items - 1}, got {array.min()} to {array.max()}."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
+    """Return `y` as class labels: integers (n,), or a 0/1 matrix (n, n_classes) as bool.
+
+    Raises
+    ------
+    ProtocolError
+        If the length is not `n_items`, or the values are neither integers nor a 0/1 matrix.
+    """
+    array = array_of(y)
+    if array.dtype == object and all(isinstance(value, int) for value in array.flat):
+        raise ProtocolError(
+            f"{name}: integers from {array.min()} to {array.max()}, which no integer dtype can represent. "
+            "Number the classes from 0."
+        )
+    if array.ndim not in (1, 2) or array.dtype.kind not in "iub":
+        raise ProtocolError(
+            f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."
+        )
+    if len(array) != n_items:
+        raise ProtocolError(f"{name}: {len(array):,} labels for {n_items:,} items.")
+    if array.ndim == 2:
+        if array.dtype != bool and array.size and (array.min() < 0 or array.max() > 1):
+            raise ProtocolError(
+                f"{name}: expected a matrix of 0 and 1, got values from {array.min()} to {array.max()}."
+            )
+        array = array.astype(bool, copy=False)
+    return array
+
+
+def n_classes(y: NDArray | None) -> int | None:
+    """Return the number of classes of checked labels: of distinct integers, or of columns of a 0/1 matrix.
+
+    Returns None if `y` is None.
+    """
+    if y is None:
+        return None
+    return y.shape[1] if y.ndim == 2 else len(np.unique(y))

@@ -1,0 +1,94 @@
+"""Metrics by name: their values, the keyword arguments in a name, and the list of "all" metrics."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry
+from protocol.counting import HammingCounts
+
+ALL = "all"
+_CUTOFF = 1000
+_RADII = (0, 1, 2)
+
+
+def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:
+    """Compute metrics by name.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    names : iterable of str
+        Names of registered metrics with their numbers, for example ``"mAP@1000[all]"`` or ``"RAMAP@r2"``.
+    empty : {"zero", "drop"}, default="zero"
+        The value of undefined results: 0, or NaN, which `mean` leaves out.
+
+    Returns
+    -------
+    dict of str to ndarray of float64
+        The values in the order of `names`: (n_queries,), or (1,) for metrics of the pooled queries or of the database.
+
+    Raises
+    ------
+    ProtocolError
+        If a name is unknown, or its number is not possible for the counts.
+
+    Examples
+    --------
+    >>> counts = HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]])
+    >>> evaluate(counts, ["precision@r0", "precision_micro@r0"])
+    {'precision@r0': array([1. , 0.5]), 'precision_micro@r0': array([0.66666667])}
+    """
+    return {name: registry.get("metric", name)(counts, empty=empty) for name in names}
+
+
+def keywords(metric: str) -> dict[str, Any]:
+    """Return the keyword arguments that the name of a registered metric implies.
+
+    Raises
+    ------
+    ProtocolError
+        If no metric has the name.
+
+    Examples
+    --------
+    >>> keywords("mAP@1000[retrieved]"), keywords("mAP")
+    ({'denominator': 'retrieved', 'cutoff': 1000}, {})
+    """
+    return getattr(registry.get("metric", metric), "keywords", {})
+
+
+def everything(n_bits: int) -> list[str]:
+    """Return the metrics for arbitrary relevance, with K = 1000, R = 0, 1, 2 up to `n_bits`, and F1 as the F-measure.
+
+    Examples
+    --------
+    >>> [name for name in everything(1) if name.startswith(("F", "P@"))]
+    ['F1@r0', 'F1@r1', 'F1_micro@r0', 'F1_micro@r1', 'P@1000']
+    """
+    numbered = [
+        name.replace("@K", f"@{_CUTOFF}").replace("@rR", f"@r{radius}")
+        for name in registry.names("metric")
+        if not name.startswith("F_beta") and not registry.METRICS.entry(name).relevant
+        for radius in _RADII
+        if radius <= n_bits
+    ]
+    return list(dict.fromkeys(["mAP", *numbered]))  # the most common metric first
+
+
+def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
+    """Return the metrics that require more than the histograms, grouped by the array of the counts that they require.
+
+    Examples
+    --------
+    >>> needs(["mAP", "mAP[index]", "mLGAP@r2"])
+    {'index_average_precision': ['mAP[index]'], 'largest_bucket': ['mLGAP@r2']}
+    """
+    found: dict[str, list[str]] = {}
+    for name in metrics:
+        array = registry.METRICS.entry(name).needs
+        if array:
+            found.setdefault(array, []).append(name)
+    return found

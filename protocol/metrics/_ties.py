@@ -1,0 +1,154 @@
+"""Undefined values, and ranks: the cutoff of a ranking, and the ties that it may divide."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol.checks import integer, one_of
+from protocol.counting import HammingCounts
+
+EMPTY = ("zero", "drop")
+
+
+def mean(values: ArrayLike) -> float:
+    """Return the mean over the queries without NaN; NaN if no value remains.
+
+    Every mean of values per query in this package is computed by this function.
+
+    Examples
+    --------
+    >>> mean([1.0, 0.5, float("nan")])
+    0.75
+    """
+    array = np.asarray(values, dtype=np.float64)
+    defined = array[~np.isnan(array)]
+    return float(defined.mean()) if defined.size else float("nan")
+
+
+def undefined(empty: str) -> float:
+    """Return the value of undefined results: 0 (``zero``), or NaN, which `mean` leaves out (``drop``).
+
+    Raises
+    ------
+    ProtocolError
+        If `empty` is neither ``zero`` nor ``drop``.
+    """
+    return 0.0 if one_of(empty, EMPTY, "empty") == "zero" else np.nan
+
+
+def ratio(numerator: ArrayLike, denominator: ArrayLike, *, empty: str) -> NDArray[np.float64]:
+    """Return numerator / denominator, `undefined` where the denominator is 0."""
+    above, below = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
+    return np.divide(above, below, out=np.full(above.shape, undefined(empty)), where=below != 0)
+
+
+ORDERS = ("expected", "best", "worst")
+_PROBABILITIES = 1 << 20  # computed at once: 8 MB
+_RANKS = 1 << 20  # processed at once
+
+
+def places(counts: HammingCounts, cutoff: int | None) -> int:
+    """Return the number of items above the cutoff: `cutoff`, or the size of the database if that is smaller or None.
+
+    Raises
+    ------
+    ProtocolError
+        If `cutoff` is below 1.
+    """
+    if cutoff is None:
+        return counts.n_database
+    return min(integer(cutoff, "cutoff"), counts.n_database)
+
+
+def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the partial sums of the terms of ranks 1 to n, starting with 0, (n + 1,); needs no further large arrays.
+
+    Examples
+    --------
+    >>> running_sums(4, lambda ranks: 1.0 / ranks).round(4)
+    array([0.    , 1.    , 1.5   , 1.8333, 2.0833])
+    """
+    sums = np.zeros(n + 1)
+    for start in range(1, n + 1, _RANKS):
+        stop = min(start + _RANKS, n + 1)
+        sums[start:stop] = term(np.arange(start, stop))
+    return np.cumsum(sums, out=sums)
+
+
+class Ties(NamedTuple):
+    """Ties of a ranking: `n` items, `m` of them relevant, after `before` items, `relevant_before` of them relevant."""
+
+    n: NDArray[np.int64]
+    m: NDArray[np.int64]
+    before: NDArray[np.int64]
+    relevant_before: NDArray[np.int64]
+
+
+def ties_at(counts: HammingCounts, cells: Any) -> Ties:
+    """Return the ties at some places in the table of queries and distances."""
+    n, m = counts.retrieved[cells], counts.relevant[cells]
+    return Ties(n, m, counts.retrieved_within[cells] - n, counts.relevant_within[cells] - m)
+
+
+def last_distance(counts: HammingCounts, top: int) -> NDArray[np.intp]:
+    """Return, for each query, the distance of the tie that contains rank `top`, (n_queries,)."""
+    return (counts.retrieved_within >= top).argmax(axis=1)
+
+
+def found(
+    counts: HammingCounts, top: int, *, ties: str = "expected", at_most: int | None = None
+) -> NDArray[np.float64]:
+    """Return the number of relevant items among the top `top`, (n_queries,).
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    top : int
+        From 1 to the size of the database.
+    ties : {"expected", "best", "worst"}, default="expected"
+        The mean over all orders of tied items, or the order with relevant items first, or last.
+    at_most : int, optional
+        An upper bound on the number, applied in each order.
+
+    Raises
+    ------
+    ProtocolError
+        If `ties` is unknown.
+    """
+    one_of(ties, ORDERS, "ties")
+    tie = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
+    n, m, before, relevant_before = tie
+    drawn = top - before
+    fewest, most = (relevant_before + bound for bound in (np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)))
+    limit = counts.n_database if at_most is None else at_most
+    if ties != "expected":
+        return np.minimum(most if ties == "best" else fewest, limit).astype(np.float64)
+    values = np.minimum(relevant_before + m * drawn / n, limit)
+    cut = np.flatnonzero((fewest < limit) & (most > limit))
+    by_width = cut[np.argsort((most - fewest)[cut], kind="stable")]  # equal widths in a block
+    size = max(1, _PROBABILITIES // ((most - fewest)[by_width].max(initial=0) + 1))
+    for start in range(0, by_width.size, size):
+        rows = by_width[start : start + size]
+        numbers = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
+        drawn_relevant = numbers - relevant_before[rows, None]
+        chance = hypergeometric(drawn_relevant, n[rows, None], m[rows, None], drawn[rows, None])
+        values[rows] = (chance * np.minimum(numbers, limit)).sum(axis=1)
+    return values
+
+
+def hypergeometric(
+    numbers: NDArray[np.int64], n: NDArray[np.int64] | int, m: NDArray[np.int64] | int, drawn: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the probability that `numbers` of m marked items are among `drawn` of n items.
+
+    A row of `numbers` ascends from the smallest possible number; impossible numbers at its end have probability 0.
+    """
+    j = numbers[:, :-1]
+    steps = (m - j) * (drawn - j) / ((j + 1) * (n - m - drawn + j + 1))  # probability of j + 1 divided by that of j
+    with np.errstate(divide="ignore"):
+        logarithm = np.cumsum(np.log(np.maximum(steps, 0)), axis=1)  # -inf from the first impossible number on
+    logarithm = np.hstack([np.zeros((len(numbers), 1)), logarithm])
+    chance = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
+    return chance / chance.sum(axis=1, keepdims=True)

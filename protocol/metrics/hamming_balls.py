@@ -1,0 +1,170 @@
+"""Hamming balls: radii, volumes, the mean over radii of RAMAP and mLGAP, empty balls, and the number of lookups."""
+
+from itertools import accumulate
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import integer, one_of
+from protocol.counting import HammingCounts
+from protocol.metrics._ties import EMPTY, ratio
+from protocol.registry import MetricRecord
+
+
+def nearest_radius(counts: HammingCounts, radius: int) -> int:
+    """Return `radius`, or n_bits if it is larger, because the ball then is the complete database.
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative.
+    """
+    return min(integer(radius, "radius", minimum=0), counts.n_bits)
+
+
+def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
+    r"""Return the number of codes of `n_bits` bits within radius 0, 1, ..., `radius` of a code, (radius + 1,).
+
+    .. math:: V(r) = \sum_{i \le r} \binom{Q}{i}
+
+    Examples
+    --------
+    >>> volumes(3, 3)
+    array([1., 4., 7., 8.])
+    """
+    return np.array(list(accumulate(comb(n_bits, i) for i in range(radius + 1))), dtype=np.float64)
+
+
+def mean_over_radii(
+    counts: HammingCounts, radius: int, denominator: NDArray[np.int64], *, empty: str
+) -> NDArray[np.float64]:
+    """Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), with the volume V(r) from `volumes`.
+
+    With ``empty="drop"``, radii with an empty ball are left out of the mean of a query.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    radius : int
+        R, at most the number of bits.
+    denominator : ndarray of int64, shape (n_queries, n_bits + 1)
+        0 exactly where the ball is empty.
+    empty : {"zero", "drop"}
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative or above the number of bits, because the mean would include balls that do not exist.
+    """
+    integer(radius, "radius", minimum=0, maximum=counts.n_bits)
+    upto = slice(radius + 1)
+    volume = volumes(counts.n_bits, radius)
+    terms = ratio(counts.relevant_within[:, upto], denominator[:, upto] * volume, empty=empty)
+    return ratio(np.nansum(terms, axis=1), (~np.isnan(terms)).sum(axis=1), empty=empty)
+
+
+@MetricRecord(
+    "empty@rR",
+    printed="Queries without an item within radius {radius}",
+    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 5.2, figure 5",
+    range=(0.0, 1.0),
+    better="lower",
+    empty="Always defined.",
+    ties="None: a ball holds all items at a distance or none.",
+    defined_on="radius",
+    denominator="queries",
+    beyond="If R exceeds n_bits, the ball is the complete database.",
+)
+def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+    r"""Whether no database item lies within Hamming radius R; the mean is the share of such queries.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    radius : int
+        R, at least 0; beyond n_bits, the ball is the complete database.
+    empty : {"zero", "drop"}, default="zero"
+        It has no effect, because the value is always defined.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+        1 or 0.
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative, or `empty` is unknown.
+
+    Notes
+    -----
+    The paper shows the number of queries; this is their share.
+
+    References
+    ----------
+    Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 5.2, figure 5.
+
+    Examples
+    --------
+    >>> empty_balls(HammingCounts.from_histograms([[0, 2], [1, 1]], [[0, 1], [1, 0]]), radius=0)
+    array([1., 0.])
+    """
+    one_of(empty, EMPTY, "empty")
+    return (counts.retrieved_within[:, nearest_radius(counts, radius)] == 0).astype(np.float64)
+
+
+@MetricRecord(
+    "lookups@rR",
+    printed="Lookups within radius {radius}",
+    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1 (time cost)",
+    range=(1.0, float("inf")),
+    better="lower",
+    empty="Always defined.",
+    ties="None: the order of items plays no part.",
+    defined_on="radius",
+    denominator="None: a number of buckets.",
+    beyond="If R exceeds n_bits, all 2^n_bits buckets are looked up.",
+)
+def lookups(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+    r"""Buckets to look up to retrieve all items within Hamming radius R of a query.
+
+    .. math:: V(R) = \sum_{r \le R} \binom{Q}{r}
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        Counts of codes of Q = ``counts.n_bits`` bits, including extension bits.
+    radius : int
+        R, at least 0; beyond n_bits, all buckets are looked up.
+    empty : {"zero", "drop"}, default="zero"
+        It has no effect, because the value is always defined.
+
+    Returns
+    -------
+    ndarray of float64, shape (1,)
+        From 1 to 2^Q, equal for all queries; exact up to 2^53.
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative, or `empty` is unknown.
+
+    Notes
+    -----
+    The paper multiplies by the time t_0 of one lookup. Empty buckets count, because a search must look them up to find
+    that they are empty.
+
+    References
+    ----------
+    Jiang, Li, Li, *On the Evaluation Metric for Hashing*, table 1 and section 3.2.
+
+    Examples
+    --------
+    For codes of 3 bits: the query's code, 3 codes at distance 1, and 3 at distance 2.
+
+    >>> lookups(HammingCounts.from_histograms([[1, 0, 2, 0]], [[1, 0, 0, 0]]), radius=2)
+    array([7.])
+    """
+    one_of(empty, EMPTY, "empty")
+    return volumes(counts.n_bits, nearest_radius(counts, radius))[-1:]

@@ -1,0 +1,226 @@
+"""The ledger: all claims with their status, as records, text, Markdown and JSON."""
+
+import json
+import math
+import shutil
+import textwrap
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from protocol.checks import counted, one_of
+from protocol.papers.claim import (
+    AS_PRINTED,
+    BETWEEN_READINGS,
+    NOT_REPLICATED,
+    REFUTED,
+    SOME_FAIL,
+    STATUSES,
+    SUBSTITUTE_NOT_REPLICATED,
+    Claim,
+    Difference,
+    Verdict,
+)
+from protocol.papers.metrics import claims as metrics
+from protocol.papers.mlgap import claims as mlgap
+from protocol.papers.ramap import claims as ramap
+from protocol.papers.results import Results
+from protocol.papers.statements import claims_of
+from protocol.papers.talr import claims as talr
+from protocol.papers.talr import experiments as talr_experiments
+from protocol.papers.thesis import claims as thesis
+from protocol.provenance.storage import replacing
+from protocol.scores import tables
+
+FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note")
+_DEFAULT = Path("results")
+_SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
+_DISAGREEING = (REFUTED, NOT_REPLICATED, SUBSTITUTE_NOT_REPLICATED, SOME_FAIL)
+
+Entries = Sequence[dict[str, str]]
+
+
+def all_claims() -> list[Claim]:
+    """Return all claims, paper by paper."""
+    papers = (mlgap,), (metrics,), (ramap,), (talr, talr_experiments), (thesis,)
+    return [claim for modules in papers for claim in claims_of(*modules)]
+
+
+def ledger(
+    results: str | Path | None = None, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
+) -> list[dict[str, str]]:
+    """Return all claims with the results of their checks.
+
+    Parameters
+    ----------
+    results : str or Path, optional
+        A folder of results, from which the ``summary.csv`` of each experiment and the stored reference results in
+        ``reference/`` are read. The default is ``results``; if that folder does not exist, there are no data.
+    only : collection of str
+        The ids of the claims to judge; all if empty.
+    progress : callable, optional
+        Called with the number of judged claims and the number of all claims.
+
+    Returns
+    -------
+    list of dict
+        One for each claim, with the keys `FIELDS` and text values. ``parts`` describes how many of the claim's parts
+        hold. A note has separate lines for the method of the check, the readings and parts that hold or do not hold,
+        missing parts, the explanation of the status, and the errata.
+
+    Raises
+    ------
+    ProtocolError
+        If the folder does not exist, a table in it can't be read, or an id is unknown.
+    """
+    if results is None and not _DEFAULT.is_dir():
+        return judge(Results(()), only, progress=progress)
+    return judge(Results.in_folder(results or _DEFAULT), only, progress=progress)
+
+
+def judge(
+    results: Results, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
+) -> list[dict[str, str]]:
+    """Return the ledger as in `ledger`, from the rows of given tables."""
+    claims = all_claims()
+    for name in only:
+        one_of(name, [claim.id for claim in claims], "claim", listing="protocol claims")
+    claims = [claim for claim in claims if not only or claim.id in only]
+    entries = []
+    for done, claim in enumerate(claims, start=1):
+        entries.append(_entry(claim, claim.judge(results)))
+        if progress is not None:
+            progress(done, len(claims))
+    return entries
+
+
+def printed() -> dict[str, Mapping[str, Any]]:
+    """Return the numbers that the papers print: for the id of each claim, its expected values by name."""
+    return {claim.id: claim.expected for claim in all_claims()}
+
+
+def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
+    """Write a ledger as JSON, a list of objects with the keys `FIELDS`; for `checksum` see `storage.replacing`."""
+    with replacing(path, checksum=checksum) as temporary:
+        temporary.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
+    relation = "" if claim.relation == "=" else f"{claim.relation} "
+    expected = [
+        f"{name}: {relation}{shown(value)}" + (f" (± {claim.tolerance(name):g})" if claim.tolerance(name) else "")
+        for name, value in claim.expected.items()
+    ]
+    by_reading = verdict.evidence.by_reading
+    ours = [
+        (f"{reading}: " if reading != AS_PRINTED or len(by_reading) > 1 else "")
+        + "; ".join(f"{name}: {shown(value)}" for name, value in values.items())
+        for reading, values in by_reading.items()
+    ]
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "place": claim.place,
+        "claim": claim.statement,
+        "expected": "; ".join(expected),
+        "ours": BETWEEN_READINGS.join(ours),
+        "status": verdict.status,
+        "parts": verdict.summary,
+        "note": _note(claim, verdict),
+    }
+
+
+def _note(claim: Claim, verdict: Verdict) -> str:
+    """Return paragraphs about the method, the parts and readings, missing parts, the explanation and the errata."""
+    several = len(verdict.evidence.by_reading) > 1
+    mixed = len(set(verdict.parts.values())) > 1
+    parts = {
+        "How: ": claim.how,
+        "Holds with: ": _sentence(claim.agreeing(verdict.evidence)) if several else "",
+        "Does not hold: ": _sentence(verdict.named(False)) if mixed else "",
+        "Not decided: ": _sentence(verdict.not_decided) if mixed else "",
+        "Not run: ": _sentence(verdict.not_run) if mixed else "",
+        "Needs: ": f"{claim.needs}." if verdict.not_run and claim.needs else "",
+        "": claim.note,
+        "Errata: ": _sentence(claim.errata, ", "),
+    }
+    return "\n".join(start + text for start, text in parts.items() if text)
+
+
+def _sentence(names: Sequence[str], between: str = "; ") -> str:
+    return f"{between.join(names)}." if names else ""
+
+
+def shown(value: Any) -> str:
+    """Return a value as text: integers in full, other numbers with six digits, lists and mappings in brackets."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} ({shown(part)})" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(map(shown, value))
+    if isinstance(value, str | Difference):
+        return str(value)
+    number = float(value)
+    if math.isnan(number):
+        return "undefined"
+    return f"{number:.0f}" if number.is_integer() else f"{number:.6g}"
+
+
+def totals(entries: Entries) -> dict[str, int]:
+    """Return the number of claims of each status, all statuses in their order."""
+    return {status: sum(entry["status"] == status for entry in entries) for status in STATUSES}
+
+
+def ledger_text(entries: Entries, *, width: int | None = None) -> str:
+    """Return a ledger as text, paper by paper, of `width` columns or the width of the terminal."""
+    if not entries:
+        return "no claims"
+    width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
+    parts = [
+        "\n".join([*textwrap.wrap(paper, width), *_lines(list(of_paper), width)])
+        for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])
+    ]
+    by_status = ", ".join(f"{n} {status}" for status, n in totals(entries).items() if n)
+    total = f"{counted(len(entries), 'claim')}: {by_status}"
+    return "\n\n".join([*parts, "\n".join(textwrap.wrap(total, width))])
+
+
+def _lines(entries: Entries, width: int) -> Iterator[str]:
+    ids, statuses = max(len(entry["id"]) for entry in entries), max(map(len, _SHORT.values()))
+    indent = " " * (ids + statuses + 6)
+    for entry in entries:
+        start = f"  {entry['id']:<{ids}}  {_SHORT[entry['status']]:<{statuses}}  "
+        yield from textwrap.wrap(
+            entry["claim"], width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
+        )
+
+
+def entry_text(entry: dict[str, str], *, width: int | None = None) -> str:
+    """Return one claim in full."""
+    width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
+    lines = textwrap.wrap(f"{entry['id']}  {entry['paper']}", width)
+    margin = " " * (max(map(len, FIELDS[2:])) + 4)
+    for name in FIELDS[2:]:
+        start = f"  {name}".ljust(len(margin))
+        for paragraph in (entry[name] or "none").split("\n"):
+            lines += textwrap.wrap(
+                paragraph, width, initial_indent=start, subsequent_indent=margin, break_on_hyphens=False
+            )
+            start = margin
+    return "\n".join(lines)
+
+
+def ledger_markdown(entries: Entries) -> str:
+    """Return two tables: the totals by paper, and the claims of which some part does not hold."""
+    papers = [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
+    rows = [[name, *map(str, totals(of).values()), str(len(of))] for name, of in [*papers, ("all", list(entries))]]
+    disagreeing = [
+        [f"`{entry['id']}`", entry["status"], entry["parts"], entry["place"], entry["claim"]]
+        for status in _DISAGREEING
+        for entry in entries
+        if entry["status"] == status
+    ]
+    parts = [tables.markdown(["paper", *STATUSES, "claims"], rows)]
+    if disagreeing:
+        parts.append(tables.markdown(["id", "status", "parts", "place", "claim"], disagreeing))
+    return "\n\n".join(parts)

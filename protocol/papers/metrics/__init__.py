@@ -1,0 +1,1 @@
+"""*Evaluation metrics* (mAP@p, nDCG@p): claims."""

@@ -1,0 +1,1 @@
+"""*Mean Local Group Average Precision*: claims, and figures."""

@@ -1,0 +1,1 @@
+"""*On the Evaluation Metric for Hashing* (RAMAP): claims, and figures."""

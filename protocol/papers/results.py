@@ -1,0 +1,95 @@
+"""The results by which data claims are judged: summary tables of experiments, and stored reference results."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from protocol.checks import ProtocolError
+from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
+from protocol.scores.tables import read_text
+
+
+@dataclass(frozen=True)
+class Row:
+    """The mean of one metric over runs, with the combination that it belongs to, and the folder of its table."""
+
+    folder: str
+    dataset: str
+    feature: str
+    ground_truth: str
+    split: str
+    hasher: str
+    n_bits: int
+    extension: str
+    extension_bits: int
+    metric: str
+    mean: float
+    n_runs: int
+    std: float
+
+
+class Results:
+    """Rows of summary tables, read when they are first needed.
+
+    Parameters
+    ----------
+    tables : iterable of Path
+        CSV files. Those with the columns of an experiment's ``summary.csv`` give rows; the extension columns may be
+        missing. Those with ``dataset,statistic,value`` give counts of loaded data. Other files are ignored.
+    """
+
+    def __init__(self, tables: Iterable[str | Path] = ()) -> None:
+        self._paths = [Path(path) for path in tables]
+
+    @classmethod
+    def in_folder(cls, folder: str | Path) -> Self:
+        """Return the results of every experiment in a folder, and the stored reference results in its ``reference/``.
+
+        The folder may also be that of one experiment; then only its rows are returned.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such folder.
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise ProtocolError(f"{folder}: no such folder of results. Run an experiment first, or give --results DIR.")
+        patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
+        return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
+
+    def rows(self, **columns: Any) -> list[Row]:
+        """Return the rows of a combination: each keyword is a column, with the required value or several values.
+
+        A combination that is in several tables with the same mean is returned from the first one only.
+        """
+        allowed = {name: value if isinstance(value, tuple | list) else (value,) for name, value in columns.items()}
+        unique: dict[tuple[Any, ...], Row] = {}
+        for row in self._content[0]:
+            if all(getattr(row, name) in value for name, value in allowed.items()):
+                unique.setdefault((*(getattr(row, name) for name in COMBINATION), f"{row.mean:.5g}", row.n_runs), row)
+        return list(unique.values())
+
+    def statistic(self, dataset: str, name: str) -> float | None:
+        """Return a statistic of loaded data; None if it was not counted."""
+        return self._content[1].get((dataset, name))
+
+    @cached_property
+    def _content(self) -> tuple[list[Row], dict[tuple[str, str], float]]:
+        rows: list[Row] = []
+        statistics: dict[tuple[str, str], float] = {}
+        for path in self._paths:
+            table = read_text(path)
+            columns = list(table[0]) if table else []
+            of_experiment = path.name == "summary.csv" and path.parents[1].name != "reference"
+            if columns == ["dataset", "statistic", "value"]:
+                statistics |= {(row["dataset"], row["statistic"]): float(row["value"]) for row in table}
+            elif of_experiment or set(REQUIRED) <= set(columns):
+                for values in summary_of(table, path):
+                    if not math.isnan(values["mean"]):
+                        names = [field.name for field in fields(Row)][1:]
+                        rows.append(Row(str(path.parent), *(values[name] for name in names)))
+        return rows, statistics

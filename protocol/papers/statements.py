@@ -1,0 +1,128 @@
+"""The statements of the papers: each paper's folder has them in ``claims.yaml``; an entry becomes a `Claim`.
+
+The keys of an entry are those of `Claim`, without ``paper``, ``check`` and ``proof``, and one that defines the check:
+
+``check``
+    The name of a function in the paper's folder or in `protocol.papers.rankings`. It may have the parameters
+    ``results`` (without it, it is a proof) and ``expected``; the key ``arguments`` has the others. Its docstring is the
+    default of ``how``.
+``scores``
+    Metrics of hand-made rankings, such as ``mAP of +-+``: by name, or by reading and name; a value may be a list. A
+    ranking consists of signs (+ is relevant), or is named in the key ``rankings``, which has the numbers of retrieved
+    and relevant items at each distance.
+``statistics``
+    A dataset and names of its statistics.
+``means``
+    A list of selections of rows. ``where`` has values of columns, ``n_bits`` the code lengths in order, and
+    ``hashers``, by name, the hasher with a mean at all of them.
+
+In the last two, the key ``shown`` has further values: a number, or a dataset and names of statistics with their mean.
+Text such as 2/3 in ``expected`` is a number.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from protocol.checks import need
+from protocol.papers import rankings as shared
+from protocol.papers.claim import AS_PRINTED, Claim, Evidence, Values
+from protocol.papers.rankings import histograms, untied, value
+from protocol.papers.results import Results
+
+PACKAGE_DATA = "*/claims.yaml"
+"""The files that are read here, for `protocol.provenance.sources`."""
+
+
+@functools.cache
+def statements(paper: str) -> Mapping[str, Any]:
+    """Return the title ``paper`` and the entries ``claims`` of a paper, given its folder.
+
+    Raises
+    ------
+    ProtocolError
+        If PyYAML is not installed.
+    """
+    yaml = need("yaml", "report")
+    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    content: dict[str, Any] = yaml.load((Path(__file__).parent / paper / "claims.yaml").read_bytes(), loader)
+    for entry in content["claims"]:
+        entry["expected"] = _numbers(entry["expected"])
+    return content
+
+
+def expected(paper: str, number: str) -> Mapping[str, Any]:
+    """Return the expected values of a claim, given the folder of its paper."""
+    values: Mapping[str, Any] = next(one["expected"] for one in statements(paper)["claims"] if one["id"] == number)
+    return values
+
+
+def claims_of(*modules: ModuleType) -> list[Claim]:
+    """Return the claims of a paper, given the modules in its folder that have the functions of its checks."""
+    content = statements(modules[0].__name__.split(".")[-2])
+    functions = {name: function for module in (shared, *modules) for name, function in vars(module).items()}
+    return [_claim(content["paper"], entry, functions) for entry in content["claims"]]
+
+
+def _numbers(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: _numbers(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_numbers(value) for value in part]
+    return float(Fraction(part)) if isinstance(part, str) else part
+
+
+def _claim(paper: str, entry: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Claim:
+    check: Callable[..., Values | Evidence]
+    how, proof = entry.get("how", ""), "scores" in entry
+    if "scores" in entry:
+        check = functools.partial(_scores, entry["scores"], entry.get("rankings", {}))
+    elif "check" in entry:
+        function = functions[entry["check"]]
+        how = how or " ".join((inspect.getdoc(function) or "").split())
+        parameters = inspect.signature(function).parameters
+        proof = "results" not in parameters
+        arguments = {"expected": entry["expected"]} if "expected" in parameters else {}
+        check = functools.partial(function, **arguments, **entry.get("arguments", {}))
+    else:
+        check = functools.partial(_read, entry)
+    defining = ("check", "arguments", "scores", "rankings", "statistics", "means", "shown", "how")
+    return Claim(
+        paper=paper, check=check, proof=proof, how=how, **{k: v for k, v in entry.items() if k not in defining}
+    )
+
+
+def _scores(scores: Mapping[str, Any], rankings: Mapping[str, Any]) -> Evidence:
+    def score(expression: Any) -> Any:
+        if isinstance(expression, dict):
+            return {name: score(part) for name, part in expression.items()}
+        if isinstance(expression, list):
+            return [score(part) for part in expression]
+        metric, ranking = expression.split(" of ")
+        return value(histograms(**rankings[ranking]) if ranking in rankings else untied(ranking), metric)
+
+    values = score(scores)
+    return Evidence(values if all(isinstance(part, dict) for part in values.values()) else {AS_PRINTED: values})
+
+
+def _read(entry: Mapping[str, Any], results: Results) -> Values:
+    """Return statistics and means, except those that the results lack, and the values that are only shown."""
+    values: dict[str, Any] = {}
+    for name, (dataset, *statistics) in entry.get("statistics", {}).items():
+        values[name] = [results.statistic(dataset, statistic) for statistic in statistics]
+    for selection in entry.get("means", ()):
+        for name, hasher in selection["hashers"].items():
+            rows = results.rows(extension="none", hasher=hasher, **selection["where"])
+            by_length = {row.n_bits: row.mean for row in rows}
+            values[name] = [by_length.get(n_bits) for n_bits in selection["n_bits"]]
+    values = {name: numbers for name, numbers in values.items() if None not in numbers}
+    for name, shown in entry.get("shown", {}).items():
+        numbers = [results.statistic(shown[0], one) for one in shown[1:]] if isinstance(shown, list) else [shown]
+        values |= {} if None in numbers else {name: float(np.mean(numbers))}  # type: ignore[arg-type]
+    return values

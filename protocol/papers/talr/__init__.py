@@ -1,0 +1,1 @@
+"""*Hashing as Tie-Aware Learning to Rank*: claims, and figures."""

@@ -1,0 +1,303 @@
+"""Tables 1 to 3 and figure 3 of *Hashing as Tie-Aware Learning to Rank*, and scores by alpha, the slope of tanh."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from protocol.checks import counted
+from protocol.papers import layout
+from protocol.papers.figure_data import FigureData, having
+from protocol.papers.layout import Drawn
+from protocol.papers.statements import expected
+from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
+from protocol.scores.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PLUGINS = {
+    "BRE": "bre",
+    "MACHash": "",
+    "FastHash": "fasthash",
+    "StructHash": "",
+    "HashNet": "hashnet",
+    "DPSH": "dpsh",
+    "DTSH": "dtsh",
+    "MIHash": "mihash",
+    "TALR-AP": "talr_ap",
+    "TALR-AP (network)": "talr_ap_network",
+    "TALR-NDCG": "talr_ndcg",
+    "TALR-NDCG (network)": "talr_ndcg_network",
+}
+"""Our hashers for the methods of the tables, in the order of the paper; the project has no MACHash and StructHash."""
+_TRAINED = tuple(filter(None, _PLUGINS.values()))
+_RANGE = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
+_ANY = f"{', '.join(_TRAINED[:-1])} or {_TRAINED[-1]}"
+_DENOMINATORS = ("retrieved", "min", "all")
+_OBJECTIVES = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
+_ALPHA_NEEDS = (
+    "a hasher of TALR with several values of alpha, such as {name: talr_ap_40, use: talr_ap, options: {alpha: 40}}; or "
+    "results/reference/talr/alpha.csv"
+)
+
+
+_Line = tuple[str, str, Sequence[float | None]]
+"""A row of a table: the method, the source, and a value for each column."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Columns of a table: one metric on one split by code length.
+
+    Parameters
+    ----------
+    title : str
+    dataset, split : str
+    metric : str
+        With a cutoff: of any denominator, the first of `_DENOMINATORS` that was evaluated.
+    lengths : tuple of int
+    claim : str
+        The claim that expects the printed values.
+    prefix : str
+        What precedes the method in the names of the claim's values.
+    ground_truth : str
+    """
+
+    title: str
+    dataset: str
+    split: str
+    metric: str
+    lengths: tuple[int, ...]
+    claim: str = ""
+    prefix: str = ""
+    ground_truth: str = "class_label"
+
+
+_S1 = _Block("CIFAR-10, S1 (AP)", "cifar10", "cifar10_s1", "mAP", (12, 24, 32, 48), "S3-15", "CIFAR-10 S1, ")
+_S2 = _Block("CIFAR-10, S2 (AP)", "cifar10", "cifar10_s2", "mAP", (16, 24, 32, 48), "S3-15", "CIFAR-10 S2, ")
+_NUSWIDE = _Block("NUS-WIDE (AP)", "nuswide", "nuswide_21", "mAP", (12, 24, 32, 48), "S3-15", "NUS-WIDE, ")
+_NUSWIDE_5K = _Block(
+    "NUS-WIDE (AP@5K)", "nuswide", "nuswide_21", "mAP@5000", (12, 24, 32, 48), "S3-15", "NUS-WIDE AP@5K, "
+)
+_IMAGENET = _Block("ImageNet100 (AP@1000)", "imagenet100", "imagenet100", "mAP@1000", (16, 32, 48, 64), "S3-16")
+_NDCG = (
+    _Block("NUS-WIDE (NDCG)", "nuswide", "nuswide_21", "nDCG", (16, 32, 48, 64), "S3-17"),
+    _Block("LabelMe (NDCG)", "labelme", "labelme_2k", "nDCG", (16, 32, 48, 64), "S3-18", "", "graded_distance"),
+)
+
+
+def talr_table_1(data: FigureData) -> Drawn:
+    """Return AP by method and code length, the two halves of the table, ours next to the printed values."""
+    halves = {"talr_table_1_s1": (_S1, _NUSWIDE), "talr_table_1_s2": (_S2, _NUSWIDE_5K)}
+    caption = "TALR, table 1: tie-aware AP. Printed: VGG-F, fine-tuned; ours: the features that are named."
+    return _drawn(data, halves, "talr_table_1", "mAP", caption, digits=3)
+
+
+def talr_table_2(data: FigureData) -> Drawn:
+    """Return AP@1000 by method and code length on ImageNet100, ours next to the printed values."""
+    caption = "TALR, table 2: AP@1000. Printed: AlexNet, fine-tuned; ours: the features that are named."
+    return _drawn(data, {"talr_table_2": (_IMAGENET,)}, "talr_table_2", "mAP@1000", caption, digits=4)
+
+
+def talr_table_3(data: FigureData) -> Drawn:
+    """Return nDCG by method and code length on NUS-WIDE and LabelMe, ours next to the printed values."""
+    caption = (
+        "TALR, table 3: tie-aware nDCG. Printed: VGG-F, fine-tuned (NUS-WIDE), and linear functions of GIST (LabelMe); "
+        "ours: the features that are named."
+    )
+    return _drawn(data, {"talr_table_3": _NDCG}, "talr_table_3", "nDCG", caption, digits=3)
+
+
+def _drawn(
+    data: FigureData, parts: Mapping[str, Sequence[_Block]], name: str, metric: str, caption: str, *, digits: int
+) -> Drawn:
+    """Return the paper's tables where we have a method of the paper, then the same columns for other data."""
+    tables, missing, places = [], [], set()
+    for part, blocks in parts.items():
+        ours = [block for block in blocks if _has_method(_of_block(data, block))]
+        missing += [f"{block.title} ({block.dataset}, {block.split})" for block in blocks if block not in ours]
+        places |= {(block.dataset, block.split) for block in blocks}
+        if ours:
+            tables.append(_table(part, data, ours, caption, digits))
+    rows = data.rows(plugin=_TRAINED, extension="none", ground_truth="class_label")
+    rows = rows[rows["metric"].map(_without_denominator) == metric]
+    for (dataset, split), own in rows.groupby(["dataset", "split"], sort=False):
+        if (dataset, split) not in places:
+            lengths = tuple(sorted(own["n_bits"].unique()))
+            block = _Block(f"{dataset}, {split} split ({metric})", dataset, split, metric, lengths)
+            words = f"{caption.split('.')[0]}. A substitute: {dataset} in place of the paper's data."
+            tables.append(_table(f"{name}_{dataset}_{split}", data, [block], words, digits))
+    found = f"{metric} of {_ANY} on {listed(missing)}" if missing else ""
+    return Drawn(tables=tables, missing=found)
+
+
+def _without_denominator(metric: str) -> str:
+    return metric.split("[")[0] if "@" in metric else metric
+
+
+def _has_method(rows: "pd.DataFrame") -> bool:
+    return bool(rows["plugin"].isin(_TRAINED).any())
+
+
+def _of_block(data: FigureData, block: _Block) -> "pd.DataFrame":
+    """Return the rows of a block, of one denominator: of the experiments and features with a method of the paper."""
+    rows = data.rows(
+        dataset=block.dataset,
+        split=block.split,
+        n_bits=block.lengths,
+        extension="none",
+        ground_truth=block.ground_truth,
+    )
+    names = [block.metric, *(f"{block.metric}[{denominator}]" for denominator in _DENOMINATORS)]
+    there = [name for name in names if name in set(rows["metric"])]
+    rows = having(rows[rows["mean"].notna()], metric=there[:1])
+    return rows.groupby(["experiment", "feature"], sort=False).filter(_has_method)
+
+
+def _table(name: str, data: FigureData, blocks: Sequence[_Block], caption: str, digits: int) -> Table:
+    """Return a table: the methods that the paper lacks, then those of the paper, each as printed and then ours."""
+    ours = {block.title: _of_block(data, block) for block in blocks}
+    lines = list(_lines(ours, blocks, lambda plugin: plugin not in _TRAINED))
+    for method, plugin in _PLUGINS.items():
+        values = [value for block in blocks for value in _printed(block, method)]
+        if any(value is not None for value in values):
+            lines.append((method, layout.PRINTED, values))
+        lines += _lines(ours, blocks, plugin.__eq__)
+    metrics = sorted({metric for rows in ours.values() for metric in rows["metric"].unique()})
+    return Table(
+        name.replace("_", "-"),
+        layout.sentences(caption, f"Metric: {listed(metrics)}. Bold: the best of each source."),
+        ["method", "source", *(f"{n_bits} bits" for block in blocks for n_bits in block.lengths)],
+        [[method, source, *(layout.cell(value, digits) for value in values)] for method, source, values in lines],
+        n_labels=2,
+        strong=_best(lines),
+        groups=[[("", 2), *((block.title, len(block.lengths)) for block in blocks)]],
+    )
+
+
+def _lines(
+    ours: "Mapping[str, pd.DataFrame]", blocks: Sequence[_Block], chosen: Callable[[str], bool]
+) -> Iterator[_Line]:
+    """Yield the methods with a chosen plug-in: name, source, and a value for each column."""
+    found: dict[tuple[str, str, str], dict[tuple[str, int], float]] = {}
+    for title, rows in ours.items():
+        for row in rows[rows["plugin"].map(chosen).astype(bool)].itertuples():
+            key = row.hasher, row.method, f"{row.experiment}: {row.feature}"
+            found.setdefault(key, {})[title, row.n_bits] = row.mean
+    for (_, method, source), values in found.items():
+        yield method, source, [values.get((block.title, n_bits)) for block in blocks for n_bits in block.lengths]
+
+
+def _printed(block: _Block, method: str) -> Sequence[float | None]:
+    printed = expected("talr", block.claim) if block.claim else {}
+    values: Sequence[float | None] = printed.get(f"{block.prefix}{method}", [None] * len(block.lengths))
+    return values
+
+
+def _best(lines: Sequence[_Line]) -> frozenset[tuple[int, int]]:
+    """Return the places of the largest value of each source and column that has two values or more."""
+    strong = set()
+    for source in {source for _, source, _ in lines}:
+        own = {down: values for down, (_, name, values) in enumerate(lines) if name == source}
+        for across in range(len(lines[0][2])):
+            values = {down: value for down, line in own.items() if (value := line[across]) is not None}
+            if len(values) > 1:
+                strong |= {(down, across + 2) for down, value in values.items() if value == max(values.values())}
+    return frozenset(strong)
+
+
+def talr_figure_3(data: FigureData) -> Drawn:
+    """Return the range of mAP over all orders of ties by method, a panel for each code length."""
+    rows = data.rows(plugin=_TRAINED, extension="none", ground_truth="class_label", metric=[*_RANGE])
+    keys = [*layout.PLACE, "plugin", "method", "n_bits", "n_runs"]
+    rows = rows.assign(order=rows["metric"].map(_RANGE)).pivot_table(index=keys, columns="order", values="mean")
+    rows = rows.reindex(columns=[*_RANGE.values()]).dropna().reset_index()
+    drawn = [(place, own) for place, own in layout.by_place(rows) if layout.several(own["plugin"])]
+    missing = f"{listed([*_RANGE])} of {_ANY} on {_S1.title.split(' (')[0]} ({_S1.dataset}, {_S1.split})"
+    found = {(place["dataset"], place["split"]) for place, _ in drawn}
+    return Drawn(
+        [_range_figure(place, own) for place, own in drawn],
+        missing="" if (_S1.dataset, _S1.split) in found else missing,
+    )
+
+
+def _range_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+    import altair as alt
+
+    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], _S1.lengths))
+    rows = rows.assign(order=rows["plugin"].map(_TRAINED.index)).sort_values(["n_bits", "order"], kind="stable")
+    rows = rows.assign(panel=rows["n_bits"].astype(str) + " bits")
+    y = alt.Y("method:N", title=None, sort=list(dict.fromkeys(rows.sort_values("order", kind="stable")["method"])))
+    base = rows_chart().encode(y=y, tooltip=tooltips("method:N", "worst:Q", "expected:Q", "best:Q"))
+    x = alt.X("worst:Q", title="mAP", scale=alt.Scale(zero=False))
+    bars = base.mark_bar(height=8, cornerRadius=4, color="#2f7fd1", opacity=0.55).encode(x=x, x2="best:Q")
+    dots = base.mark_point(filled=True, size=40, opacity=1, color="currentColor").encode(x="expected:Q")
+    panels = list(dict.fromkeys(rows["panel"]))
+    header = alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start")
+    chart = (
+        alt.layer(bars, dots)
+        .properties(width="container", height=alt.Step(16))
+        .facet(row=alt.Row("panel:N", title=None, sort=panels, header=header), spacing=14)
+        .resolve_scale(y="independent")
+    )
+    widths = (rows["best"] - rows["worst"]).groupby(rows["n_bits"]).mean()
+    shows = layout.sentences(
+        f"The mean width of the ranges is {listed([f'{number(w)} ({n} bits)' for n, w in widths.items()])}; "
+        f"{layout.where(place)}, {counted(int(rows['n_runs'].max()), 'run')}.",
+        "A bar extends from the worst to the best order of ties; the dot is the tie-aware mAP.",
+        layout.substitute(place, dataset=_S1.dataset, split=_S1.split),
+    )
+    rows = rows[["panel", "method", "n_bits", *_RANGE.values(), "n_runs"]]
+    title = f"TALR, figure 3: mAP over all orders of tied items, {place['dataset']}, {place['feature']}"
+    return Figure(layout.file_name("talr_figure_3", place), title, shows, chart, rows)
+
+
+def talr_alpha(data: FigureData) -> Drawn:
+    """Return the scores of TALR's hashers by alpha, for a fixed alpha and for one that grows during training."""
+    figures = []
+    for plugin, metric in _OBJECTIVES.items():
+        rows = having(data.alpha, plugin=plugin, metric=metric)
+        rows = rows.assign(last=rows["alpha"] * rows["growth"], training=_training(rows))
+        for place, own in layout.by_place(rows, "n_bits", "metric"):
+            if layout.several(own["last"]):
+                figures.append(_alpha_figure(place, own))
+    return Drawn(figures, missing="" if figures else _ALPHA_NEEDS)
+
+
+def _training(rows: "pd.DataFrame") -> list[str]:
+    """Return in words how alpha changes during training, and in what else the rows differ."""
+    return [("fixed" if row.growth == 1 else f"growing from {row.alpha:g}") + row.variant for row in rows.itertuples()]
+
+
+def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+    import altair as alt
+
+    series = list(dict.fromkeys(rows.sort_values("growth", kind="stable")["training"]))
+    rows = rows.sort_values(["growth", "last"], kind="stable")
+    rows = rows[["training", "method", "alpha", "growth", "last", "mean", "std", "n_runs"]]
+    log = alt.Scale(type="log", nice=False, padding=12)
+    axis = alt.Axis(values=sorted(set(rows["last"])), format="~g", labelFlush=False)
+    base = rows_chart().encode(
+        x=alt.X("last:Q", title="alpha at the end of training (log scale)", scale=log, axis=axis),
+        y=alt.Y("mean:Q", title=place["metric"], scale=alt.Scale(zero=False), axis=alt.Axis(format="~g")),
+        color=layout.series_colour(series, "training", title="alpha"),
+    )
+    ends = base.transform_filter("isValid(datum.std)").transform_calculate(
+        low="datum.mean - datum.std", high="datum.mean + datum.std"
+    )
+    bars = ends.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=place["metric"]), y2="high:Q")
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        shape=layout.series_shape(series, "training", title="alpha"),
+        tooltip=tooltips("training:N", "last:Q", "mean:Q", "std:Q"),
+    )
+    chart = alt.layer(bars, base.mark_line(), points).properties(width="container", height=240)
+    best = rows.loc[rows["mean"].idxmax()]
+    runs = int(rows["n_runs"].max())
+    bits = f"{place['n_bits']} bits" if place["n_bits"] else "code length not recorded"
+    shows = (
+        f"{best['method']}: {place['metric']} is highest, {number(best['mean'])}, with alpha {best['last']:g} at the "
+        f"end of training ({best['training']}); {layout.where(place)}, {bits}; {counted(runs, 'run')}"
+        f"{', bars are one standard deviation' if runs > 1 else ''}. The paper's alpha is 40."
+    )
+    name = layout.file_name("talr_alpha", place, *([place["n_bits"]] if place["n_bits"] else []), place["metric"])
+    return Figure(name, f"TALR: {place['metric']} by alpha, {bits}", shows, chart, rows)

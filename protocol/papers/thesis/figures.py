@@ -1,0 +1,81 @@
+"""Figure 3.8 of *Learning to Hash for Large Scale Image Retrieval*: precision-recall curves."""
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.checks import counted
+from protocol.papers import layout
+from protocol.papers.figure_data import FigureData, having
+from protocol.papers.layout import Drawn
+from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LENGTH = 32
+_METHODS = ("grh", "sh", "itq")
+_SIDES = ("precision", "recall")
+
+
+def thesis_figure_3_8(data: FigureData) -> Drawn:
+    """Return the micro precision-recall curves of GRH, SH and ITQ at 32 bits, a point for each Hamming radius."""
+    rows = _curves(having(data.radii, plugin=_METHODS, extension="none"))
+    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], [_LENGTH]))
+    drawn = [(place, own) for place, own in layout.by_place(rows, "n_bits") if layout.several(own["plugin"])]
+    paper = [set(own["plugin"]) for place, own in drawn if place["dataset"] == "cifar10"]
+    fullest: set[str] = max(paper, key=len, default=set())
+    absent = layout.lacking(_METHODS, fullest)
+    missing = (
+        f"the curves of {listed(absent)} at {_LENGTH} bits on cifar10, in one experiment with the others (files "
+        "display/SPLIT/radii.csv): `workflow/config/cifar10_thesis.yaml`"
+        if absent
+        else ""
+    )
+    return Drawn([_figure(place, own) for place, own in drawn], missing=missing)
+
+
+def _curves(radii: "pd.DataFrame") -> "pd.DataFrame":
+    """Return precision and recall at each radius side by side."""
+    same = [name for name in radii if name not in ("metric", "value")]
+    precision, recall = (
+        having(radii, metric=f"{side}_micro").rename(columns={"value": side}).drop(columns="metric") for side in _SIDES
+    )
+    return precision.merge(recall, on=same)
+
+
+def _figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+    import altair as alt
+
+    rows = rows.assign(order=rows["plugin"].map(_METHODS.index)).sort_values(["order", "radius"], kind="stable")
+    methods, n_runs = list(dict.fromkeys(rows["method"])), int(rows["n_runs"].max())
+    unit, axis = alt.Scale(domain=[0, 1]), alt.Axis(tickCount=5, labelFlush=False)
+    base = rows_chart().encode(
+        x=alt.X("recall:Q", title="recall", scale=unit, axis=axis),
+        y=alt.Y("precision:Q", title="precision", scale=unit, axis=axis),
+        color=layout.series_colour(methods),
+    )
+    points = base.mark_point(filled=True, size=30, opacity=1).encode(
+        shape=layout.series_shape(methods), tooltip=tooltips("method:N", "radius:Q", "precision:Q", "recall:Q")
+    )
+    lines = base.mark_line().encode(order="radius:Q")
+    chart = alt.layer(lines, points).properties(width="container", height=300)
+    shows = layout.sentences(
+        f"{_at_half(rows)} ({layout.where(place)}, {place['n_bits']} bits, {counted(n_runs, 'run')}).",
+        "All queries of a run are pooled; a point is a Hamming radius.",
+        layout.substitute(place, dataset="cifar10"),
+    )
+    columns = ["method", "n_bits", "radius", "precision", "recall", "n_runs"]
+    title = (
+        f"Thesis, figure 3.8: precision-recall curves, {place['n_bits']} bits, {place['dataset']}, {place['feature']}"
+    )
+    return Figure(layout.file_name("thesis_figure_3_8", place, place["n_bits"]), title, shows, chart, rows[columns])
+
+
+def _at_half(rows: "pd.DataFrame") -> str:
+    """Return the precision of each method at the first radius that finds half of the relevant pairs."""
+    half = rows[rows["recall"] >= 0.5].groupby("method", sort=False).first()
+    values = [f"{number(row.precision)} ({row.Index})" for row in half.itertuples()]
+    return (
+        f"At the first radius with a recall of one half, the precision is {listed(values)}"
+        if values
+        else ("No curve reaches a recall of one half")
+    )

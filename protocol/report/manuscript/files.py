@@ -1,0 +1,178 @@
+"""Files for a paper: figures as PDF, PNG and SVG with their data, and tables as LaTeX with booktabs and as Markdown.
+
+Figures are drawn for print: with an exact width, black on white, and in fonts and sizes that journals accept.
+"""
+
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from protocol.provenance.storage import explained
+from protocol.report.drawing import pictures
+from protocol.report.figure import COLUMN_WIDTH, Figure
+from protocol.scores.tables import Table, escaped
+
+_POINTS = 72  # per inch; vl-convert draws a pixel as a point
+_PNG_DPI = 300
+_MOST_PASSES = 5
+_FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
+_TEXT, _TITLE = 7, 8  # points
+_LINE = 0.5
+_BLACK = {f"{part}Color": "black" for part in ("label", "title", "domain", "tick")}
+_TYPE = {"labelFontSize": _TEXT, "titleFontSize": _TITLE, "titleFontWeight": "normal"}
+_CONFIG = {
+    "aria": False,
+    "background": "white",
+    "padding": 2,
+    "font": _FONT,
+    "view": {"stroke": None},
+    "axis": _BLACK
+    | _TYPE
+    | {"gridColor": "#dddddd", "gridWidth": _LINE, "domainWidth": _LINE, "tickWidth": _LINE}
+    | {"tickSize": 3, "titlePadding": 4, "labelPadding": 2, "labelLimit": 200, "labelFlush": False},
+    "legend": _TYPE
+    | {"orient": "bottom", "columns": 4, "labelLimit": 220, "symbolSize": 40, "symbolStrokeWidth": 0}
+    | {"rowPadding": 1, "columnPadding": 8, "offset": 4, "padding": 0},
+    "header": {"labelFontSize": _TITLE, "titleFontSize": _TITLE, "labelPadding": 3},
+    "line": {"strokeWidth": 1.2},
+    "point": {"size": 22},
+    "rule": {"strokeWidth": 0.8},
+    "text": {"fontSize": _TEXT, "color": "black"},
+}
+
+
+def write_figures(folder: str | Path, figures: Sequence[Figure]) -> None:
+    """Write the files of figures; the folder is replaced, and appears only when it is complete."""
+    _write_folder(folder, figure_files(figures))
+
+
+def write_tables(folder: str | Path, tables: Sequence[Table]) -> None:
+    """Write the files of tables; the folder is replaced, and appears only when it is complete."""
+    _write_folder(folder, table_files(tables))
+
+
+def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
+    r"""Return each figure as ``<name>.svg``, ``.pdf`` and ``.png``, black on white, and its data as ``<name>.csv``.
+
+    ``<name>.tex``, for ``\input``, places the PDF on the page, with a caption. Of a figure with choices, the pictures
+    show what is drawn first.
+    """
+    files: dict[str, bytes] = {}
+    for figure, made in zip(figures, printed_pictures(figures), strict=True):
+        files |= {f"{figure.name}.{extension}": content for extension, content in made.items()}
+        files |= {f"{figure.name}.csv": figure.csv.encode(), f"{figure.name}.tex": _latex_figure(figure).encode()}
+    return files
+
+
+def table_files(tables: Sequence[Table]) -> dict[str, bytes]:
+    r"""Return each table as ``<name>.tex``, for ``\input``, and as ``<name>.md``."""
+    files = {}
+    for table in tables:
+        files[f"{table.name}.tex"] = table.latex().encode()
+        files[f"{table.name}.md"] = table.markdown().encode()
+    return files
+
+
+def file_name(*parts: object) -> str:
+    """Return the name of a figure's or table's files, without characters that LaTeX or a shell treat specially.
+
+    Examples
+    --------
+    >>> file_name("scores", "mAP@1000[all]", "class_label", "1-recall@5")
+    'scores-mAP-1000-all-class-label-1-recall-5'
+    """
+    return re.sub(r"[\W_]+", "-", "-".join(map(str, parts))).strip("-")
+
+
+def _latex_figure(figure: Figure) -> str:
+    """Return a figure as LaTeX, which needs the package graphicx."""
+    kind, width = ("figure", r"\columnwidth") if figure.inches <= COLUMN_WIDTH else ("figure*", r"\textwidth")
+    return (
+        f"\\begin{{{kind}}}\n\\centering\n\\includegraphics[width={width}]{{{figure.name}}}\n"
+        f"\\caption{{{escaped(figure.shows)}}}\n\\label{{fig:{figure.name}}}\n\\end{{{kind}}}\n"
+    )
+
+
+def _write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a temporary folder next to `folder`, and rename it to `folder`."""
+    target = Path(folder)
+    with explained(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            for name, content in files.items():
+                (temporary / name).write_bytes(content)
+            temporary.chmod(0o755)
+            shutil.rmtree(target, ignore_errors=True)
+            os.replace(temporary, target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
+    """Return each figure as ``svg``, ``pdf`` and ``png``, as wide as its `inches`.
+
+    The PDF has embedded fonts, and text remains text. Vega enlarges a figure until no label is cut off, so its final
+    width is known only after drawing. The panels are therefore narrowed or widened, to within a point each, until the
+    figure fits. A figure whose panels would become narrower than a third of its width stays wider.
+    """
+    widths = [int(figure.inches * _POINTS) for figure in figures]
+    panels = [_panels(figure) for figure in figures]
+    inner = [int(0.8 * width / n) for width, n in zip(widths, panels, strict=True)]
+    for _ in range(_MOST_PASSES):
+        specs = [_spec(figure, width) for figure, width in zip(figures, inner, strict=True)]
+        excess = [_width(own["svg"]) - width for own, width in zip(pictures(specs), widths, strict=True)]
+        steps = [math.ceil(more / n) for more, n in zip(excess, panels, strict=True)]
+        if not any(steps):
+            break
+        inner = [
+            max(own - step, width // (3 * n)) for own, step, width, n in zip(inner, steps, widths, panels, strict=True)
+        ]
+    specs = [_spec(figure, width) for figure, width in zip(figures, inner, strict=True)]
+    drawn = pictures(specs, ("svg", "pdf", "png"), scale=_PNG_DPI / _POINTS)
+    return [own | {"svg": _in_inches(own["svg"])} for own in drawn]
+
+
+def _spec(figure: Figure, width: int) -> dict[str, Any]:
+    """Return a figure's specification with panels of this width."""
+    spec = _inked(figure.static) | {"config": _CONFIG, "autosize": {"type": "pad"}}
+    for part in (spec, spec.get("spec", {})):
+        if part.get("width") is not None:
+            part["width"] = width
+    return spec
+
+
+def _panels(figure: Figure) -> int:
+    """Return how many panels a figure has in a row."""
+    column = figure.spec.get("facet", {}).get("column", {}).get("field")
+    return int(figure.drawn[column].nunique()) if column else 1
+
+
+def _inked(value: Any) -> Any:
+    """Return a specification with black in place of the colour of the surrounding text."""
+    if isinstance(value, Mapping):
+        return {key: _inked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_inked(item) for item in value]
+    return "black" if value == "currentColor" else value
+
+
+def _width(svg: bytes) -> float:
+    view_box = re.search(rb'viewBox="0 0 ([0-9.]+)', svg)
+    return float(view_box[1]) if view_box else 0.0
+
+
+def _in_inches(svg: bytes) -> bytes:
+    """Return an SVG with its size in inches, so that other programs place it at the right size."""
+    size = re.compile(rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"')
+
+    def inches(size_in_points: re.Match[bytes]) -> bytes:
+        width, height = (f"{float(points) / _POINTS:.3f}in".encode() for points in size_in_points.group(2, 3))
+        return size_in_points[1] + b' width="' + width + b'" height="' + height + b'"'
+
+    return size.sub(inches, svg, count=1)

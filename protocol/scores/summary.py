@@ -1,0 +1,236 @@
+"""The scores of an experiment: the columns of metrics.csv, summary.csv and runs.csv, their writers and their reader."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from protocol import __version__, registry
+from protocol.checks import ProtocolError, printable
+from protocol.scores.identity import pipeline_convention
+from protocol.scores.statistics import shared_variance
+from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLACE = ("feature", "ground_truth", "split")
+COMBINATION = ("dataset", *PLACE, "hasher", "n_bits", "extension", "extension_bits", "metric")
+"""The columns of summary.csv that say what a mean is about; it has ``mean``, ``std`` and ``n_runs`` of each."""
+COLUMNS = ("dataset", *PLACE, "run", "hasher", "n_bits", "extension", "extension_bits", "metric", "value")
+"""The columns of metrics.csv."""
+ITEMS = ("relevance", "n_queries", "n_database", "items")
+"""The columns of a score table, before the value, that identify the items on which a score was computed."""
+REQUIRED = ("dataset", *PLACE, "hasher", "n_bits", "metric", "mean", "n_runs")
+"""The columns that every summary has, stored reference results included; `read_summary` fills in the others."""
+TOLERANCE = 1e-6
+"""The largest error of a mean of values that were written with nine digits."""
+_FILLED = {"extension": "none", "extension_bits": "0", "std": ""}
+_LEAST = {"n_bits": 1, "n_runs": 1, "extension_bits": 0}
+_FIRST_LINE = 2  # the line number of the first row of a table, below the header
+
+
+def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
+    """Write a score table: rows of `COLUMNS` with `ITEMS` inserted before the value, which has nine digits."""
+    written = ((*row[:-1], DIGITS % row[-1]) for row in rows)
+    write_csv(path, (*COLUMNS[:-1], *ITEMS, COLUMNS[-1]), written, checksum=True)
+
+
+def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
+    """Return the rows of several score tables as one sorted table; every file is verified before it is read."""
+    import pandas as pd
+
+    table = pd.concat([read_table(path) for path in paths], ignore_index=True)
+    return table.sort_values([*COLUMNS[:-1]], kind="stable", ignore_index=True)
+
+
+def summarise(
+    scores: "pd.DataFrame",
+    *,
+    empty: str = "zero",
+    options: Mapping[str, str] | None = None,
+    supervision: Mapping[str, str] | None = None,
+) -> "pd.DataFrame":
+    """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
+
+    The standard deviation is that of a sample (n - 1 in the denominator), and is missing for a single run. The columns
+    after ``n_runs`` are those of `protocol.scores.identity`; a number of items that differs between runs is given as
+    a range.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        As `collect` returns it.
+    empty : {"zero", "drop"}, default="zero"
+        How undefined values were treated.
+    options : mapping of str to str, optional
+        The values of the column ``options``, as `protocol.scores.identity.options_text` writes them, by feature, ground
+        truth and split, separated by spaces.
+    supervision : mapping of str to str, optional
+        The values of the column ``supervision``, as `protocol.scores.identity.supervision_of` returns them, by feature
+        and hasher, separated by a space; by default unknown.
+    """
+    place, sizes = list(PLACE), list(ITEMS[:-1])
+    summary = scores.groupby(list(COMBINATION), sort=True)["value"].agg(mean="mean", std="std", n_runs="size")
+    summary = summary.reset_index()
+    items = scores[[*place, *sizes]].drop_duplicates().groupby(place)[sizes].agg(_one_or_range).reset_index()
+    ties = {metric: registry.METRICS.entry(metric).ties for metric in summary["metric"].unique()}
+    places, learners = summary[place].agg(" ".join, axis=1), summary[["feature", "hasher"]].agg(" ".join, axis=1)
+    return summary.merge(items, on=place, how="left").assign(
+        options=[(options or {}).get(name, "") for name in places],
+        supervision=[(supervision or {}).get(name, "unknown") for name in learners],
+        empty=empty,
+        ties=summary["metric"].map(ties),
+        ranking="hamming",
+        convention=pipeline_convention(empty),
+        version=__version__,
+    )
+
+
+def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
+    """Return the rows of a table that have these values."""
+    for column, value in values.items():
+        table = table[table[column] == value]
+    return table
+
+
+def shared_of(table: "pd.DataFrame", split: str) -> float:
+    """Return `shared_variance` of the runs of a split, from a summary or from the items of each run."""
+    rows = at(table, split=split)
+    return shared_variance(_one_or_range(rows["n_queries"]), _one_or_range(rows["n_database"]))
+
+
+def _one_or_range(values: "pd.Series") -> Any:
+    """Return the common value of all runs, or else the smallest and the largest value as a range."""
+    return values.iloc[0] if (values == values.iloc[0]).all() else f"{values.min()} to {values.max()}"
+
+
+def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the items on which each run was scored: a row per feature, ground truth, split and run, with `ITEMS`.
+
+    ``items`` is the digest of `protocol.scores.identity.items_sha256`, which is the same for two experiments
+    exactly if the queries, the database and the ground truth of the run are the same.
+    """
+    columns = [*PLACE, "run", *ITEMS]
+    return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
+
+
+def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.DataFrame":
+    """Return every metric with all queries and without some of them, and the ranks of the hashers.
+
+    Parameters
+    ----------
+    scores, without : DataFrame
+        The scores of all queries and of the remaining queries, as `collect` returns them. Rows that
+        only one of the two tables has, such as those of extended codes, are left out.
+
+    Returns
+    -------
+    DataFrame
+        A row for each dataset, feature, ground truth, split, code length, hasher and metric, sorted: ``n_runs``; the
+        mean numbers of queries ``n_queries`` and ``n_affected``; the means over the runs ``all_queries``, ``without``
+        and their ``difference``, with its sample standard deviation ``difference_std`` (missing for a single run); and
+        ``rank_all`` and ``rank_without``, the ranks of the hasher by these means. Rank 1 is the best; equal means share
+        the better rank, and undefined means have none.
+    """
+    keys, by = list(COLUMNS[:-1]), ["dataset", *PLACE, "n_bits", "hasher", "metric"]
+    both = scores.merge(without[[*keys, "n_queries", "value"]], on=keys, suffixes=("", "_without"))
+    both = both.assign(
+        difference=both["value_without"] - both["value"], n_affected=both["n_queries"] - both["n_queries_without"]
+    )
+    table = (
+        both.groupby(by, sort=True)
+        .agg(
+            n_runs=("run", "size"),
+            n_queries=("n_queries", "mean"),
+            n_affected=("n_affected", "mean"),
+            all_queries=("value", "mean"),
+            without=("value_without", "mean"),
+            difference=("difference", "mean"),
+            difference_std=("difference", "std"),
+        )
+        .reset_index()
+    )
+    lower = table["metric"].map(lambda metric: registry.METRICS.entry(metric).better == "lower")
+    for column, rank in (("all_queries", "rank_all"), ("without", "rank_without")):
+        values = table[column].where(lower, -table[column])
+        table[rank] = (
+            values.groupby([table[name] for name in by if name != "hasher"]).rank(method="min").astype("Int64")
+        )
+    return table
+
+
+def read_summary(path: str | Path) -> list[dict[str, Any]]:
+    """Return the rows of a summary: the ``summary.csv`` of an experiment, or a stored table with its columns.
+
+    Only the standard library is needed; ``pandas.DataFrame(rows)`` is a data frame of them.
+
+    Returns
+    -------
+    list of dict
+        The values by column: ``n_bits``, ``extension_bits`` and ``n_runs`` are integers, ``mean`` and ``std`` are
+        floats, NaN where they are empty, and all others are text, "" where they are empty. ``extension``,
+        ``extension_bits`` and ``std`` are filled in if the table lacks them. ``line`` is the line number in the file.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read or was altered, if a column of `REQUIRED` is missing, or if a number is missing or out
+        of range. The message gives the line.
+    """
+    return summary_of(read_text(path), path)
+
+
+def summary_of(rows: list[dict[str, str]], path: str | Path) -> list[dict[str, Any]]:
+    """Return the result of `read_summary` for the rows of a table, as `protocol.scores.tables.read_text` reads them.
+
+    `path` is the name of the table in messages.
+    """
+    missing = [column for column in REQUIRED if rows and column not in rows[0]]
+    if missing:
+        raise ProtocolError(
+            f"{path}: expected the columns of a summary.csv, got a table without {', '.join(missing)}. An experiment "
+            "writes it with `snakemake -- metrics`."
+        )
+    return [_row(row, f"{path}: line {line}") | {"line": line} for line, row in enumerate(rows, _FIRST_LINE)]
+
+
+def _row(row: dict[str, str], line: str) -> dict[str, Any]:
+    """Return a row with its numbers; `line` names it in messages."""
+    text = _FILLED | row
+    where = f"{line} ({printable(text['metric'])})"
+    numbers: dict[str, Any] = {name: _number(text[name]) for name in ("mean", "std", *_LEAST)}
+    for name, least in _LEAST.items():
+        if not (numbers[name] >= least and numbers[name] % 1 == 0):
+            raise ProtocolError(f"{where}: {name}: expected an integer >= {least}, got {_shown(text[name])}.")
+        numbers[name] = int(numbers[name])
+    if text["std"] and not 0 <= numbers["std"] < math.inf:
+        raise ProtocolError(f"{where}: std: expected a finite number >= 0, got {_shown(text['std'])}.")
+    if text["mean"]:
+        check_mean(f"{where}: mean", text["metric"], text["mean"])
+    return text | numbers
+
+
+def _number(text: str) -> float:
+    """Return a number, NaN if the text is empty or is no number."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _shown(text: str) -> str:
+    return printable(text) or "an empty cell"
+
+
+def check_mean(where: str, metric: str, mean: Any) -> None:
+    """Raise ProtocolError unless a mean is finite and in the range of its metric; for unknown metrics, finite."""
+    try:
+        lowest, highest = registry.METRICS.entry(metric).range
+    except ProtocolError:  # scores from other versions may have metrics that this version lacks
+        lowest, highest = -math.inf, math.inf
+    value = _number(mean)
+    if not (math.isfinite(value) and lowest - TOLERANCE <= value <= highest + TOLERANCE):
+        bounds = f" from {lowest:g} to {highest:g}" if highest < math.inf else f" >= {lowest:g}"
+        expected = f"a finite number{bounds if lowest > -math.inf else ''}"
+        raise ProtocolError(f"{where}: expected {expected}, got {_shown(str(mean))}.")

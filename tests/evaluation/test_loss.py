@@ -1,0 +1,357 @@
+"""What codes lose of vectors: comparison with a slow loop, computed codes, re-ranking, and errors."""
+
+import json
+
+import numpy as np
+import pytest
+
+from protocol import codes, registry
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.evaluation import Codes, Hashing, Nearest, Outputs, Relevant, Rescoring, evaluate, quantisation
+from protocol.evaluation.hashing import SAMPLE
+
+RNG = np.random.default_rng(0)
+CENTRES = RNG.normal(size=(8, 16))
+QUERY, DATABASE = (
+    (CENTRES[RNG.integers(0, 8, n)] + 0.7 * RNG.normal(size=(n, 16))).astype(np.float32) for n in (12, 300)
+)
+SIGNS = QUERY > 0, DATABASE > 0
+ORDERS = ("worst", "best")
+
+
+def lost(codes=None, *, query=QUERY, database=DATABASE, k=None, distance="cosine", relevant=None, **options):
+    return quantisation(Nearest(query, database, k, distance, relevant), codes, **options)
+
+
+def distances(query, database, distance="cosine"):
+    query, database = query.astype(np.float64), database.astype(np.float64)
+    if distance == "euclidean":
+        return np.sqrt(((query[:, None] - database) ** 2).sum(axis=2))
+    products = query @ database.T
+    if distance == "dot":
+        return -products
+    return 1 - products / np.linalg.norm(query, axis=1)[:, None] / np.linalg.norm(database, axis=1)
+
+
+def nearest_sets(apart, number):
+    """Return the items of each query that are no farther than its K-th nearest one."""
+    return apart <= np.sort(apart, axis=1)[:, number - 1, None]
+
+
+def shares(hamming, relevant, number, retrieved):
+    """Return worst, expected and best share of the K nearest items among the first ones, where none are equally near.
+
+    The expected one is the sum over the relevant items of the chance to be retrieved.
+    """
+    found = {}
+    for ties, key in (("worst", relevant), ("best", ~relevant)):
+        order = np.lexsort((key, hamming), axis=1)[:, :retrieved]
+        hits = np.take_along_axis(relevant, order, axis=1).sum(axis=1)
+        found[ties] = np.minimum(hits, number).mean() / number
+    ends = [np.array([np.searchsorted(np.sort(row), row, side) for row in hamming]) for side in ("left", "right")]
+    nearer, equal = ends[0], ends[1] - ends[0]
+    chance = np.clip((retrieved - nearer) / equal, 0, 1) * relevant
+    return found["worst"], chance.sum(axis=1).mean() / number, found["best"]
+
+
+@pytest.mark.parametrize("distance", ["cosine", "euclidean", "dot"])
+def test_a_slow_loop(distance):
+    rescoring = Rescoring(target=0.9, largest_factor=32)
+    found = lost(distance=distance, k=[1, 5, 20], rescoring=rescoring)
+    hamming = ((QUERY > 0)[:, None] != (DATABASE > 0)).sum(axis=2)
+    apart = distances(QUERY, DATABASE, distance)
+    for number in (1, 5, 20):
+        relevant = nearest_sets(apart, number)
+        values = [found.metrics[f"neighbours@{number}{ties}"] for ties in ("[worst]", "", "[best]")]
+        np.testing.assert_allclose(values, shares(hamming, relevant, number, number), rtol=1e-12)
+        values = [found.metrics[f"1-recall@{number}{ties}"] for ties in ("[worst]", "", "[best]")]
+        np.testing.assert_allclose(values, shares(hamming, nearest_sets(apart, 1), 1, number), rtol=1e-12)
+        rows = [row for row in found.rescoring[0].rows if row.neighbours == number]
+        assert [row.factor for row in rows] == [c for c in (1, 2, 4, 8, 15, 16, 32) if c != 15 or number == 20][
+            : {1: 7, 5: 7, 20: 5}[number]
+        ]
+        for row in rows:
+            assert row.retrieved == min(row.factor * number, 300)
+            np.testing.assert_allclose(row[3:], shares(hamming, relevant, number, row.retrieved), rtol=1e-12)
+        for at, smallest in enumerate(found.rescoring[0].smallest_factor[number]):
+            every = (shares(hamming, relevant, number, min(c * number, 300))[at] for c in range(1, 301))
+            assert smallest == next(c for c, share in enumerate(every, 1) if share >= 0.9)
+    plain = evaluate(*SIGNS, truth=Relevant(nearest_sets(apart, 20)))
+    assert {name: found.metrics[name] for name in plain.metrics} == plain.metrics
+    assert found.ground_truth == f"20 nearest by {distance}"
+    assert found.relevance == plain.relevance == "neighbours"
+    assert found.ground_truth_sha256 == plain.ground_truth_sha256
+    scored = evaluate(*SIGNS, truth=Nearest(QUERY, DATABASE, [1, 5, 20], distance))
+    assert scored.metrics == found.metrics
+    assert "re-ranked" not in str(scored)
+
+
+def test_equally_near_items():
+    """Each item is in the database three times: one copy of the nearest item suffices, and any two of R_2 count."""
+    database = np.repeat(DATABASE[:40], 3, axis=0)
+    found = lost(query=DATABASE[:5], database=database, k=[1, 2, 3])
+    assert found.metrics["1-recall@1"] == found.metrics["neighbours@1"] == 1
+    assert found.metrics["neighbours@3"] == 1
+    assert found.relevant_per_query == (3, 3)
+    assert "with ties" not in str(found)
+    assert "with ties 3 to 3 items for K = 2" in str(lost(query=DATABASE[:5], database=database, k=2))
+
+
+def test_codes_that_are_given():
+    found, made = lost(tuple(Codes(codes.pack(side), 16) for side in SIGNS)), lost()
+    assert found.metrics == made.metrics
+    assert found.hashed_by is None
+    assert (made.hashed_by.hasher, made.hashed_by.fitted_on, made.n_bits) == ("sign", "database", 16)
+    assert lost((QUERY, Codes(DATABASE, binarize="sign"))).metrics == made.metrics
+
+
+def test_a_hasher_is_fitted_on_training_vectors_or_a_sample_of_the_database(monkeypatch):
+    monkeypatch.setattr("protocol.evaluation.hashing.SAMPLE", 100)
+    train = RNG.normal(size=(50, 16)).astype(np.float32)
+    chosen = np.sort(np.random.default_rng(3).choice(300, 100, replace=False))
+    for vectors, rows in ((train, train), (None, DATABASE[chosen])):
+        found = lost(Hashing("itq", 8, {"n_iter": 5}, seed=3, train=vectors))
+        model = registry.get("hasher", "itq")(n_bits=8, seed=3, n_iter=5).fit(rows)
+        plain = lost((model.transform(QUERY), model.transform(DATABASE)))
+        assert found.metrics == plain.metrics
+        assert found.hashed_by.n_fitted == len(rows)
+    assert "itq, n_iter 5, 8 bits, fitted on 100 of the 300 vectors of the database, drawn with seed 3" in str(found)
+    assert SAMPLE == 10_000
+
+
+def test_vectors_are_read_in_blocks_from_mapped_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("protocol.evaluation.hashing._BLOCK_BYTES", 1000)
+    files = {}
+    for role, vectors in (("query", QUERY), ("database", DATABASE)):
+        np.save(tmp_path / f"{role}.npy", vectors)
+        header = np.array(vectors.shape, "<u4").tobytes()
+        (tmp_path / f"{role}.fbin").write_bytes(header + vectors.tobytes())
+        dimension = np.full((len(vectors), 1), 16, "<i4").view("<f4")
+        np.hstack([dimension, vectors]).tofile(tmp_path / f"{role}.fvecs")
+        files[role] = tmp_path / role
+    plain = lost(Hashing("pcah", 8)).to_json()
+    for suffix in (".npy", ".fbin", ".fvecs"):
+        named = {role: file.with_suffix(suffix) for role, file in files.items()}
+        assert lost(Hashing("pcah", 8), **named).to_json() == plain
+
+
+def test_progress_of_each_stage():
+    calls = []
+    lost(rescoring=Rescoring(Hashing("lsh", 24)), progress=lambda *seen: calls.append(seen))
+    stages = list(dict.fromkeys(stage for *_, stage in calls))
+    assert stages == ["searching", "encoding", "counting", "re-ranking"]
+    for stage in stages:
+        of_stage = [(done, total) for done, total, name in calls if name == stage]
+        assert of_stage[-1][0] == of_stage[-1][1]
+
+
+def test_metrics_that_are_chosen():
+    found = lost(k=5, relevant=7, metrics=["mAP", "neighbours@3", "1-recall@9"])
+    assert [name for name in found.metrics if "[" not in name] == [
+        *(f"neighbours@{number}" for number in (3, 5, 9)),
+        *(f"1-recall@{number}" for number in (3, 5, 9)),
+        "mAP",
+    ]
+    assert found.ground_truth == "7 nearest by cosine"
+    assert found.relevant_per_query == (7, 7)
+    named = lost(k=np.int64(5), metrics=["mAP", "neighbours@9"])
+    assert (named.nearest.numbers, named.nearest.relevant) == ((5, 9), 5)  # the metric's 9 does not change mAP
+    assert lost(k=np.array([5, 3])).nearest.numbers == (3, 5)
+    listed = evaluate(*SIGNS, truth=Relevant(np.tile(np.arange(4), (12, 1))), metrics=["neighbours@4", "P@4"])
+    assert listed.metrics["neighbours@4"] == listed.metrics["P@4"]
+
+
+def test_re_ranking_by_a_second_code():
+    """By the same code, it changes nothing; by a code in the order of the vectors, it gives their order."""
+    itself = lost(SIGNS, rescoring=Rescoring(SIGNS), k=[10])
+    by_vectors, by_codes = itself.rescoring
+    assert (by_codes.by, by_codes.n_bits, by_codes.codes) == ("codes", 16, None)
+    for row in by_codes.rows:
+        np.testing.assert_allclose(row.expected, by_vectors.rows[0].expected, rtol=1e-12)
+    line = np.arange(64.0)[:, None]
+    thermometer = np.tril(np.ones((64, 64), bool))
+    rescoring = Rescoring((thermometer[:4], thermometer))
+    halves = line[:4] > 20, line > 20
+    found = lost(halves, query=line[:4], database=line, distance="euclidean", k=[3], rescoring=rescoring)
+    of_vectors, of_codes = (curve.rows for curve in found.rescoring)
+    complete = of_codes[-1]
+    assert (complete.retrieved, of_vectors[-1].expected) == (64, 1.0)
+    assert complete.best == 1.0
+    made = lost(Hashing("pcah", 4), rescoring=Rescoring(Hashing("pcah", 16)), k=[10])
+    assert made.rescoring[1].codes.hasher == "pcah"
+    assert made.rescoring[1].rows[3].expected > made.rescoring[1].rows[0].expected
+    assert "second codes: pcah, 16 bits" in str(made)
+
+
+def test_the_asymmetric_ranking_finds_more():
+    items = Codes(DATABASE, binarize="sign")
+    plain = lost((QUERY, items))
+    found = lost((Outputs(QUERY), items))
+    scores = -(QUERY.astype(np.float64) @ np.where(DATABASE > 0, 1.0, -1.0).T)
+    relevant = nearest_sets(distances(QUERY, DATABASE), 10)
+    expected = shares(scores, relevant, 10, 10)
+    values = [found.metrics[f"neighbours@10{ties}"] for ties in ("[worst]", "", "[best]")]
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    assert found.metrics["neighbours@10"] > plain.metrics["neighbours@10"]
+
+
+def test_json_contains_times_only_if_the_speed_is_measured():
+    content = json.loads(lost(k=[10]).to_json())
+    assert content["cost"] == {"code_bytes": 2, "rescore_code_bytes": None, "vector_bytes": 64, "speed": None}
+    assert content["nearest"]["numbers"] == [10]
+    assert content["rescoring"][0]["smallest_factor"]["10"].keys() == {"worst", "expected", "best"}
+    assert content == json.loads(lost(k=[10], threads=2).to_json())
+    measured = lost(k=[10], measure_speed=True)
+    assert measured.cost.speed.codes > 0 < measured.cost.speed.vectors
+    assert measured.cost.speed.machine in str(measured)
+
+
+def test_bits_of_one_value_are_reported():
+    positive = lost(query=np.abs(QUERY), database=np.abs(DATABASE))
+    assert "16 of the 16 bits have the same value in the whole database" in str(positive)
+    assert "same value" not in str(lost())
+
+
+def test_text_html_and_figure():
+    pytest.importorskip("altair")
+    found = lost(k=[1, 10], rescoring=Rescoring(Hashing(n_bits=8)))
+    for shown in (str(found), found._repr_html_()):
+        for part in ("neighbours@K", "1-recall@K", "smallest c for 0.95", "second code", "1/32", "as relevant"):
+            assert part in shown
+    chart = found.plot("rescoring").to_dict()
+    (values,) = (part["data"]["values"] for part in [chart])
+    assert {(point["by"], point["K"]) for point in values} == {(by, k) for by in ("vectors", "codes") for k in (1, 10)}
+    labelled = evaluate([[0]], [[0], [1]], query_labels=[1], database_labels=[1, 2])
+    with pytest.raises(ProtocolError, match=r"plot: expected precision-recall, precision@N or .*got 'rescoring'"):
+        labelled.plot("rescoring")
+
+
+WRONG = QUERY.copy()
+WRONG[3, 2] = np.nan
+ZERO = DATABASE.copy()
+ZERO[7] = 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"database": None}, "vectors: expected query vectors and database vectors, got no database vectors"),
+        ({"database": DATABASE[:, :9]}, "database vectors: expected dimension 16 as in the query vectors, got 9"),
+        ({"codes": ["sign", {"train": DATABASE[:, :9]}]}, "training vectors: expected dimension 16 as in the query v"),
+        ({"codes": ["sign", {"train": WRONG}]}, "training vectors: row 3: expected finite numbers, got nan"),
+        ({"threads": 0}, "^threads: expected an integer >= 1, got 0"),
+        ({"query": QUERY[0]}, r"query vectors: expected a non-empty 2-D array \(n, d\), got shape \(16,\)"),
+        ({"query": WRONG}, "query vectors: row 3: expected finite numbers, got nan"),
+        ({"database": ZERO}, "database vectors: row 7: expected a vector that is not zero"),
+        ({"distance": "manhattan"}, "distance: expected cosine, dot or euclidean, got 'manhattan'"),
+        ({"k": [10, 301]}, "neighbours: expected at most 300 nearest items, the size of the database, got 301"),
+        ({"relevant": 301}, "relevant_neighbours: expected at most 300 nearest items"),
+        ({"metrics": ["neighbours@301"]}, "metric 'neighbours@301': expected at most 300 nearest items"),
+        ({"k": [0]}, "neighbours: expected an integer >= 1, got 0"),
+        ({"k": []}, "neighbours: expected at least one number of nearest items, got none"),
+        ({"codes": ["itq", {"n_bits": 17}]}, "n_bits: expected at most 16, the dimension of the vectors, for .*itq, g"),
+        ({"codes": ["ksh", {}]}, "hasher: expected .*, got 'ksh'"),
+        ({"codes": ["csq", {}]}, r"hasher: expected one that learns from vectors alone \(.*sign.*\), got 'csq'"),
+        ({"codes": ["sign", {"options": {"depth": 2}}]}, "parameter of Sign: expected .*, got 'depth'"),
+        ({"codes": ["sign", {"options": {"seed": 2}}]}, "hasher_options: expected seed as a separate argument"),
+        ({"codes": (QUERY > 0, None)}, "database codes: expected an array or a file, got none"),
+        (
+            {"codes": (QUERY[:5] > 0, DATABASE > 0)},
+            "query codes: expected 12 rows, one for each of the query vectors, got 5",
+        ),
+        ({"rescoring": {"target": 1.5}}, "target: expected a number above 0 and at most 1, got 1.5"),
+        ({"rescoring": {"largest_factor": 0}}, "largest_factor: expected an integer >= 1, got 0"),
+        ({"rescoring": {"codes": (QUERY > 0,)}}, "rescore_codes: expected the codes of queries and of the d.* 1 parts"),
+        (
+            {"rescoring": {"codes": (QUERY > 0, DATABASE[:9] > 0)}},
+            "rescore_codes: database codes: expected 300 rows, .*got 9",
+        ),
+        (
+            {"codes": (Outputs(QUERY), DATABASE > 0), "rescoring": {"codes": SIGNS}},
+            "rescore_codes: expected the ranking hamming",
+        ),
+    ],
+)
+def test_refusals(change, message):
+    def refused_call(codes=None, rescoring=None, **options):
+        codes = Hashing(codes[0], **codes[1]) if isinstance(codes, list) else codes
+        lost(codes, rescoring=rescoring and Rescoring(**rescoring), **options)
+
+    with pytest.raises(ProtocolError, match=message) as refused:
+        refused_call(**change)
+    assert "\n" not in str(refused.value)
+
+
+def test_one_ground_truth():
+    near, labels = Nearest(QUERY, DATABASE), {"query_labels": [0] * 12, "database_labels": [0] * 300}
+    for truth, kind in ((near, "vectors"), (Relevant([[0]] * 12), "relevance")):
+        with pytest.raises(ProtocolError, match=f"ground truth: .*got query labels and database labels and {kind}"):
+            evaluate(*SIGNS, truth=truth, **labels)
+    with pytest.raises(ProtocolError, match="truth: expected Labels, Relevant or Nearest, got ndarray"):
+        evaluate(*SIGNS, truth=np.eye(12, 300, dtype=bool))
+
+
+def test_metrics_of_the_nearest_items_need_them():
+    labels = {"query_labels": [1], "database_labels": [1, 2]}
+    with pytest.raises(ProtocolError, match=r"metric 'neighbours@1': expected query vectors and .*, got class labels"):
+        evaluate([[0]], [[0], [1]], **labels, metrics=["neighbours@1"])
+
+
+@pytest.mark.parametrize(("metric", "n_listed"), [("neighbours@5", "6"), ("neighbours@5", "4"), ("1-recall@5", "2")])
+def test_lists_of_another_number_of_items_are_refused(metric, n_listed):
+    lists = np.tile(np.arange(int(n_listed)), (len(QUERY), 1))
+    with pytest.raises(ProtocolError, match=rf"'{metric}': .* lists the . nearest .*got from {n_listed} to {n_listed}"):
+        evaluate(*SIGNS, truth=Relevant(lists), metrics=[metric])
+
+
+def test_every_query_may_have_equally_near_items():
+    """In a database that has every vector twice, all even numbers of nearest items, and no odd ones, occur."""
+    twice = np.concatenate([DATABASE, DATABASE])
+    found = lost(database=twice, k=5, metrics=["mAP"])
+    assert found.relevant_per_query[0] == 6
+    assert found.metrics["neighbours@5"] <= 1
+    asymmetric = Outputs(QUERY), Codes(twice, binarize="sign")
+    by_codes = lost(asymmetric, database=twice, k=5, metrics=["mAP"])
+    assert 0 < by_codes.metrics["neighbours@5"] <= 1
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, array in {"q": QUERY, "d": DATABASE, "qc": QUERY > 0, "dc": DATABASE > 0}.items():
+        np.save(name, array)
+    vectors = ["--query-vectors", "q.npy", "--database-vectors", "d.npy"]
+    given = ["--query-codes", "qc.npy", "--database-codes", "dc.npy"]
+    options = ["--hasher", "itq", "--bits", "8", "--hasher-option", "n_iter=5", "--seed", "1"]
+    more = ["--neighbours", "1", "10", "--target", "0.9", "--rescore-bits", "16", "--json", "o.json"]
+    assert main(["quantisation", *vectors, *options, *more]) == 0
+    out = capsys.readouterr().out
+    first, second = (Hashing("itq", n_bits, {"n_iter": 5}, seed=1) for n_bits in (8, 16))
+    found = lost(first, query="q.npy", database="d.npy", k=[1, 10], rescoring=Rescoring(second, target=0.9))
+    assert out == f"{found}\n"
+    assert json.loads((tmp_path / "o.json").read_text()) == json.loads(found.to_json())
+    assert main(["quantisation", *vectors, *given, "--rescore-codes", "qc.npy", "dc.npy", "--neighbours", "5"]) == 0
+    assert capsys.readouterr().out == f"{lost(SIGNS, k=5, rescoring=Rescoring(SIGNS))}\n"
+    assert main(["evaluate", *vectors, *given, "--neighbours", "5"]) == 0
+    assert capsys.readouterr().out == f"{evaluate(*SIGNS, truth=Nearest(QUERY, DATABASE, 5))}\n"
+    labels = ["--query-labels", "q.npy", "--database-labels", "d.npy"]
+    for command, message in (
+        (["quantisation", *vectors, "--hasher-option", "n_iter"], "--hasher-option: expected KEY=VALUE, got 'n_iter'"),
+        (["quantisation", *vectors, "--distance", "l1"], "distance: expected cosine, dot or euclidean, got 'l1'"),
+        (["quantisation", *vectors[:3], "missing.npy"], "missing.npy: expected a file, got no such file"),
+        (["quantisation"], "--query-vectors and --database-vectors are missing."),
+        (["quantisation", *vectors, *given, "--hasher", "lsh"], "--hasher computes codes from vectors, so it can't be"),
+        (["quantisation", *vectors, *given, "--train-vectors", "d.npy"], "--train-vectors: expected a hasher that is"),
+        (["quantisation", *vectors, "--binarize", "sign"], "--binarize needs --query-codes and --database-codes as "),
+        (["quantisation", *vectors, "--ranking", "asymmetric"], "--ranking asymmetric needs outputs of the queries as"),
+        (
+            ["quantisation", *vectors, "--rescore-codes", "qc.npy", "dc.npy", "--rescore-hasher", "lsh"],
+            "--rescore-hasher and --rescore-codes: choose one.",
+        ),
+        (["evaluate", *vectors], "--query-codes is missing. `protocol quantisation` computes codes from vectors."),
+        (["evaluate", *given, *labels, "--neighbours", "3"], "--neighbours needs --query-vectors and --database-vec"),
+    ):
+        assert main(command) == 2
+        err = capsys.readouterr().err
+        assert message in err
+        assert err.count("\n") == 1

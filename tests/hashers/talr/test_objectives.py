@@ -1,0 +1,239 @@
+"""The objectives of TALR against slow loops, finite differences and the tie-aware metrics."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol import codes
+from protocol.counting import count
+from protocol.hashers.talr.objectives import (
+    ap_r,
+    ap_s,
+    binary_gains,
+    dcg_r,
+    dcg_s,
+    graded_gains,
+    mean_objective,
+    relaxed_objective,
+)
+from protocol.metrics import evaluate
+from protocol.truth.relevance import NeighbourRelevance
+
+OBJECTIVES = [(ap_s, binary_gains), (ap_r, binary_gains), (dcg_s, graded_gains), (dcg_r, graded_gains)]
+LEVELS = (0, 0, 0, 1, 2, 5)
+
+
+def drawn(n_rows, b, seed=0):
+    rng = np.random.default_rng(seed)
+    levels = rng.choice(LEVELS, size=(n_rows, n_rows))
+    np.fill_diagonal(levels, 0)
+    return np.tanh(rng.normal(size=(n_rows, b))), levels
+
+
+def differences(function, x, step=1e-6):
+    """Central finite differences of a number by every entry of `x`."""
+    found = np.empty_like(x)
+    for place in np.ndindex(x.shape):
+        ahead, behind = x.copy(), x.copy()
+        ahead[place] += step
+        behind[place] -= step
+        found[place] = (function(ahead) - function(behind)) / (2 * step)
+    return found
+
+
+@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("b", [1, 4, 17])
+def test_the_gradient_by_the_codes_is_that_of_finite_differences(objective, gains, b):
+    relaxed, levels = drawn(11, b)
+    levels[4] = 0  # relevant to others, but no query itself
+    _, gradient = mean_objective(relaxed, *gains(levels), objective)
+    expected = differences(lambda x: mean_objective(x, *gains(levels), objective)[0], relaxed)
+    np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
+    assert np.abs(expected).max() > 1e-3
+
+
+@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
+def test_the_gradient_by_the_weights_is_that_of_finite_differences(objective, gains):
+    _, levels = drawn(11, 4)
+    rng = np.random.default_rng(2)
+    rows, W, alpha = rng.normal(size=(11, 6)), rng.normal(scale=0.3, size=(6, 4)), 1.7
+    _, gradient = relaxed_objective(rows, W, alpha, *gains(levels), objective)
+    expected = differences(lambda x: relaxed_objective(rows, x, alpha, *gains(levels), objective)[0], W)
+    np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
+    assert np.abs(expected).max() > 1e-3
+
+
+@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("size", [0.02, 0.7, 6.0])
+def test_derivatives_by_the_histograms_are_those_of_finite_differences(objective, gains, size):
+    """Bins below one row, of which the released code's missing factor 2 would show, and bins of several."""
+    rng = np.random.default_rng(1)
+    total = rng.uniform(0.5, 1.5, size=(3, 9)) * size
+    gain = total * rng.uniform(0, 1, size=total.shape)
+    best = np.array([2.0, 3.0, 7.0])
+    found = objective(gain, total, best)
+    for by, expected in (
+        (found.by_gain, differences(lambda x: objective(x, total, best).value.sum(), gain)),
+        (found.by_total, differences(lambda x: objective(gain, x, best).value.sum(), total)),
+    ):
+        np.testing.assert_allclose(by, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_the_derivative_through_later_bins_has_its_factor_two():
+    """Eq. 73 by hand: bins of one other row, then one relevant one; c+_1 = 1, N+ = 1, (C_0 + C_1 + 1)^2 = 16."""
+    found = ap_s(np.array([[0.0, 1.0]]), np.array([[1.0, 1.0]]), np.ones(1))
+    assert found.value[0] == 2 / 4
+    through = 2 * (1 + 1) / 16  # 2 (C-_0 + C-_1) / 16, by one more relevant row in bin 0
+    direct = (0 + 0 + 1) / (0 + 1 + 1)  # its direct share in bin 0
+    assert found.by_gain[0, 0] + found.by_total[0, 0] == pytest.approx(direct + through)
+
+
+def soft_count(distance, at):
+    return max(0.0, 1.0 - abs(distance - at))  # eq. 14 with Delta = 1
+
+
+def slowly(relaxed, levels, objective, gains):
+    """Eq. 1, 14, 15 and the mean over queries, pair by pair and bin by bin."""
+    n_rows, b = relaxed.shape
+    weights, best = gains(levels)
+    values = []
+    for query in np.flatnonzero(best):
+        gain, total = np.zeros((1, b + 1)), np.zeros((1, b + 1))
+        for row in set(range(n_rows)) - {query}:
+            distance = (b - relaxed[query] @ relaxed[row]) / 2
+            for at in range(b + 1):
+                total[0, at] += soft_count(distance, at)
+                gain[0, at] += weights[query, row] * soft_count(distance, at)
+        values.append(objective(gain, total, best[query : query + 1]).value[0])
+    return np.mean(values)
+
+
+def jacobian(relaxed, levels, objective, gains):
+    """Eq. 53: the sum over bins and levels of Phi (A B + B A), with diagonal A and symmetric levels."""
+    b = relaxed.shape[1]
+    weights, best = gains(levels)
+    distance = (b - relaxed @ relaxed.T) / 2
+    soft = np.array([[[soft_count(x, at) for x in row] for row in distance] for at in range(b + 1)])
+    steps = np.array([[[-np.sign(x - at) * (abs(x - at) < 1) for x in row] for row in distance] for at in range(b + 1)])
+    for plane in (*soft, *steps):
+        np.fill_diagonal(plane, 0)
+    queries = best > 0
+    safe = np.where(queries, best, 1)
+    total = soft.sum(axis=2).T
+    found = objective((soft * weights).sum(axis=2).T, total, safe)
+    gradient = np.zeros_like(relaxed)
+    for level in np.unique(levels):
+        gain = weights[levels == level].max()
+        for at in range(b + 1):
+            A = np.diag((gain * found.by_gain[:, at] + found.by_total[:, at]) * queries)
+            B = steps[at] * (levels == level)
+            gradient -= (A @ B + B @ A) @ relaxed / (2 * queries.sum())
+    return gradient
+
+
+@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
+def test_value_and_gradient_are_those_of_slow_loops(objective, gains):
+    relaxed, levels = drawn(9, 5, seed=3)
+    levels = np.maximum(levels, levels.T)
+    levels[4] = levels[:, 4] = 0  # a query without a relevant row is left out
+    value, gradient = mean_objective(relaxed, *gains(levels), objective)
+    assert value == pytest.approx(slowly(relaxed, levels, objective, gains), rel=1e-12)
+    np.testing.assert_allclose(gradient, jacobian(relaxed, levels, objective, gains), atol=1e-12)
+
+
+@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
+def test_codes_at_the_corners_are_counted_at_integer_distances(objective, gains):
+    """Also at 0 and at b, where a bin has no neighbour on one side."""
+    relaxed, levels = np.sign(drawn(9, 5, seed=4)[0]), drawn(9, 5, seed=4)[1]
+    relaxed[1:3] = relaxed[0], -relaxed[0]
+    value, gradient = mean_objective(relaxed, *gains(levels), objective)
+    assert value == pytest.approx(slowly(relaxed, levels, objective, gains), rel=1e-12)
+    assert np.isfinite(gradient).all()
+
+
+def test_without_relevant_rows_the_gradient_is_zero():
+    relaxed, levels = drawn(5, 3)
+    value, gradient = mean_objective(relaxed, *binary_gains(levels * 0), ap_s)
+    assert value == 0
+    assert not gradient.any()
+
+
+@st.composite
+def ranking(draw, tied=True):
+    """Numbers of rows at each distance, by level 0, 1 and 3; at least one is relevant."""
+    n_bins = draw(st.integers(1, 8))
+    if tied:
+        bins = st.lists(st.integers(0, 5), min_size=3, max_size=3)
+    else:
+        bins = st.sampled_from([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    rows = st.lists(bins, min_size=n_bins, max_size=n_bins).map(np.array)
+    return draw(rows.filter(lambda by_level: by_level[:, 1:].any()))
+
+
+def ranked(by_level):
+    """Return the ranking's tie-aware AP and nDCG, and its histograms: c+, c, N+ and g, c, the best DCG."""
+    b, graded = len(by_level) - 1, (0, 1, 3)
+    distances = np.repeat(np.arange(b + 1), by_level.sum(axis=1))
+    levels = np.concatenate([np.repeat(graded, row) for row in by_level])
+    n_bits = max(b, 1)
+    database = np.arange(n_bits) < distances[:, None]
+    positions = np.flatnonzero(levels)
+    truth = NeighbourRelevance([0, positions.size], positions, len(levels), levels[positions])
+    packed = codes.pack(np.zeros((1, n_bits), dtype=bool)), codes.pack(database)
+    values = evaluate(count(*packed, n_bits, {"": truth}, largest_bucket=False)[""], ["mAP", "nDCG"])
+    total = by_level.sum(axis=1)[None].astype(float)
+    relevant = by_level[:, 1:].sum(axis=1)[None].astype(float)
+    best = sum((2.0**level - 1) / np.log2(rank + 2) for rank, level in enumerate(sorted(levels)[::-1]))
+    gain = (by_level @ (2.0 ** np.array(graded) - 1))[None]
+    ap, ndcg = (float(values[name][0]) for name in ("mAP", "nDCG"))
+    return ap, ndcg, (relevant, total, relevant.sum(axis=1)), (gain, total, np.array([best]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(ranking(tied=False))
+def test_without_ties_ap_s_and_dcg_s_are_the_metrics(by_level):
+    ap, ndcg, binary, graded = ranked(by_level)
+    assert ap_s(*binary).value[0] == pytest.approx(ap, abs=1e-9)
+    assert dcg_s(*graded).value[0] == pytest.approx(ndcg, abs=1e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ranking())
+def test_dcg_s_is_a_lower_bound_and_integrals_are_near(by_level):
+    """An integral is above the sum over its ranks: at most by 7 % in DCG, and by a tenth in AP, at rank 1."""
+    ap, ndcg, binary, graded = ranked(by_level)
+    assert dcg_s(*graded).value[0] <= ndcg + 1e-12
+    assert ndcg - 1e-12 <= dcg_r(*graded).value[0] <= 1.07 * ndcg
+    assert ap_r(*binary).value[0] == pytest.approx(ap, abs=0.1)
+    assert 0 < ap_s(*binary).value[0] <= 1
+
+
+def test_ap_s_is_no_bound():
+    ap, _, below, _ = ranked(np.array([[1, 1, 0]]))
+    assert (ap, ap_s(*below).value[0]) == (pytest.approx(3 / 4), pytest.approx(2 / 3))
+    ap, _, above, _ = ranked(np.array([[5, 0, 0], [1, 2, 0]]))
+    assert ap < ap_s(*above).value[0] == pytest.approx(3 / 14)
+
+
+@pytest.mark.parametrize("objective", [ap_r, dcg_r])
+def test_integrals_meet_their_limits_where_bins_run_empty(objective):
+    """Value and derivatives are equal on both sides of the width below which the midpoint replaces the mean."""
+    gain, best = np.array([[0.3, 0.0, 0.5]]), np.ones(1)
+    sides = [objective(gain, np.array([[1.2, width, 2.0]]), best) for width in (0.99e-4, 1.01e-4)]
+    for one, other in pairwise(sides):
+        for name in ("value", "by_gain", "by_total"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-4)
+    for width in (0.0, 1e-300, 1e-12):
+        found = objective(gain, np.array([[1.2, width, 2.0]]), best)
+        assert all(np.isfinite(values).all() for values in found)
+
+
+@pytest.mark.parametrize("objective", [ap_s, ap_r])
+def test_a_perfect_ranking_is_near_one_and_the_worst_below(objective):
+    perfect = objective(np.array([[1.0, 1, 0, 0]]), np.array([[1.0, 1, 1, 1]]), np.array([2.0])).value[0]
+    worst = objective(np.array([[0.0, 0, 1, 1]]), np.array([[1.0, 1, 1, 1]]), np.array([2.0])).value[0]
+    assert perfect == pytest.approx(1, abs=0.08)
+    assert worst == pytest.approx((1 / 3 + 2 / 4) / 2, abs=0.01)

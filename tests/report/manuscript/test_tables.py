@@ -1,0 +1,145 @@
+"""The tables of a paper: what is bold, underlined and marked, and which tables there are."""
+
+import dataclasses
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from protocol.report.manuscript import paper_figures, paper_tables, table_files, write_figures, write_tables
+from protocol.scores.statistics import shared_variance
+
+
+def without(content, **values):
+    scores = content.scores
+    for column, value in values.items():
+        scores = scores[scores[column] != value]
+    return dataclasses.replace(content, scores=scores)
+
+
+def test_the_best_value_is_bold_and_the_second_underlined(content):
+    table, other = paper_tables(content)
+    assert (table.name, other.name) == ("mAP-100-all-gist-standard", "precision-r2-gist-standard")
+    assert list(table.header) == ["Method", "8 bits", "16 bits"]
+    assert [row[0] for row in table.rows] == ["LSH", "PCA-RR", "[Ours] & co_1"]
+    assert [row[2] for row in table.rows] == ["0.308", "0.508", "0.560†"]
+    assert (table.strong, table.second) == ({(2, 1), (2, 2)}, {(1, 1), (1, 2)})
+
+
+def test_equal_printed_values_share_their_place(content):
+    scores = content.scores.assign(value=lambda rows: rows["value"].where(rows["hasher"] == "lsh", 0.5))
+    table, _ = paper_tables(dataclasses.replace(content, scores=scores))
+    assert (table.strong, table.second) == ({(1, 1), (2, 1), (1, 2), (2, 2)}, {(0, 1), (0, 2)})
+    assert "†" not in str(table.rows)
+
+
+def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(content):
+    """With 8 bits the lead is significant by itself, but not for the best of three pairs; with 16 bits it is."""
+    table, _ = paper_tables(content)
+    rows = content.scores[content.scores["metric"] == "mAP@100[all]"]
+    for n_bits, alone, corrected in ((8, True, False), (16, True, True)):
+        wide = rows[rows["n_bits"] == n_bits].pivot_table(index="run", columns="hasher", values="value")
+        difference, error = wide["mine"] - wide["pca_rr"], (1 / 5 + shared_variance(100, 99_900)) ** 0.5
+        p = 2 * stats.t.sf(difference.mean() / (difference.std() * error), 4)
+        assert (p < 0.05, 3 * p < 0.05) == (alone, corrected)
+    assert [cell.endswith("†") for cell in table.rows[2]] == [False, False, True]
+    assert (
+        "†: the lead over the second best is significant (95% interval of the paired difference over the runs, "
+        "corrected resampled t-test after Nadeau and Bengio (2003), corrected after Bonferroni for the 3 pairs of "
+        "methods). The runs are resamples of one dataset: they share items, for which this test is corrected."
+    ) in table.caption
+    assert "mean of 5 runs (standard deviation at most 0.009)" in table.caption
+
+
+def test_without_a_significant_lead_the_caption_states_it(content):
+    table, _ = paper_tables(dataclasses.replace(content, scores=content.scores[content.scores["n_bits"] == 8]))
+    assert "†" not in str(table.rows)
+    assert "No best value leads the second best significantly (95% interval" in table.caption
+
+
+def test_a_metric_of_which_less_is_better_has_its_smallest_value_bold(content):
+    config = content.config | {"paper": content.config["paper"] | {"metrics": ["empty@r2"]}}
+    scores = content.scores.assign(metric="empty@r2").drop_duplicates(["hasher", "n_bits", "run"])
+    (table,) = paper_tables(dataclasses.replace(content, config=config, scores=scores))
+    assert table.strong == {(0, 1), (0, 2)}
+    assert "†" not in str(table.rows)  # all differences are 0.2, and a sign test of five runs can't be significant
+
+
+def test_one_run_has_no_test(content):
+    table, _ = paper_tables(dataclasses.replace(content, scores=content.scores[content.scores["run"] == 0]))
+    assert "standard split: one run." in table.caption
+    assert "Too few runs to test the best value's lead." in table.caption
+    assert "†" not in str(table.rows)
+
+
+def test_a_table_that_compares_nothing_is_left_out(content):
+    alone = without(without(content, hasher="lsh"), hasher="mine")
+    assert paper_tables(alone) == []
+    undefined = dataclasses.replace(content, scores=content.scores.assign(value=np.nan))
+    assert paper_tables(undefined) == []
+    (table,) = paper_tables(without(content, metric="precision@r2"))
+    assert table.name == "mAP-100-all-gist-standard"
+
+
+def test_a_length_of_one_hasher_alone_is_no_column(content):
+    scores = content.scores[(content.scores["n_bits"] == 8) | (content.scores["hasher"] == "lsh")]
+    table, _ = paper_tables(dataclasses.replace(content, scores=scores))
+    assert list(table.header) == ["Method", "8 bits"]
+
+
+def test_ground_truths_stand_side_by_side(content):
+    both = [content.scores, content.scores.assign(ground_truth="epsilon_ball")]
+    config = content.config | {"paper": content.config["paper"] | {"ground_truths": ["epsilon_ball", "class_label"]}}
+    table, _ = paper_tables(dataclasses.replace(content, config=config, scores=pd.concat(both)))
+    assert table.groups == [[("", 1), ("epsilon ball", 2), ("class labels", 2)]]
+    assert "on CIFAR-10, GIST; standard split:" in table.caption
+
+
+def test_the_files_are_latex_and_markdown(content):
+    files = table_files(paper_tables(content))
+    text = files["mAP-100-all-gist-standard.tex"].decode()
+    assert r"{[}Ours] \& co\_1 & \textbf{0.510" in text
+    assert r"\underline{0.508}" in text
+    assert r"\textbf{0.560\rlap{$^{\dagger}$}} \\" in text
+    assert r"on CIFAR-10, GIST; relevance: class labels; standard split" in text
+    assert "**0.560†**" in files["mAP-100-all-gist-standard.md"].decode()
+    assert "<u>0.508</u>" in files["mAP-100-all-gist-standard.md"].decode()
+
+
+def test_a_table_with_many_columns_spans_the_page(content):
+    lengths = [8, 16, 24, 32, 48, 64]
+    scores = pd.concat([content.scores[content.scores["n_bits"] == 8].assign(n_bits=n_bits) for n_bits in lengths])
+    files = table_files(paper_tables(dataclasses.replace(content, scores=scores)))
+    assert all(content.startswith(b"\\begin{table*}") for name, content in files.items() if name.endswith(".tex"))
+
+
+def test_figures_and_tables_compile(content, tmp_path):
+    if not shutil.which("pdflatex"):
+        pytest.skip("pdflatex is not installed")
+    write_tables(tmp_path / "tables", paper_tables(content))
+    write_figures(tmp_path / "figures", paper_figures(content)[:2])
+    parts = sorted(path.relative_to(tmp_path).with_suffix("").as_posix() for path in tmp_path.glob("*/*.tex"))
+    inputs = "\n".join(rf"\input{{{part}}}" for part in parts)
+    head = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs,graphicx}\n\\graphicspath{{figures/}}\n"
+    (tmp_path / "all.tex").write_text(f"{head}\\begin{{document}}\n{inputs}\n\\end{{document}}\n")
+    done = subprocess.run(["pdflatex", "-interaction=batchmode", "all.tex"], cwd=tmp_path, capture_output=True)
+    log = (tmp_path / "all.log").read_text()
+    assert done.returncode == 0, log[-2000:]
+    assert "Overfull" not in log
+
+
+def test_captions_state_what_the_hashers_learned_from(content):
+    learned = " Trained on distances of GIST (graded_distance): LSH; on labels: PCA-RR."
+    uses = {"pca_rr": "sdh", "lsh": "ksh"}
+    config = content.config | {"hasher_uses": uses, "affinities": "graded_distance"}
+    supervised = dataclasses.replace(content, config=config)
+    for own, sentence in ((content, ""), (supervised, learned)):
+        captions = [table.caption for table in paper_tables(own)]
+        captions += [figure.shows for figure in paper_figures(own) if not figure.name.startswith("conventions")]
+        assert captions
+        assert [caption for caption in captions if caption.endswith(learned) != bool(sentence)] == []
+    by_labels = dataclasses.replace(content, config=config | {"affinities": "class_label"})
+    assert paper_tables(by_labels)[0].caption.endswith(" Trained on labels: LSH and PCA-RR.")

@@ -1,0 +1,49 @@
+"""The section of the report about the figures of the papers."""
+
+import dataclasses
+
+from protocol.papers.figure_data import FigureData, having
+from protocol.papers.figures import section
+from protocol.report.page import render
+from protocol.report.sections import of_selections
+
+
+def renamed(results, names):
+    """Return results whose hashers have other names."""
+    summary = results.summary.assign(hasher=results.summary["hasher"].replace(names))
+    displayed = {name: table.assign(hasher=table["hasher"].replace(names)) for name, table in results.displayed.items()}
+    config = results.config | {"hashers": [names.get(name, name) for name in results.config["hashers"]]}
+    return dataclasses.replace(results, summary=summary, displayed=displayed, config=config)
+
+
+def test_an_experiment_about_no_paper_has_no_such_section(results):
+    assert section(results) is None
+
+
+def test_an_experiment_with_the_hashers_of_a_paper_has_its_figures(results):
+    made = section(renamed(results, {"itq": "buffer_zone", "lsh": "deep_supervised"}))
+    assert {figure.name.rsplit("-made", 1)[0] for figure in made.figures} == {"mlgap-figure-8"}
+    assert len(made.figures) == 2  # of two splits
+    made = section(renamed(results, {"itq": "talr_ap"}))
+    assert [table.name for table in made.tables] == ["talr-table-1-digits-standard", "talr-table-1-digits-improved"]
+    html = render("", [made])
+    assert '<th colspan="2" scope="colgroup" class="group">digits, standard split (mAP)</th>' in html
+    names = [part.name for part in of_selections(results, made)[0]]
+    assert names[names.index("published") - 1] == "figures-of-papers"
+
+
+def test_rows_of_an_experiment(results):
+    own = FigureData.of_experiment(results)
+    assert set(own.summary["method"]) == {"LSH", "ITQ"}
+    assert set(own.summary["experiment"]) == {"made"}
+    assert set(own.radii["dataset"]) == {"digits"}
+    assert "milliseconds" in set(own.radii["metric"])
+    assert own.alpha.empty
+    options = {"lsh": {"alpha": 5.0, "growth": 1.0}, "itq": {"alpha": 1.5}}
+    uses = {"lsh": "talr_ap"}
+    changed = dataclasses.replace(results, config=results.config | {"hasher_options": options, "hasher_uses": uses})
+    alpha = FigureData.of_experiment(changed).alpha
+    assert set(alpha["plugin"]) == {"talr_ap"}
+    assert set(alpha["alpha"]) == {5.0}
+    expected = results.at(results.summary, hasher="lsh", metric="mAP", n_bits=4, extension="none")["mean"]
+    assert sorted(having(alpha, metric="mAP", n_bits=[4])["mean"]) == sorted(expected)
