@@ -52,7 +52,10 @@ _FORMULA = re.compile(r"\.\. math::\s+((?:.+\n?)+)")
 _EVALUATE = (
     "protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv {}"
 )
-_VECTORS = "protocol evaluate --query-vectors qv.npy --database-vectors dv.npy --neighbours 10 {}"
+_VECTORS = (
+    "protocol evaluate --query-codes q.npy --database-codes d.npy --query-vectors qv.npy --database-vectors dv.npy "
+    "--neighbours 10 {}"
+)
 _AUDIT = "protocol audit --query q.txt --database d.txt --train t.txt {}"
 
 

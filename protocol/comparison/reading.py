@@ -347,6 +347,8 @@ def _of_content(
         label = excluded_label(len(excluded), excluded_sha256(excluded))
         if excluded:
             left_out = {"excluded_queries": label, "n_queries": n_queries}
+            if not isinstance(without["metrics"], dict):
+                raise ProtocolError(f"{inside}: expected an object as metrics, got {without['metrics']!r}.")
             groups.append((inside, without["metrics"], left_out, excluded))
     scores = []
     for place, metrics, queries, excluded_queries in groups:
@@ -367,7 +369,8 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object as a dict; raise ProtocolError if a key has two different values."""
     content: dict[str, Any] = {}
     for key, value in pairs:
-        if content.setdefault(key, value) != value:
+        first = content.setdefault(key, value)
+        if first is not value and first != value:  # NaN differs from itself
             raise ProtocolError(f"{path}: {key}: expected one value, got {content[key]!r} and {value!r}.")
     return content
 

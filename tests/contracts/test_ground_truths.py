@@ -75,7 +75,7 @@ def test_every_ground_truth(name):
 
 
 def test_the_ground_truth_of_the_guide(shown):
-    record = shown("how-to/add-a-ground-truth", "groundtruth")
+    record = shown("how-to/add-a-ground-truth", "truth")
     check_facts(record)
     for check in CHECKS:
         check(record.plugin)

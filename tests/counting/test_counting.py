@@ -161,9 +161,10 @@ def test_transform_with_maximum():
 
 def test_counting_loads_numba_only_for_large_work():
     code = (
-        "import sys; import numpy as np; from protocol import ranking\n"
-        "truth = {'t': ranking.LabelRelevance(np.zeros(5, int), np.zeros(9, int))}\n"
-        "ranking.count(np.zeros((5, 8), np.uint8), np.zeros((9, 8), np.uint8), 64, truth, index_order=True)\n"
+        "import sys; import numpy as np; from protocol import counting\n"
+        "from protocol.truth.relevance import LabelRelevance\n"
+        "truth = {'t': LabelRelevance(np.zeros(5, int), np.zeros(9, int))}\n"
+        "counting.count(np.zeros((5, 8), np.uint8), np.zeros((9, 8), np.uint8), 64, truth, index_order=True)\n"
         "print('numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -156,7 +156,7 @@ def own(monkeypatch):
         user_folders=("folder",),
         required=("folder",),
     )
-    monkeypatch.setattr(registry, "entry", lambda kind, name: entry)
+    monkeypatch.setattr(registry.DATASETS, "entry", lambda name: entry)
 
 
 def test_files_and_folders_are_found_and_options_without_a_value_are_skipped(own, tmp_path):

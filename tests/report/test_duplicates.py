@@ -114,7 +114,13 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     storage.write(counts, arrays, storage.provenance("counts", parameters={"ground_truths": described}, inputs={}))
     job = SimpleNamespace(
         wildcards=SimpleNamespace(feature="gist", hasher="itq"),
-        params=SimpleNamespace(dataset="cifar10", metrics=["mAP", "precision_micro@r0"], empty="zero"),
+        params=SimpleNamespace(
+            dataset="cifar10",
+            metrics=["mAP", "precision_micro@r0"],
+            empty="zero",
+            splits=[("standard", 3)],
+            runs=[("thesis", 3)],
+        ),
         input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=[counts]),
         output=SimpleNamespace(scores=tmp_path / "itq.csv"),
     )

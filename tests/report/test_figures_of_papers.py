@@ -6,6 +6,7 @@ from protocol.papers.figure_data import FigureData, having
 from protocol.papers.figures import section
 from protocol.report.page import render
 from protocol.report.sections import of_selections
+from protocol.scores.summary import at
 
 
 def renamed(results, names):
@@ -45,5 +46,5 @@ def test_rows_of_an_experiment(results):
     alpha = FigureData.of_experiment(changed).alpha
     assert set(alpha["plugin"]) == {"talr_ap"}
     assert set(alpha["alpha"]) == {5.0}
-    expected = results.at(results.summary, hasher="lsh", metric="mAP", n_bits=4, extension="none")["mean"]
+    expected = at(results.summary, hasher="lsh", metric="mAP", n_bits=4, extension="none")["mean"]
     assert sorted(having(alpha, metric="mAP", n_bits=[4])["mean"]) == sorted(expected)

@@ -45,11 +45,15 @@ ELSEWHERE = SMALL | {"splits": ["improved"], "runs": 1}
 def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
     """Yield Snakemake's plan of some targets, made in this process, in a folder where the block runs."""
     (folder / "planned.yaml").write_text(yaml.safe_dump(config))
+    # Snakemake starts and ends its event loop in another thread, because the browser's may run in this one.
     with (
         contextlib.chdir(folder),
         warnings.catch_warnings(),
-        SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api,
+        ThreadPoolExecutor(1) as thread,
+        contextlib.ExitStack() as end,
     ):
+        api = SnakemakeApi(OutputSettings(quiet={Quietness.ALL})).__enter__()
+        end.callback(lambda: thread.submit(api.__exit__, None, None, None).result())
         warnings.simplefilter("ignore")  # those of Snakemake
         plan = api.workflow(
             resource_settings=ResourceSettings(cores=1),
@@ -60,8 +64,7 @@ def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
         plan.dag(DAGSettings(targets=set(targets)))
         workflow = plan._workflow
         workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=True)
-        with ThreadPoolExecutor(1) as thread:  # Snakemake's event loop, since the browser's may run in this thread
-            thread.submit(workflow._build_dag).result()
+        thread.submit(workflow._build_dag).result()
         yield workflow
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from project import SMALL, Results
+from project import ROOT, SMALL, Results
 
 from protocol import codes, registry
 from protocol.provenance import storage
@@ -100,7 +100,7 @@ class Files(dict):
 
 def searched(project, tmp_path, **inputs):
     """Run the script of a selection, with some of its files replaced."""
-    place = project.folder / "workflow" / "scripts" / "selection.py"
+    place = ROOT / "workflow" / "scripts" / "selection.py"
     spec = importlib.util.spec_from_file_location("selection_script", place)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
