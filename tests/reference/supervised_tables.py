@@ -95,10 +95,10 @@ so the split is `standard`.
 On S2 (10,000 queries, 50,000 training images, which are also the database) the options are fixed to those that were
 selected most often at S1's sizes. A sixth of the validation images of these selections are queries of S2.
 
-mAP is the expected value over ties, divided by all relevant items. Intervals are 95 % intervals. For a mean over two or
-more runs, they are those of the corrected resampled t-test after Nadeau and Bengio (2003), because the runs are
-resamples of one dataset; each run draws queries, training set and seeds. For a single run, they are over its queries,
-so they do not include the variance between training runs; they are missing if the run did not record it.
+mAP is the expected value over ties, divided by all relevant items. Intervals are 95 % intervals. For a mean over three
+or more runs, they are those of the corrected resampled t-test after Nadeau and Bengio (2003), because the runs are
+resamples of one dataset; each run draws queries, training set and seeds. For one or two runs, as on S2, they are over
+the queries, so they do not include the variance between training runs.
 Differences are paired by run. The code of the predicted class gives the same ranking at every code length, because any
 two class codes differ in half of the bits. `runs.csv` contains every metric of every run, `summary.csv` the means over
 the runs that all supervised hashers have, and `selection.csv` every point of every grid."""
@@ -286,11 +286,11 @@ def shared_by_runs(runs: pd.DataFrame) -> float:
 
 
 def interval(values: pd.Series, errors: pd.Series | None = None, *, shared: float) -> float:
-    """Return half of a 95 % interval: of a mean over runs that share items, or, of a single run, over its queries."""
-    if len(values) > 1:
+    """Return half of a 95 % interval: of a mean over runs that share items; of one or two runs, over the queries."""
+    if len(values) > 2:
         low, high = mean_of(values, shared=shared).interval()
         return (high - low) / 2
-    return float("nan") if errors is None else float(1.96 * errors.iloc[0])
+    return float("nan") if errors is None else float(1.96 * errors.mean())
 
 
 def with_interval(mean: float, half: float, sign: str = "") -> str:
@@ -348,8 +348,8 @@ def compared(runs: pd.DataFrame, metric: str, above: str, below: str) -> Compari
     found = {}
     for n_bits, rows in differences.groupby("n_bits"):
         # The errors over the same queries are treated as independent: too wide if hashers agree on which are hard.
-        error = np.hypot(*(errors.loc[rows.index, [above, below]].to_numpy()[0])) if errors.size else float("nan")
-        found[int(n_bits)] = (float(rows.mean()), interval(rows, pd.Series([error]), shared=shared_by_runs(own)))
+        error = np.hypot(errors.loc[rows.index, above], errors.loc[rows.index, below])
+        found[int(n_bits)] = (float(rows.mean()), interval(rows, error, shared=shared_by_runs(own)))
     return Comparison(above, below, found) if found else None
 
 
@@ -415,7 +415,7 @@ def page(folder: Path) -> str:
     parts += [ordering(s1, "mAP", LIST_OVER_TRIPLET_OVER_PAIR)]
     if len(s2):
         parts += [
-            "On S2, with intervals over the queries of one run:",
+            "On S2, with intervals over the queries of two runs:",
             ordering(s2, "mAP", LIST_OVER_TRIPLET_OVER_PAIR),
         ]
     parts += ["## Bucket-aware objectives and others", ABOUT_BUCKETS]
@@ -435,7 +435,8 @@ def selected(searched: pd.DataFrame, order: list[str]) -> str:
     own = searched[searched["options"].notna()]
     lines = [
         "How often each point was selected, over runs and code lengths. If an end of a grid was selected, the last",
-        "column contains the largest gain of a selected end over its neighbour, in the metric of the selection.",
+        "column contains the largest gain of a selected end over its neighbour, in the metric of the selection. The",
+        "grid of `grh` ends at the bound of its option.",
         "",
         "| hasher | points | end selected | gain of the last step |",
         "|---|---|---|---|",
@@ -463,7 +464,13 @@ def seconds(searched: pd.DataFrame, order: list[str]) -> str:
     """Return the median CPU seconds of a fit."""
     median = searched.pivot_table("seconds", "hasher", ["dataset", "split"], "median")
     median = median.reindex([name for name in order if name in median.index])
-    lines = ["CPU seconds of one core for a fit, medians over runs, code lengths and points of the grids:", ""]
+    fits = searched.drop_duplicates([*PLACE, "run", "hasher", "n_bits", "options"])
+    fits = fits[~fits["hasher"].str.contains(" by ")]
+    lines = [
+        f"{len(fits):,} fits took {fits['seconds'].sum() / 3600:.1f} hours of one core, without scoring. CPU seconds of a",
+        "fit, medians over runs, code lengths and points of the grids:",
+        "",
+    ]
     lines += [
         f"| hasher | {' | '.join(' '.join(column) for column in median)} |",
         "|---" * (1 + len(median.columns)) + "|",

@@ -56,13 +56,13 @@ def test_intervals_and_differences_by_hand():
     values = pd.DataFrame(
         [
             {"metric": "mAP", "hasher": hasher, "n_bits": 8, "run": run, "value": value, "error": 0.03}
-            for hasher, of_runs in {"a": (0.5, 0.7), "b": (0.4, 0.4)}.items()
+            for hasher, of_runs in {"a": (0.5, 0.7, 0.6), "b": (0.4, 0.4, 0.4)}.items()
             for run, value in enumerate(of_runs)
         ]
     ).assign(dataset="cifar10", split="standard")
     (difference,) = made.compared(values, "mAP", "a", "b").differences.values()
-    # t of one degree of freedom; 1,000 queries and 59,000 database items in each of two runs
-    assert difference == pytest.approx((0.2, 12.7062 * 0.02**0.5 * (1 / 2 + 4 * 1000 / 59000) ** 0.5), rel=1e-4)
+    # t of two degrees of freedom; 1,000 queries and 59,000 database items in each of three runs
+    assert difference == pytest.approx((0.2, 4.30265 * 0.1 * (1 / 3 + 4 * 1000 / 59000) ** 0.5), rel=1e-4)
     (single,) = made.compared(values[values["run"] == 0], "mAP", "a", "b").differences.values()
     assert single == pytest.approx((0.1, 1.96 * 0.03 * 2**0.5))
     assert made.compared(values, "mAP", "a", "c") is None

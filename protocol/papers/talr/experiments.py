@@ -137,7 +137,7 @@ def overlapping_ranges(results: Results) -> Evidence:
 _KINDS = {
     "pair-wise": ("bre", "machash", "fasthash", "dpsh", "hashnet", "ksh"),
     "triplet": ("dtsh",),
-    "list-wise": ("structhash", "mihash", "talr_ap"),
+    "list-wise": ("structhash", "mihash", "talr_ap", "talr_ap_network"),
 }
 _SUPERVISED = [hasher for hashers in _KINDS.values() for hasher in hashers]
 _NOT_IN_TABLE_1 = ("hashnet", "ksh")
@@ -172,7 +172,8 @@ def _order(setting: str, rows: list[Row]) -> dict[str, Any]:
     by_length: dict[int, dict[str, Row]] = {}
     for row in rows:
         by_length.setdefault(row.n_bits, {})[row.hasher] = row
-    groups = _KINDS | {"TALR-AP": ("talr_ap",), "other": [name for name in _SUPERVISED if name != "talr_ap"]}
+    talr_ap = ("talr_ap", "talr_ap_network")  # of linear functions and of a network
+    groups = _KINDS | {"TALR-AP": talr_ap, "other": [name for name in _SUPERVISED if name not in talr_ap]}
     best: dict[int, dict[str, Row]] = {}
     for n_bits, of_length in sorted(by_length.items()):
         found = {name: one for name, hashers in groups.items() if (one := _best(of_length, hashers)) is not None}
