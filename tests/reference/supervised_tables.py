@@ -467,8 +467,8 @@ def seconds(searched: pd.DataFrame, order: list[str]) -> str:
     fits = searched.drop_duplicates([*PLACE, "run", "hasher", "n_bits", "options"])
     fits = fits[~fits["hasher"].str.contains(" by ")]
     lines = [
-        f"{len(fits):,} fits took {fits['seconds'].sum() / 3600:.1f} hours of one core, without scoring. CPU seconds of",
-        "a fit, medians over runs, code lengths and points of the grids:",
+        f"{len(fits):,} fits took {fits['seconds'].sum() / 3600:.1f} hours of one core, without scoring. CPU seconds",
+        "of a fit, medians over runs, code lengths and points of the grids:",
         "",
     ]
     lines += [
