@@ -21,6 +21,6 @@ def test_the_claims_are_checked_against_the_experiment(project):
     assert "pairs of rows: 8" in entries["X-06"]["ours"]  # two of mAP, two of others at a radius twice, two of RAMAP
     assert entries["S0-08"]["status"] == "not run"  # these are no rows of CIFAR-10
     assert project.jobs("claims", config="tiny.yaml") == {}
-    with open(project.folder / "protocol/papers/thesis.py", "a") as file:
+    with open(project.folder / "protocol/papers/thesis/claims.py", "a") as file:
         file.write("# an edit\n")
     assert project.jobs("claims", config="tiny.yaml") == {"claims": 1}
