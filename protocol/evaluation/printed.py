@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from abc import ABC, abstractmethod
 from html import escape
 from typing import Any
 
@@ -14,16 +15,16 @@ from protocol.scores.tables import Table
 _SMALL = 0.001
 
 
-class Printed:
+class Printed(ABC):
     """A result that is printed as paragraphs and tables, and written as JSON."""
 
+    @abstractmethod
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and tables, from top to bottom."""
-        raise NotImplementedError
 
+    @abstractmethod
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         shown = (part if isinstance(part, str) else part.text() for part in self.parts())
