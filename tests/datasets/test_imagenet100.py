@@ -3,6 +3,7 @@
 import cv2
 import numpy as np
 import pytest
+from official_archives import refused
 
 from protocol import datasets
 from protocol.checks import ProtocolError
@@ -88,9 +89,7 @@ def test_missing_images_are_counted_and_the_first_is_named(written, folder):
     ],
 )
 def test_a_wrong_list_is_named_by_line(written, folder, text, message):
-    with pytest.raises(ProtocolError) as error:
-        load(written(test=text), folder=str(folder))
-    assert message in str(error.value)
+    refused(message, load, written(test=text), folder=str(folder))
 
 
 def test_four_images_are_not_the_dataset(written, folder):
