@@ -85,7 +85,7 @@ def test_missing_images_are_counted_and_the_first_is_named(written, folder):
         (line(TEST[0]).replace(" 0", " x", 1), "line 1: expected"),
         ("<html>Not found</html>", "line 1: expected"),
         ("", "test.txt: expected a list of images, got an empty file"),
-        ("ü", "test.txt: expected a list of images, got a file that can't be read as text"),
+        ("ü", "test.txt: line 1: expected a path and 100 flags"),
     ],
 )
 def test_a_wrong_list_is_named_by_line(written, folder, text, message):

@@ -54,7 +54,7 @@ def test_training_pairs_come_first_then_test_pairs(written):
         ("a b 1\n", "line 1: expected text, image"),
         ("a\tb\tc\t1\n", "line 1: expected text, image"),
         ("a\t\t1\n", "line 1: expected text, image"),
-        ("ä\tb\t1\n", "expected a list of texts and images, got a file that can't be read as text"),
+        ("a\tb\t1\0\n", "testset_txt_img_cat.list: line 1: a NUL character"),
         ("a\tb\t1\n", "I_te: expected a row for each of the 1 lines of testset_txt_img_cat.list, got shape (2, 8)"),
     ],
 )
