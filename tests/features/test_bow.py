@@ -35,6 +35,13 @@ def test_k_means_finds_separated_clusters():
     np.testing.assert_array_equal(words, np.eye(3)[order])
 
 
+def test_the_vocabulary_depends_only_on_the_seed():
+    raw, bow = noise(60, 4, 128), BagOfWords(n_words=5, n_sample=100)
+    first, again, other = (bow.fit(raw, seed)["vocabulary"] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
 def test_rows_have_unit_length():
     raw, bow = noise(600, 9, 128), BagOfWords(n_words=30, grid=3)
     model = {"vocabulary": np.random.default_rng(1).uniform(0, 255, (30, 128)).astype(np.float32)}
