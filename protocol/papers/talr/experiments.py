@@ -182,7 +182,7 @@ def _order(setting: str, rows: list[Row]) -> dict[str, Any]:
         return {}
 
     def not_above(upper: str, lower: str) -> int | str:
-        above = [Difference.of_rows(of_kind[upper], of_kind[lower]).exceeds(0) for of_kind in best.values()]
+        above = [Difference.of_means(of_kind[upper], of_kind[lower]).exceeds(0) for of_kind in best.values()]
         return number_of([None if shown is None else not shown for shown in above])
 
     start = f"{setting}, code lengths where"
@@ -205,7 +205,7 @@ def codes_of_a_classifier(results: Results) -> Evidence:
             if row.split in splits:
                 places.setdefault((row.folder, row.feature, row.split, row.n_bits), {})[row.hasher] = row
         pairs = [(_best(place, _SUPERVISED), _best(place, _CLASSIFIERS)) for _, place in sorted(places.items())]
-        gaps = [Difference.of_rows(best, codes) for best, codes in pairs if best is not None and codes is not None]
+        gaps = [Difference.of_means(best, codes) for best, codes in pairs if best is not None and codes is not None]
         if gaps:
             name = f"{setting}, code lengths where these codes are more than 0.01 below the best method"
             values[name] = number_of([gap.exceeds(0.01) for gap in gaps])
