@@ -21,8 +21,8 @@
 ``values``
     By name, ``number`` of points; or one of `AGGREGATES` of an expression in sides and columns, such as ``count of
     worst > best``. ``each of`` is a value for every point, ``mapping of`` has them by the first column of ``by``,
-    ``difference of a - b`` has an interval, ``decided count of a - b > 0.01`` counts such differences, and ``names of``
-    lists points as in ``label``.
+    ``difference of a - b`` has an interval, ``decided count of a - b > 0.01`` (or ``<=``) counts such
+    differences, and ``names of`` lists points as in ``label``.
 ``shown``
     Whether the table only adds to the values of earlier ones. Numbers with the same name add up.
 ``substitute``
@@ -30,7 +30,7 @@
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ AGGREGATES: Mapping[str, Callable[..., Any]] = MappingProxyType(
 _MEAN = Mean._fields
 
 
-def compared(tables: Sequence[Table], source: "Callable[[Table], tuple[pd.DataFrame, Sequence[str]]]") -> Evidence:
+def compared(tables: Sequence[Table], source: "Callable[[Table], tuple[pd.DataFrame, Collection[str]]]") -> Evidence:
     """Return the values of tables; `source` returns the rows of one, and the substitutes for the paper's data."""
     readings: dict[str, dict[str, Any]] = {}
     substitutes, of_tables = set[str](), dict[str, None]()
@@ -90,14 +90,14 @@ def _points(rows: "pd.DataFrame", table: Table) -> "pd.DataFrame":
     by = table.get("by", by)
     if table.get("best"):
         rows = rows.sort_values("mean", kind="stable")
-    points = None
+    points: Any = None
     for name, columns in table["sides"].items():
         side = having(rows, **columns).drop_duplicates(by, keep="last").sort_index()
         if side.empty:
             return side
         fixed = [column for column, value in columns.items() if not isinstance(value, list)]
         side = side.drop(columns=[column for column in by if column in fixed or side[column].isna().all()])
-        side = side.rename(columns={column: _column(name, column) for column in _MEAN})
+        side = side.assign(**{_column(name, column): side[column] for column in _MEAN})
         keys = [column for column in by if column in side]
         if points is None:
             points = side
@@ -143,12 +143,13 @@ def _values(points: "pd.DataFrame", table: Table) -> dict[str, Any]:
         if aggregate == "number":
             found[names[0]] = len(rows)
         elif aggregate in ("difference", "decided count"):
-            upper, lower, *bound = re.split(" - | > ", expression)
+            upper, lower, *bound = re.split(" - | > | <= ", expression)
             differences = [Difference.of_means(_mean(row, upper), _mean(row, lower)) for row in rows]
             if aggregate == "difference":
                 found |= dict(zip(names, differences, strict=True))
             else:
-                found[names[0]] = number_of([difference.exceeds(float(bound[0])) for difference in differences])
+                above = [difference.exceeds(float(bound[0])) for difference in differences]
+                found[names[0]] = number_of([None if one is None else one is ("<=" not in expression) for one in above])
         elif aggregate == "each":
             found |= dict(zip(names, points.eval(expression, engine="python"), strict=True))
         elif aggregate == "mapping":

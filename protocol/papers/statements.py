@@ -70,10 +70,9 @@ def expected(paper: str, number: str) -> Mapping[str, Any]:
     return values
 
 
-def claims_of(*modules: ModuleType) -> list[Claim]:
-    """Return the claims of a paper, given the modules in its folder that have the functions of its checks."""
-    content = statements(modules[0].__name__.split(".")[-2])
-    functions = {name: function for module in (shared, *modules) for name, function in vars(module).items()}
+def claims_of(module: ModuleType) -> list[Claim]:
+    """Return the claims of a paper, given the module in its folder that has the functions of its checks."""
+    content, functions = statements(module.__name__.split(".")[-2]), vars(shared) | vars(module)
     return [_claim(content["paper"], entry, functions) for entry in content["claims"]]
 
 
@@ -99,7 +98,7 @@ def _claim(paper: str, entry: Mapping[str, Any], functions: Mapping[str, Callabl
         check = functools.partial(function, **arguments, **entry.get("arguments", {}))
     elif "compare" in entry:
         proof = all("printed" in table for table in entry["compare"])
-        check = functools.partial(_compared, entry["compare"], functions, *[None] * proof)
+        check = functools.partial(_compared, entry["compare"], functions, *[Results()] * proof)
     else:
         check = functools.partial(_read, entry)
     defining = ("check", "compare", "arguments", "scores", "rankings", "statistics", "means", "shown", "how")
