@@ -3,7 +3,7 @@
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.networks.base import NetworkHasher
 from protocol.hashers.training import checkpoints, trained, write_stored
-from protocol.hashers.training_set import Affinities, TrainingSet, supervision_from_file
+from protocol.hashers.training_set import Affinities, TrainingSet, supervision
 
 __all__ = [
     "Affinities",
@@ -12,7 +12,7 @@ __all__ = [
     "TrainingSet",
     "checkpoints",
     "packed_codes",
-    "supervision_from_file",
+    "supervision",
     "trained",
     "write_stored",
 ]

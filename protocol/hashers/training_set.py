@@ -1,7 +1,7 @@
 """Training rows, their supervision, and values that several hashers need, which are computed once."""
 
 import functools
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs.validation import class_labels, matrix
-from protocol.provenance import storage
 
 _TILE = 2048  # rows: a tile of 512 features has 4 MB, so it is still in the cache after centring
 _ROWS = 1024  # rows whose pairs are processed at once: 5 % of the pairs of 50,000 rows take 40 MB
@@ -134,31 +133,26 @@ def _levels_of_labels(y: NDArray) -> NDArray[np.int64]:
     return np.arange(1, most + 1)
 
 
-def supervision_from_file(path: str | Path | None, *, otherwise: Any = None) -> Any:
-    """Return the supervision in a file with a ground truth among the training rows, for `Hasher.fit`.
+def supervision(truth: Mapping[str, NDArray]) -> Any:
+    """Return the supervision in a ground truth among the training rows, for `Hasher.fit`.
 
     Parameters
     ----------
-    path : path or None
-        A file with a ground truth whose queries and database are both the training rows: ``query_labels``, or
+    truth : mapping of str to ndarray
+        The arrays of a ground truth whose queries and database are both the training rows: ``query_labels``, or
         ``indptr``, ``indices`` and optionally ``levels``; all levels are 1 without the latter.
-    otherwise : ndarray or None
-        The result if `path` is None: the other modality of the training rows, if there is one.
 
     Returns
     -------
-    ndarray or scipy.sparse.csr_array or None
+    ndarray or scipy.sparse.csr_array
         Labels, or levels (n, n).
     """
-    if path is None:
-        return otherwise
-    arrays = storage.read(path)
-    if "query_labels" in arrays:
-        return arrays["query_labels"]
+    if "query_labels" in truth:
+        return truth["query_labels"]
     from scipy.sparse import csr_array
 
-    indptr, indices = arrays["indptr"], arrays["indices"]
-    levels = arrays.get("levels", np.ones(len(indices), dtype=np.int8))
+    indptr, indices = truth["indptr"], truth["indices"]
+    levels = truth.get("levels", np.ones(len(indices), dtype=np.int8))
     # scipy requires both to have the same type; otherwise it would copy the indices, half of the memory.
     index = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
     both = indices.astype(index, copy=False), indptr.astype(index)

@@ -106,16 +106,3 @@ def test_centres_that_run_away_are_stopped():
 def test_too_few_rows_are_refused():
     with pytest.raises(ProtocolError, match="X: expected at least 5 training rows for SpH, got 4"):
         SpH(2).fit(LINE[:4])
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"max_iter": 0}, "max_iter: expected an integer >= 1"),
-        ({"epsilon_mean": 0}, "epsilon_mean: expected a finite number > 0"),
-        ({"epsilon_std": -1}, "epsilon_std: expected a finite number > 0"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(params, message):
-    with pytest.raises(ProtocolError, match=message):
-        SpH(2, **params).fit(LINE)

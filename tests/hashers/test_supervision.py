@@ -6,7 +6,7 @@ from scipy.sparse import coo_array, csr_array
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.hashers import Affinities, TrainingSet, supervision_from_file, training_set
+from protocol.hashers import Affinities, TrainingSet, supervision, training_set
 from protocol.provenance import storage
 from protocol.truth import Items, write_among
 from protocol.truth.relevance import LabelRelevance
@@ -84,7 +84,7 @@ def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):
         built = registry.get("ground_truth", truth)(train, train, train, seed=0)
         with storage.writing(tmp_path / "y.h5", storage.provenance("test", parameters={}, inputs={})) as file:
             write_among(file, registry.get("ground_truth", truth), train, block=1000, seed=0)
-        y = supervision_from_file(tmp_path / "y.h5")
+        y = supervision(storage.read(tmp_path / "y.h5"))
         found = TrainingSet(train.X, y).affinities.among(np.arange(80))
         if truth == "class_label":
             np.testing.assert_array_equal(y, train.labels)
@@ -96,4 +96,3 @@ def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):
             apart = ((train.X[:, None].astype(float) - train.X) ** 2).sum(axis=2)
             assert np.unique(found).tolist() == ([0, 1, 2, 5, 10] if truth == "graded_distance" else [0, 1])
             assert all(apart[found >= level].max() < apart[found < level].min() for level in np.unique(found)[1:])
-    assert supervision_from_file(None) is None

@@ -8,26 +8,22 @@ are taken from ``results/reference/growth/`` and ``results/reference/talr/``, th
 `workflow/config/cifar10_s1.yaml` and `cifar10_s2.yaml`, where these experiments have been run.
 """
 
-import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import digits_table  # isort: skip - before NumPy
 import numpy as np
+import pages
 import pandas as pd
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parent))
-import digits_table
-
 from protocol import codes, datasets, registry
-from protocol.counting import HammingCounts, bucket_search, count
+from protocol.counting import HammingCounts, bucket_search
 from protocol.metrics import evaluate, mean
-from protocol.provenance.seeds import derive
 from protocol.splits import read_list
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "results" / "reference" / "claims"
+FOLDER = pages.REFERENCE / "claims"
 SETTINGS = ("cifar10_s1", "cifar10_s2")
 METRICS = ("mAP", "mAP[best]", "mAP[worst]", "mAP[index]")
 COUNTED = ("cifar10", "wiki", "labelme", "nuswide", "sift1m")
@@ -42,37 +38,32 @@ Statistics = Iterable[tuple[str, str, float]]
 
 
 def main(mirror: Path, *names: str) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    lists = mirror / "nuswide_lists" / "hashnet_81"
-    reference = ROOT / "results" / "reference"
     tables: dict[str, Callable[[], Statistics]] = {
         "datasets": lambda: counted(mirror),
-        "nuswide": lambda: (row for draw in range(N_DRAWS) for row in constant_codes(top_21(lists), draw)),
+        "nuswide": lambda: (row for draw in range(N_DRAWS) for row in constant_codes(top_21(mirror), draw)),
         "buckets": lambda: (row for n_bits in SEARCH_BITS for row in searched(n_bits)),
-        "growth": lambda: timed(reference / "growth" / "growth.csv"),
-        "variants": lambda: varied(reference / "talr" / "variants.csv"),
+        "growth": timed,
+        "variants": varied,
     }
     for name in names or tables:
-        _write(f"{name}.csv", tables[name]())
+        pages.write(
+            pd.DataFrame(tables[name](), columns=["dataset", "statistic", "value"], dtype=object),
+            FOLDER / f"{name}.csv",
+            None,
+        )
     for setting in () if names else SETTINGS:
-        path = ROOT / "results" / setting / "summary.csv"
+        path = pages.RESULTS / setting / "summary.csv"
         if path.exists():
             table = pd.read_csv(path)
-            table = table[table["metric"].isin(METRICS)]
-            table.to_csv(FOLDER / f"{setting}.csv", index=False, float_format="%.6g", lineterminator="\n")
+            pages.write(table[table["metric"].isin(METRICS)], FOLDER / f"{setting}.csv")
 
 
-def _write(name: str, rows: Statistics) -> None:
-    rows = list(rows)
-    with open(FOLDER / name, "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([("dataset", "statistic", "value"), *rows])
-
-
-def top_21(lists: Path) -> NDArray[np.bool_]:
+def top_21(mirror: Path) -> NDArray[np.bool_]:
     """Return the labels, by the 21 most frequent concepts, of the images in HashNet's lists that show one of them.
 
     The lists draw 15,000 images at random from all of NUS-WIDE, so the labels are a sample of those of the database.
     """
+    lists = mirror / "nuswide_lists" / "hashnet_81"
     flags = np.concatenate([read_list(lists / f"{part}.txt.gz")[1] for part in ("test", "train")])
     chosen = np.sort(np.argsort(-flags.sum(axis=0), kind="stable")[:21])
     return flags[flags[:, chosen].any(axis=1)][:, chosen].astype(bool)
@@ -103,47 +94,43 @@ def searched(n_bits: int) -> Statistics:
     The best is over 1, 2, 4, ... tables, each with any number of bits for which the code is long enough.
     """
     for hasher in SEARCHED:
-        found = np.mean([_search(hasher, n_bits, run) for run in range(SEARCH_RUNS)], axis=0)
-        for name, value in zip((*AREAS, "best F1 of a bucket search"), found, strict=True):
+        values = np.mean([_search(hasher, n_bits, run) for run in range(SEARCH_RUNS)], axis=0)
+        for name, value in zip((*AREAS, "best F1 of a bucket search"), values, strict=True):
             yield "digits", f"{name}, {hasher}, {n_bits} bits", round(float(value), 6)
 
 
-def _search(hasher: str, n_bits: int, run: int) -> tuple[float, ...]:
-    training, prepared, relevance = digits_table.drawn(run)
-    seed = derive(digits_table.EXPERIMENT["seed"], "digits", "gist", hasher, n_bits, run)
-    model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed).fit(training)
-    query, database = (codes.pack(model.transform(prepared[part])) for part in ("query", "database"))
-    counts = count(query, database, n_bits, {"class_label": relevance}, largest_bucket=False)["class_label"]
-    areas = [mean(values) for values in evaluate(counts, AREAS).values()]
+def _search(hasher: str, n_bits: int, number: int) -> tuple[float, ...]:
+    run = digits_table.run(number)
+    model, relevance = run.fit(hasher, n_bits)[0], run.relevance("class_label", "query", "database")
+    query, database = (codes.pack(model.transform(run.items[part].X)) for part in ("query", "database"))
+
+    def f1(bits_per_table: int, n_tables: int) -> float:
+        search = bucket_search(query, database, n_bits, relevance, bits_per_table=bits_per_table, n_tables=n_tables)
+        return float(2 * search.true_positives.sum() / (search.retrieved.sum() + search.relevant.sum()))
+
     tables = [2**power for power in range(n_bits.bit_length())]
     shapes = [(width, number) for number in tables for width in range(1, n_bits // number + 1)]
-    return *areas, max(_f1(query, database, n_bits, relevance, *shape) for shape in shapes)
+    areas = [mean(values) for values in run.scores(model, AREAS).values()]
+    return *areas, max(f1(*shape) for shape in shapes)
 
 
-def _f1(query, database, n_bits, relevance, bits_per_table: int, n_tables: int) -> float:
-    found = bucket_search(query, database, n_bits, relevance, bits_per_table=bits_per_table, n_tables=n_tables)
-    return float(2 * found.true_positives.sum() / (found.retrieved.sum() + found.relevant.sum()))
-
-
-def timed(table: Path) -> Statistics:
+def timed() -> Statistics:
     """Yield the CPU seconds in which 1,000 queries were counted and scored, by the size of the database."""
-    with open(table, newline="") as file:
-        for row in csv.DictReader(file):
-            if row["stage"] == "evaluate":
-                yield "random codes", f"CPU seconds to count and score, {int(row['n']):,} items", float(row["cpu_s"])
+    (table,) = pages.read("growth", "growth")
+    for row in table[table["stage"] == "evaluate"].itertuples():
+        yield "random codes", f"CPU seconds to count and score, {row.n:,} items", row.cpu_s
 
 
-def varied(table: Path) -> Statistics:
-    """Yield the mean of each variant of TALR on the digits and its difference from the default, if there are any."""
-    if table.exists():
-        with open(table, newline="") as file:
-            for row in csv.DictReader(file):
-                name = f"{row['metric']} of {row['hasher']}, {row['variant']}, {row['n_bits']} bits"
-                yield "digits", name, float(row["mean"])
-                if row["variant"] != "default":
-                    yield "digits", f"{name}: difference from the default", float(row["difference"])
-                    yield "digits", f"{name}: standard error of this difference", float(row["standard_error"])
-                    yield "digits", f"{name}: runs", int(row["n_runs"])
+def varied() -> Statistics:
+    """Yield the mean of each variant of TALR on the digits and its difference from the default."""
+    (table,) = pages.read("talr", "variants")
+    for row in table.itertuples():
+        name = f"{row.metric} of {row.hasher}, {row.variant}, {row.n_bits} bits"
+        yield "digits", name, row.mean
+        if row.variant != "default":
+            yield "digits", f"{name}: difference from the default", row.difference
+            yield "digits", f"{name}: standard error of this difference", row.standard_error
+            yield "digits", f"{name}: runs", row.n_runs
 
 
 def counted(mirror: Path) -> Statistics:

@@ -1,26 +1,26 @@
-"""Write the losses of the networks, and their gradients, on fixed inputs to `network_objectives.json`.
+"""The losses of the networks, and their gradients, on fixed inputs.
 
-Each function transcribes the equations of a paper as loops over pairs, triplets, queries and bins, with the default
-options of the hashers, and gradients are central differences. Nothing here comes from the package.
+Each function transcribes the equations of a paper as loops over pairs, triplets, queries and bins. Its options and the
+defaults are those of the hasher. Gradients are central differences. Nothing here comes from the package.
 """
 
+import functools
 import itertools
-import json
 from math import cosh, exp, log, log2, sqrt, tanh
-from pathlib import Path
 
 import numpy as np
 from scipy.integrate import quad
 
-STORED = Path(__file__).with_suffix(".json")
 N_BITS, EPOCH, EPOCHS = 6, 2, 5
 OUTPUTS = np.random.default_rng(28).normal(scale=0.8, size=(7, N_BITS))
 CLASSES = np.eye(3, dtype=int)[[0, 1, 0, 2, 1, 0, 2]]
 LABELS = {
     "classes": CLASSES,
     "two levels": np.column_stack([CLASSES, CLASSES[:, 0] == 1, CLASSES[:, 0] == 0]).astype(int),
+    "one class": np.ones((7, 1), dtype=int),
+    "all different": np.eye(7, dtype=int),
 }
-"""0/1 labels of the rows: a class each, or a class and a superclass, of which the second contains two classes."""
+"""0/1 labels of the rows: a class each; a class and a superclass, of which the second contains two classes; ..."""
 CENTRES = np.random.default_rng(29).random((7, N_BITS)) < 0.5
 
 
@@ -29,41 +29,41 @@ def similar(y, i, j):
 
 
 def mean(values):
-    return sum(values) / len(values)
+    return sum(values) / max(1, len(values))
 
 
-def quantisation(U):
+def to_signs(U):
     """Return the mean over the rows of ||b - u||^2, where b is the sign of u."""
     return mean([sum((np.sign(x) - x) ** 2 for x in u) for u in U])
 
 
-def dpsh(U, y):
+def dpsh(U, y, quantisation=0.01):
     """Li et al. 2016, eq. 3 and 6, per pair and per row."""
     terms = []
     for i, j in itertools.combinations(range(len(U)), 2):
         theta = U[i] @ U[j] / 2
         terms.append(-(similar(y, i, j) * theta - log(1 + exp(theta))))
-    return mean(terms) + 0.01 * quantisation(U)
+    return mean(terms) + quantisation * to_signs(U)
 
 
-def dtsh(U, y):
+def dtsh(U, y, margin=0.5, quantisation=0.0044):
     """Wang et al. 2016, eq. 4 and 6, per triplet and per row."""
     terms = []
     for q, p, n in itertools.permutations(range(len(U)), 3):
         if similar(y, q, p) and not similar(y, q, n):
-            gap = U[q] @ U[p] / 2 - U[q] @ U[n] / 2 - N_BITS / 2
+            gap = U[q] @ U[p] / 2 - U[q] @ U[n] / 2 - margin * N_BITS
             terms.append(-(gap - log(1 + exp(gap))))
-    return mean(terms) + 0.0044 * quantisation(U)
+    return mean(terms) + quantisation * to_signs(U)
 
 
-def hashnet(U, y):
+def hashnet(U, y, alpha=10, beta=7.14):
     """Cao et al. 2017, eq. 2, 4 and 5, with the weights of the batch."""
-    H = np.tanh(sqrt(1 + (7.14**2 - 1) * EPOCH / (EPOCHS - 1)) * U)
+    H = np.tanh(sqrt(1 + (beta**2 - 1) * EPOCH / (EPOCHS - 1)) * U)
     pairs = list(itertools.combinations(range(len(U)), 2))
     n_similar = sum(similar(y, i, j) for i, j in pairs)
     total = 0
     for i, j in pairs:
-        product, s = 10 / N_BITS * (H[i] @ H[j]), similar(y, i, j)
+        product, s = alpha / N_BITS * (H[i] @ H[j]), similar(y, i, j)
         c = (y[i] & y[j]).sum() / (y[i] | y[j]).sum() if s else 1
         weight = c * len(pairs) / (n_similar if s else len(pairs) - n_similar)
         total += weight * (log(1 + exp(product)) - s * product)
@@ -80,16 +80,18 @@ def csq(U, y):
     return mean(central) + 1e-4 * mean(quantized)
 
 
-def mihash(U, y):
-    """Cakir et al. 2017: minus I(D; C), from the joint distribution of bins of two bits and neighbourhood."""
-    H = 2 / (1 + np.exp(-U)) - 1
+def mihash(U, y, bin_width=2, slope=1):
+    """Cakir et al. 2017: minus I(D; C), from the joint distribution of bins and neighbourhood."""
+    H = 2 / (1 + np.exp(-slope * U)) - 1
+    centres = np.arange(0, N_BITS + bin_width, bin_width).tolist()
     information = []
     for q in range(len(U)):
-        joint = {(centre, c): 0.0 for centre in range(0, N_BITS + 1, 2) for c in (False, True)}
+        joint = {(centre, c): 0.0 for centre in centres for c in (False, True)}
         for i in set(range(len(U))) - {q}:
             distance = (N_BITS - H[q] @ H[i]) / 2
-            for centre in range(0, N_BITS + 1, 2):
-                joint[centre, similar(y, q, i)] += max(0, 1 - abs(distance - centre) / 2) / (len(U) - 1)
+            for centre in centres:
+                share = max(0, 1 - abs(distance - centre) / bin_width)
+                joint[centre, similar(y, q, i)] += share / (len(U) - 1)
         value = 0
         for (centre, c), p in joint.items():
             p_d = joint[centre, False] + joint[centre, True]
@@ -113,33 +115,32 @@ def deep_supervised(U, y):
     return mean(terms)
 
 
-def buffer_zone(U, y):
+def buffer_zone(U, y, margin=2, zones=((1 / 6, 1 / 3), (1 / 12, 1 / 6))):
     """MLGAP's paper, eq. 20 and 25, per pair; each pair in the zone of its number of shared labels."""
-    zones = {1: (N_BITS / 6, N_BITS / 3), 2: (N_BITS / 12, N_BITS / 6)}
     terms = []
     for i, j in itertools.combinations(range(len(U)), 2):
         distance, shared = sum(abs(a - b) for a, b in zip(U[i], U[j], strict=True)), sum(y[i] & y[j])
         if shared:
-            near, far = zones[shared]
+            near, far = np.multiply(zones[shared - 1], N_BITS)
             pair = max(near - distance, 0) + max(distance - far, 0)
         else:
-            pair = max(2 * N_BITS - distance, 0)
+            pair = max(margin * N_BITS - distance, 0)
         terms.append(pair / 2 + to_corners(U[i]) + to_corners(U[j]))
     return mean(terms)
 
 
-def deep_squared(U, y, m=0):
+def deep_squared(U, y, margin=0):
     """RAMAP's paper, eq. 4, second line, and J(H; m)."""
     H = np.tanh(1.005 ** (400 * EPOCH / (EPOCHS - 1)) * U)
     terms = {True: [], False: []}
     for i, j in itertools.combinations(range(len(U)), 2):
         distance, s = (N_BITS - H[i] @ H[j]) / 2, similar(y, i, j)
-        terms[s].append((m - distance) ** 2 if s else (N_BITS - distance) ** 2)
+        terms[s].append((margin - distance) ** 2 if s else (N_BITS - distance) ** 2)
     return mean(terms[True]) + mean(terms[False])
 
 
-def m_dsh(U, y):
-    return deep_squared(U, y, m=4)
+def m_dsh(U, y, margin=4):
+    return deep_squared(U, y, margin)
 
 
 def talr(U, y, gain_of, score):
@@ -209,44 +210,35 @@ def graded(level):
     return 2.0**level - 1
 
 
-LOSSES = {
-    **{loss.__name__: loss for loss in (dpsh, dtsh, hashnet, csq, mihash)},
-    **{loss.__name__: loss for loss in (deep_supervised, buffer_zone, deep_squared, m_dsh)},
-    "talr_ap_network": lambda U, y: talr(U, y, binary, ap_s),
-    "talr_ap_network integral": lambda U, y: talr(U, y, binary, ap_r),
-    "talr_ndcg_network": lambda U, y: talr(U, y, graded, dcg_s),
-    "talr_ndcg_network integral": lambda U, y: talr(U, y, graded, dcg_r),
-}
-"""The losses by plug-in and, for TALR, its option `relaxation`."""
+def talr_ap_network(U, y, relaxation="simplified"):
+    return talr(U, y, binary, {"simplified": ap_s, "integral": ap_r}[relaxation])
+
+
+def talr_ndcg_network(U, y, relaxation="simplified"):
+    return talr(U, y, graded, {"simplified": dcg_s, "integral": dcg_r}[relaxation])
+
+
+HASHERS = (
+    *(dpsh, dtsh, hashnet, csq, mihash, deep_supervised, buffer_zone, deep_squared, m_dsh),
+    *(talr_ap_network, talr_ndcg_network),
+)
+LOSSES = {hasher.__name__: hasher for hasher in HASHERS}
 
 
 def gradient(loss, U, step=1e-5):
     """Return central differences of fourth order."""
-    found = np.empty_like(U)
+    slopes = np.empty_like(U)
     for place in np.ndindex(U.shape):
         at = {}
         for k in (-2, -1, 1, 2):
             moved = U.copy()
             moved[place] += k * step
             at[k] = loss(moved)
-        found[place] = (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step)
-    return found
+        slopes[place] = (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step)
+    return slopes
 
 
-def computed(name, labels):
+def computed(hasher, labels, **options):
     """Return the loss and its gradient by the outputs."""
-    y = LABELS[labels]
-    return LOSSES[name](OUTPUTS, y), gradient(lambda U: LOSSES[name](U, y), OUTPUTS)
-
-
-def main():
-    stored = {}
-    for name, labels in itertools.product(LOSSES, LABELS):
-        loss, by_outputs = computed(name, labels)
-        stored[f"{name}, {labels}"] = {"loss": round(float(loss), 13), "gradient": by_outputs.round(10).tolist()}
-    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in stored.items())
-    STORED.write_text(f"{{\n{lines}\n}}\n")
-
-
-if __name__ == "__main__":
-    main()
+    loss = functools.partial(LOSSES[hasher], y=LABELS[labels], **options)
+    return loss(OUTPUTS), gradient(loss, OUTPUTS)

@@ -4,10 +4,10 @@ It writes `resampling.csv` and `README.md` to results/reference/resampling/.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pages
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
@@ -19,8 +19,6 @@ from protocol.scores import tables
 from protocol.scores.statistics import shared_variance
 from protocol.truth.relevance import LabelRelevance
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "results" / "reference" / "resampling"
 DATASETS, LEVEL = 500, 0.05
 N_BITS, N_CLASSES, SPREAD = 12, 10, 1.2
 
@@ -56,31 +54,6 @@ DESIGNS = (
     Design("pca", 1797, 100, 500, separate=True),
     Design("leak", 1000, 100, 300),
 )
-PAGE = """\
-# False alarms of tests over runs
-
-Made by `python tests/reference/resampling_tables.py`.
-
-All runs of an experiment are resamples of one dataset. This simulation counts how often a test finds a difference
-between two methods that are equally good on average over datasets. Each of {n_datasets} datasets per row has
-{n_classes} Gaussian classes with the same means in two halves of its features; one method hashes the first half and the
-other the second, so that every difference is due to the sampled dataset. A run draws the queries and the training set,
-and scores codes of {n_bits} bits by mAP. `sign` learns nothing, and `pca` learns principal components from the training
-items. A false alarm is p < {level}, so {level} is the nominal rate, and its standard error here is 0.01.
-
-{table}
-
-Student's t-test treats the runs as independent. Nadeau and Bengio (2003) add n_test / n_train to the variance factor
-1/n. The next columns have n_queries / n_database and n_queries / n_train for it, and the last column the correction of
-`protocol.scores.statistics.shared_variance`, 4 n_queries / n_database: an item of the dataset is a query in some runs
-and a database item in the others, and influences the scores in both roles. The last is the only one of them that stays
-near or below the nominal rate for hashers that learn nothing or little. If the training set is nearly the whole
-dataset, its influence is added to the two roles, and the test still gives twice as many false alarms as its level. For
-other learned hashers, it gives fewer than its level.
-
-In the leak study (`leak`), the difference is between databases that are drawn at random from the same items, so its
-expected value is zero in every dataset if a model gains nothing, and Student's t-test needs no correction.
-"""
 
 
 def differences(design: Design, seed: int) -> NDArray[np.float64]:
@@ -136,10 +109,12 @@ def alarms(design: Design, n_datasets: int) -> dict[str, float]:
     return found
 
 
-def page(table: pd.DataFrame) -> str:
+def page() -> str:
+    """Return the page that the stored table makes."""
+    (table,) = pages.read("resampling", "resampling")
     rows = [[str(value) for value in row] for row in table.itertuples(index=False)]
-    made = tables.markdown(list(table), rows, numbers=list(table)[1:])
-    return PAGE.format(n_datasets=DATASETS, n_classes=N_CLASSES, n_bits=N_BITS, level=LEVEL, table=made)
+    shown = tables.markdown(list(table), rows, numbers=list(table)[1:])
+    return pages.render("resampling", n_datasets=DATASETS, n_classes=N_CLASSES, n_bits=N_BITS, level=LEVEL, table=shown)
 
 
 def main() -> None:
@@ -149,9 +124,8 @@ def main() -> None:
         | alarms(one, DATASETS)
         for one in DESIGNS
     ]
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows).to_csv(FOLDER / "resampling.csv", index=False, lineterminator="\n")
-    (FOLDER / "README.md").write_text(page(pd.read_csv(FOLDER / "resampling.csv")))
+    pages.write(pd.DataFrame(rows), pages.REFERENCE / "resampling" / "resampling.csv", None)
+    pages.store("resampling", page())
 
 
 if __name__ == "__main__":

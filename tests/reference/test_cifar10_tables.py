@@ -1,9 +1,6 @@
 """The stored CIFAR-10 tables and their page are consistent."""
 
-import csv
-import importlib.util
-from pathlib import Path
-
+import cifar10_tables as tables
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +8,6 @@ import yaml
 from scipy.fft import dctn
 
 from protocol.datasets import cifar10
-
-SPEC = importlib.util.spec_from_file_location("cifar10_tables", Path(__file__).with_name("cifar10_tables.py"))
-tables = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(tables)
 
 # The luminance table of the JPEG standard (ITU-T T.81, table K.1), whose half is quality 75.
 LUMINANCE = np.array(
@@ -43,38 +36,11 @@ def test_the_listed_images_are_decoded_jpeg(shared):
     assert np.sort(off)[len(tables.REBUILT)] > 0.18
 
 
-def test_the_stored_tables_cover_the_complete_grid():
-    with open(tables.FOLDER / "runs.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * 2 * 10 * 8 * 6
-    assert {row["hasher"] for row in rows} == set(tables.HASHERS)
-
-
-@pytest.mark.parametrize("name", ["summary.csv", "extensions.csv"])
-def test_the_summary_is_that_of_the_runs(name):
-    with open(tables.FOLDER / "runs.csv", newline="") as file:
-        by_cell = {}
-        for row in csv.DictReader(file):
-            by_cell.setdefault(tuple(row[column] for column in tables.CELL), []).append(float(row["value"]))
-    with open(tables.FOLDER / name, newline="") as file:
-        listed = [
-            row for row in csv.DictReader(file) if row["metric"] == "mAP" and row.get("extension", "none") == "none"
-        ]
-    assert listed
-    for row in listed:
-        values = by_cell[tuple(row[column] for column in tables.CELL)]
-        assert float(row["mean"]) == pytest.approx(np.mean(values), abs=2e-6)
-        assert float(row["std"]) == pytest.approx(np.std(values, ddof=1), abs=2e-6)
-        assert int(row["n_runs"]) == len(values)
-
-
-def test_the_page_is_made_from_the_stored_tables():
-    assert (tables.FOLDER / "README.md").read_text() == tables.page()
-
-
 def test_the_matched_runs_are_those_of_their_configuration():
-    config = yaml.safe_load((tables.ROOT / "workflow" / "config" / "cifar10_matched.yaml").read_text())
-    runs = pd.read_csv(tables.FOLDER / "matched.csv")
+    config = yaml.safe_load((tables.pages.ROOT / "workflow" / "config" / "cifar10_matched.yaml").read_text())
+    full, runs = tables.pages.read("cifar10", "runs", "matched")
+    assert len(full) == 2 * 2 * 10 * 8 * 6
+    assert set(full["hasher"]) == set(tables.HASHERS)
     for column, key in {"feature": "features", "split": "splits", "hasher": "hashers", "metric": "metrics"}.items():
         assert set(runs[column]) == set(config[key])
     for feature, keys in config["features"].items():

@@ -1,15 +1,10 @@
 """The stored table of hashers on the digits, partly recomputed, and compared with new draws."""
 
-import importlib.util
 import itertools
-from pathlib import Path
 
+import digits_table as made
 import numpy as np
 import pytest
-
-SPEC = importlib.util.spec_from_file_location("digits_table", Path(__file__).with_name("digits_table.py"))
-made = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(made)
 
 TABLE = made.table()
 pytestmark = pytest.mark.nightly

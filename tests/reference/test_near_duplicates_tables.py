@@ -1,17 +1,10 @@
-"""The page on near-duplicates is made from its table, and the table agrees with the other stored results."""
+"""The table on near-duplicates agrees with the other stored results."""
 
-import importlib.util
-from pathlib import Path
-
+import near_duplicates_tables as tables
 import numpy as np
 import pandas as pd
 import pytest
 
-SPEC = importlib.util.spec_from_file_location(
-    "near_duplicates_tables", Path(__file__).with_name("near_duplicates_tables.py")
-)
-tables = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(tables)
 CELL = ["ground_truth", "split", "hasher", "n_bits", "metric"]
 
 
@@ -20,12 +13,8 @@ def table():
     return pd.read_csv(tables.FOLDER / "duplicates.csv")
 
 
-def test_the_page_is_made_from_the_table(table):
-    assert (tables.FOLDER / "README.md").read_text() == tables.page(table)
-
-
 def test_with_all_queries_the_means_are_those_of_the_full_reproduction(table):
-    full = pd.read_csv(tables.ROOT / "results" / "reference" / "cifar10" / "summary.csv").set_index(CELL)["mean"]
+    full = tables.pages.read("cifar10", "summary")[0].set_index(CELL)["mean"]
     own = table[(table["split"] != "cifar10_s2") & table["metric"].isin(["mAP", "nDCG"])].set_index(CELL)["all_queries"]
     assert len(own) == 2 * 2 * 8 * 3 * 2
     np.testing.assert_allclose(own, full[own.index], rtol=2e-5)

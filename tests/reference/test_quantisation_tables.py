@@ -1,17 +1,12 @@
 """The stored tables of the quantisation of vectors and their page are consistent."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+import quantisation_tables as tables
 
 from protocol.report.sections import loss
 
-SPEC = importlib.util.spec_from_file_location("quantisation_tables", Path(__file__).with_name("quantisation_tables.py"))
-tables = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(tables)
 PLACE = ["dataset", "feature", "split", "n_bits", "hasher"]
 
 

@@ -1,19 +1,12 @@
 """The false alarms of tests over runs: the stored table and its page, and a few datasets of the simulation again."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
-
-SPEC = importlib.util.spec_from_file_location("resampling_tables", Path(__file__).with_name("resampling_tables.py"))
-tables = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(tables)
+import pages
+import resampling_tables as tables
 
 
-def test_the_page_has_the_stored_table_and_its_statements_hold():
-    stored = pd.read_csv(tables.FOLDER / "resampling.csv")
-    assert (tables.FOLDER / "README.md").read_text() == tables.page(stored)
+def test_the_statements_of_the_page_hold():
+    stored = pages.read("resampling", "resampling")[0]
     names = ["hasher", "items", "queries", "training set", "database", "runs"]
     designs = [(*one[:4], one.n_database, one.n_runs) for one in tables.DESIGNS]
     assert list(stored[names].itertuples(index=False, name=None)) == designs

@@ -13,17 +13,13 @@ TABLES = ("runs", "summary", "selection")
 
 @pytest.fixture(scope="module")
 def tables():
-    return {name: pd.read_csv(made.FOLDER / f"{name}.csv") for name in TABLES}
+    return dict(zip(TABLES, made.pages.read("supervised", *TABLES), strict=True))
 
 
 def test_the_summary_is_that_of_the_runs_and_has_the_columns_of_an_experiments(tables):
     assert list(tables["summary"]) == [*made.CELL, "mean", "std", "n_runs"]
     expected = made.summary(tables["runs"])
     pd.testing.assert_frame_equal(tables["summary"], expected, rtol=1e-7, atol=1e-9)
-
-
-def test_the_page_agrees_with_the_tables():
-    assert (made.FOLDER / "README.md").read_text() == made.page(made.FOLDER)
 
 
 def test_every_hasher_was_tuned_with_the_same_number_of_points():
@@ -70,10 +66,10 @@ def test_intervals_and_differences_by_hand():
 
 @pytest.mark.nightly
 def test_a_run_on_the_digits_is_made_again(tables):
-    own = made.Run(made.experiment(made.EXPERIMENTS["digits"]), 0, made.ROOT / "results")
+    run = made.Run(made.EXPERIMENTS["digits"], 0)
     runs = tables["runs"].query("dataset == 'digits' and run == 0 and hasher == 'classifier'")
     stored = runs.set_index(["n_bits", "metric"])["value"]
     for n_bits in (16, 32):
-        (point,) = own.row("classifier", n_bits, [])["points"]
+        (point,) = made.grid_row(run, "classifier", n_bits, [])
         for metric, value in point["values"].items():
             assert value == pytest.approx(stored[n_bits, metric], abs=0.002)

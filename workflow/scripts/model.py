@@ -4,7 +4,7 @@ import numpy as np
 
 from protocol import registry
 from protocol.features import prepared
-from protocol.hashers import TrainingSet, checkpoints, supervision_from_file, trained, write_stored
+from protocol.hashers import TrainingSet, checkpoints, supervision, trained, write_stored
 from protocol.provenance import reuse, storage
 
 SOURCES = ("features", "draw", "preprocessing", "supervision")
@@ -22,7 +22,8 @@ def main(job):
     rows, reusable = storage.read(job.input.draw, ["train", "query"]), reuse.unchanged(job.output, made_of)
     of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
     with of_items as items, checkpoints(job.output.models) as checkpoint:
-        y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(rows["train"]))
+        truth = inputs.get("supervision")
+        y = supervision(storage.read(truth)) if truth else items.pairs(rows["train"])
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
         blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
         stored = trained(hasher, made_of, training, blocks, earlier=reusable, checkpoint=checkpoint)

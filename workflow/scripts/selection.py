@@ -2,7 +2,7 @@
 
 from protocol import registry
 from protocol.features import prepared
-from protocol.hashers import TrainingSet, supervision_from_file
+from protocol.hashers import TrainingSet, supervision
 from protocol.provenance import reuse, storage
 from protocol.selection import Validation, points, search, selection_provenance
 from protocol.truth import Items
@@ -24,13 +24,14 @@ def main(job):
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
         for name, images in parts.items():
             items[name] = Items(found.vectors(name, images), None if y is None else found.per_item(images, y))
-        supervision = supervision_from_file(inputs.get("supervision"), otherwise=found.pairs(parts["train"]))
+        among = inputs.get("supervision")
+        learned_from = supervision(storage.read(among)) if among else found.pairs(parts["train"])
     query, database, train = (items[name] for name in PARTITIONS)
     build = registry.get("ground_truth", p.ground_truth)
     truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth_options)
     relevance = relevance_from_arrays(truth, len(database.X))
     validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["empty"])
-    left, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, supervision)
+    left, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
     scores = {n_bits: own.arrays[0]["scores"] for n_bits, own in reusable.items()}
     scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)
     place = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}

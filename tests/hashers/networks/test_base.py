@@ -1,13 +1,13 @@
 """Training networks: seeds, resuming, errors, and results that agree with the objectives."""
 
-import importlib.util
 import logging
-import subprocess
-import sys
-import tomllib
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+import torch
 
 from protocol import registry
 from protocol.checks import ProtocolError
@@ -19,13 +19,7 @@ from protocol.hashers.networks.deep_supervised import DeepSupervised
 from protocol.hashers.networks.m_dsh import MDSH
 from protocol.provenance import storage
 
-WITH_TORCH = importlib.util.find_spec("torch") is not None
-needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
-NAMES = [
-    *("buffer_zone", "csq", "deep_squared", "deep_supervised", "dpsh", "dtsh"),
-    *("hashnet", "m_dsh", "mihash", "talr_ap_network", "talr_ndcg_network"),
-]
-
+NAMES = [entry.name for entry in registry.entries("hasher") if entry.extra]
 RNG = np.random.default_rng(3)
 Y = RNG.integers(0, 4, 240)
 X = (RNG.normal(size=(4, 10))[Y] + 0.3 * RNG.normal(size=(240, 10))).astype(np.float32)
@@ -65,7 +59,6 @@ def interrupted(hasher, training, path, monkeypatch, *, after):
     return saved
 
 
-@needs_torch
 @pytest.mark.parametrize("name", NAMES)
 def test_hash_layers_start_as_in_the_authors_code(name):
     """Pairwise and triplet likelihoods, whose inner products grow with the number of bits, start near zero."""
@@ -80,7 +73,6 @@ def test_hash_layers_start_as_in_the_authors_code(name):
     assert not bias.any()
 
 
-@needs_torch
 def test_similar_rows_come_together_and_others_far_apart():
     near, far = mean_distances(DeepSquared(16, epochs=60))
     assert near < 0.5
@@ -90,7 +82,6 @@ def test_similar_rows_come_together_and_others_far_apart():
     assert far >= 7
 
 
-@needs_torch
 def test_the_margin_moves_similar_rows_apart():
     """Closest first: 0, 4, 8, 12 of 48 bits; beyond them the others."""
     near, far = zip(*(mean_distances(MDSH(48, margin=margin, epochs=60)) for margin in (0, 4, 8, 12)), strict=True)
@@ -99,7 +90,6 @@ def test_the_margin_moves_similar_rows_apart():
     assert min(far) > 2 * near[3]
 
 
-@needs_torch
 @pytest.mark.parametrize("after", [1, 3, 5])
 def test_an_interrupted_training_resumes_to_the_same_result(tmp_path, monkeypatch, after):
     training, path = TrainingSet(X, Y), tmp_path / "models.h5.8.checkpoint"
@@ -135,17 +125,12 @@ class CustomNetwork(NetworkHasher):
         return MultiStepLR(optimiser, [2, 4], gamma=0.5)
 
     def _loss(self, outputs, labels, rows, epoch):
-        import torch
-
         assert torch.equal(labels, torch.from_numpy(Y)[rows])
         classes = torch.nn.functional.one_hot(labels, 4).repeat(1, self.n_bits // 4).float()
         return torch.nn.functional.binary_cross_entropy_with_logits(outputs, classes) / (1 + epoch)
 
 
-@needs_torch
 def test_a_model_with_a_custom_network_survives_a_file(tmp_path):
-    import torch
-
     state = torch.random.get_rng_state()
     hasher = CustomNetwork(8, learning_rate=1, epochs=40).fit(X, Y)
     codes = hasher.transform(X)
@@ -164,34 +149,29 @@ def test_a_model_with_a_custom_network_survives_a_file(tmp_path):
         CustomNetwork.from_arrays({name: array for name, array in arrays.items() if name != "network_/2.bias"})
 
 
-@needs_torch
-@pytest.mark.parametrize("after", [1, 3])
-def test_dropout_buffers_momentum_and_schedule_resume_to_the_same_result(tmp_path, monkeypatch, after):
-    training, path = TrainingSet(X, Y), tmp_path / "checkpoint"
-    uninterrupted = CustomNetwork(8, epochs=6).fit(training)
-    interrupted(CustomNetwork(8, epochs=6), training, path, monkeypatch, after=after)
-    assert model_bytes(CustomNetwork(8, epochs=6).fit(training, checkpoint=path)) == model_bytes(uninterrupted)
-    assert model_bytes(CustomNetwork(8, epochs=6, seed=1).fit(training)) != model_bytes(uninterrupted)
+IMAGES = np.random.default_rng(0).integers(0, 255, size=(30, 3072)).astype(np.float32)
 
 
-@needs_torch
-def test_a_convolutional_training_resumes_to_the_same_result(tmp_path, monkeypatch):
-    images = np.random.default_rng(0).integers(0, 255, size=(30, 3072)).astype(np.float32)
-    training, path = TrainingSet(images, Y[:30]), tmp_path / "checkpoint"
-    hasher = DeepSquared(8, network="conv", epochs=3, batch_size=10)
+@pytest.mark.parametrize(
+    ("hasher", "rows", "after"),
+    [
+        (CustomNetwork(8, epochs=6), X, 1),  # dropout, buffers, momentum and a schedule
+        (CustomNetwork(8, epochs=6), X, 3),
+        (DeepSquared(8, network="conv", epochs=3, batch_size=10), IMAGES, 2),
+    ],
+)
+def test_other_networks_resume_to_the_same_result(tmp_path, monkeypatch, hasher, rows, after):
+    training, path = TrainingSet(rows, Y[: len(rows)]), tmp_path / "checkpoint"
     uninterrupted = model_bytes(hasher.fit(training))
-    interrupted(hasher, training, path, monkeypatch, after=2)
+    interrupted(hasher, training, path, monkeypatch, after=after)
     assert model_bytes(hasher.fit(training, checkpoint=path)) == uninterrupted
+    assert model_bytes(type(hasher)(**hasher.get_params() | {"seed": 1}).fit(training)) != uninterrupted
 
 
-@needs_torch
 def test_new_memory_need_not_be_filled(monkeypatch):
     """The same bytes as with PyTorch's default under deterministic algorithms, which fills new memory with NaN."""
-    import torch
-
-    images = np.random.default_rng(0).integers(0, 255, size=(12, 3072)).astype(np.float32)
     hasher = DeepSquared(8, network="conv", epochs=2, batch_size=6)
-    plain = model_bytes(hasher.fit(images, Y[:12]))
+    plain = model_bytes(hasher.fit(IMAGES[:12], Y[:12]))
     assert torch.utils.deterministic.fill_uninitialized_memory
     filled, prepare = [], DeepSquared._prepare
 
@@ -201,11 +181,10 @@ def test_new_memory_need_not_be_filled(monkeypatch):
         prepare(*given)
 
     monkeypatch.setattr(DeepSquared, "_prepare", fill)
-    assert model_bytes(hasher.fit(images, Y[:12])) == plain
+    assert model_bytes(hasher.fit(IMAGES[:12], Y[:12])) == plain
     assert filled == [True]
 
 
-@needs_torch
 def test_training_in_bfloat16_is_as_good_as_in_float32():
     plain, rounded = (DeepSupervised(8, precision=each).fit(X, Y) for each in ("float32", "bfloat16"))
     assert model_bytes(rounded) != model_bytes(plain)
@@ -213,19 +192,14 @@ def test_training_in_bfloat16_is_as_good_as_in_float32():
     assert rounded.fit_record_["loss"] == pytest.approx(plain.fit_record_["loss"], rel=0.02)
 
 
-@needs_torch
 def test_convolutions_in_bfloat16_leave_parameters_in_float32_and_the_loss_near_that_of_float32():
-    import torch
-
-    images = np.random.default_rng(0).integers(0, 255, size=(12, 3072)).astype(np.float32)
     options = {"network": "conv", "epochs": 2, "batch_size": 6}
-    plain, rounded = (DeepSquared(8, precision=each, **options).fit(images, Y[:12]) for each in base.PRECISIONS)
+    plain, rounded = (DeepSquared(8, precision=each, **options).fit(IMAGES[:12], Y[:12]) for each in base.PRECISIONS)
     assert {parameter.dtype for parameter in rounded.network_.parameters()} == {torch.float32}
     assert model_bytes(rounded) != model_bytes(plain)
     assert rounded.fit_record_["loss"][0] == pytest.approx(plain.fit_record_["loss"][0], rel=0.02)
 
 
-@needs_torch
 def test_a_subclass_can_look_at_every_epoch_and_none_is_missed_or_repeated(tmp_path, monkeypatch):
     seen = []
 
@@ -244,7 +218,6 @@ def test_a_subclass_can_look_at_every_epoch_and_none_is_missed_or_repeated(tmp_p
     assert [epoch for epoch, _ in seen] == [1, 2, 3, 4]
 
 
-@needs_torch
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -265,31 +238,29 @@ def test_a_wrong_network_or_loss_is_refused_by_name(wrong, message):
         type("Wrong", (DeepSquared,), wrong)(8).fit(X, Y)
 
 
-@needs_torch
-@pytest.mark.parametrize("change", ["seed", "rows", "labels", "epochs", "damaged", "hasher"])
-def test_another_trainings_checkpoint_is_not_used(tmp_path, monkeypatch, caplog, change):
+@pytest.mark.parametrize(
+    ("hasher", "rows", "labels"),
+    [
+        (DeepSquared(8, epochs=3, seed=1), X, Y),
+        (DeepSquared(8, epochs=4), X, Y),
+        (DeepSquared(8, epochs=3), X + 1, Y),
+        (DeepSquared(8, epochs=3), X, np.roll(Y, 1)),
+        (MDSH(8, margin=0, epochs=3), X, Y),
+        (DeepSquared(8, epochs=3), X, Y),
+    ],
+    ids=["seed", "epochs", "rows", "labels", "hasher", "damaged"],
+)
+def test_another_trainings_checkpoint_is_not_used(tmp_path, monkeypatch, caplog, request, hasher, rows, labels):
     path = tmp_path / "checkpoint"
     interrupted(DeepSquared(8, epochs=3), TrainingSet(X, Y), path, monkeypatch, after=2)
-    hasher, rows, y = DeepSquared(8, epochs=3), X, Y
-    if change == "seed":
-        hasher.set_params(seed=1)
-    elif change == "epochs":
-        hasher.set_params(epochs=4)
-    elif change == "rows":
-        rows = X + 1
-    elif change == "labels":
-        y = np.roll(Y, 1)
-    elif change == "hasher":
-        hasher = MDSH(8, margin=0, epochs=3)
-    else:
+    if request.node.callspec.id == "damaged":
         path.write_bytes(path.read_bytes()[:-100])
     caplog.set_level(logging.INFO)
-    found = hasher.fit(rows, y, checkpoint=path)
+    resumed = model_bytes(hasher.fit(rows, labels, checkpoint=path))
     assert "checkpoint not used" in caplog.text
-    assert model_bytes(found) == model_bytes(hasher.fit(rows, y))
+    assert resumed == model_bytes(hasher.fit(rows, labels))
 
 
-@needs_torch
 def test_a_loss_that_is_not_finite_is_stopped_at_its_step():
     with pytest.raises(
         ProtocolError, match=r"DeepSupervised, 8 bits: step 2 of 60: expected a finite objective, got \w+, "
@@ -297,7 +268,6 @@ def test_a_loss_that_is_not_finite_is_stopped_at_its_step():
         DeepSupervised(8, learning_rate=1e30).fit(X, Y)
 
 
-@needs_torch
 @pytest.mark.parametrize("n_rows", range(4, 11))
 def test_no_part_of_an_epoch_is_a_single_row(n_rows):
     """It would have no pairs, and a mean over none is undefined."""
@@ -306,7 +276,6 @@ def test_no_part_of_an_epoch_is_a_single_row(n_rows):
         assert np.isfinite(record["loss"]).all()
 
 
-@needs_torch
 def test_training_stops_early_only_with_patience():
     losses = [3.0, 2.0, 2.5, 2.25]
 
@@ -319,10 +288,7 @@ def test_training_stops_early_only_with_patience():
     assert Scripted(8, epochs=8).fit(X, Y).fit_record_["epochs"] == 8
 
 
-@needs_torch
 def test_threads_change_nothing_and_are_restored():
-    import torch
-
     before, found = torch.get_num_threads(), []
     try:
         for threads in (1, 2):
@@ -336,13 +302,11 @@ def test_threads_change_nothing_and_are_restored():
     assert found[0] == found[1]
 
 
-@needs_torch
 def test_the_scale_of_features_does_not_matter():
     plain, scaled = DeepSquared(8).fit(X, Y), DeepSquared(8).fit(256 * X, Y)
     np.testing.assert_array_equal(plain.transform(X), scaled.transform(256 * X))
 
 
-@needs_torch
 @pytest.mark.parametrize("name", ["linear", "mlp"])
 def test_heads_are_matrix_products(name):
     hasher = DeepSquared(8, network=name, epochs=2).fit(X, Y)
@@ -358,7 +322,6 @@ def test_heads_are_matrix_products(name):
     np.testing.assert_array_equal(hasher.transform(X)[sure], outputs[sure] > 0)
 
 
-@needs_torch
 def test_the_convolutional_network_uses_positions_in_images():
     """The class is the position of a bright square: mean pixels carry no information, and neither do shuffled ones."""
     rng = np.random.default_rng(0)
@@ -376,53 +339,8 @@ def test_the_convolutional_network_uses_positions_in_images():
     assert type(hasher).from_arrays(hasher.to_arrays()).transform(rows).tobytes() == codes.tobytes()
 
 
-@needs_torch
 def test_the_convolutional_network_refuses_rows_that_are_not_images():
     with pytest.raises(
         ProtocolError, match=r"network 'conv': expected rows of 3072 features, images of 32 x 32 .* got 10[.] Use 'mlp'"
     ):
         DeepSquared(8, network="conv").fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"network": "cnn"}, "network: expected .*, got 'cnn'"),
-        ({"epochs": 0}, "epochs: expected an integer >= 1"),
-        ({"batch_size": 2}, "batch_size: expected an integer >= 3"),  # five rows would leave a batch of one row
-        ({"learning_rate": 0}, "learning_rate: expected a finite number > 0"),
-        ({"weight_decay": -1}, "weight_decay: expected a finite number > 0"),
-        ({"patience": 0}, "patience: expected an integer >= 1"),
-        ({"precision": "float16"}, "precision: expected bfloat16 or float32, got 'float16'"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, message):
-    with pytest.raises(ProtocolError, match=message):
-        DeepSquared(8, **options).check()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_without_pytorch_the_error_gives_the_install_command(name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    hasher = registry.get("hasher", name)()
-    hasher.check()
-    with pytest.raises(ProtocolError, match=r"^torch is not installed\. .*: pip install '\.\[learned\]'$"):
-        hasher.fit(X, Y)
-
-
-def test_network_hashers_declare_their_extra(root):
-    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert extras[registry.entry("hasher", "deep_squared").extra] == ["torch>=2.3"]
-    assert [entry.name for entry in registry.entries("hasher") if entry.extra] == NAMES
-
-
-def test_pytorch_is_not_imported_until_a_network_is_trained():
-    code = (
-        "import sys\n"
-        "sys.modules['torch'] = None  # as if it were not installed: importing it fails\n"
-        "from protocol import registry\n"
-        "print(*registry.names('hasher'), 'torch' in sys.modules and sys.modules['torch'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(NAMES) < set(done.stdout.split())
-    assert done.stdout.split()[-1] == "None"

@@ -47,35 +47,6 @@ def test_zones_and_margin_are_options():
         assert BufferZone(12, epochs=5, **other).fit(X, Y).transform(X).tobytes() != plain.tobytes()
 
 
-@pytest.mark.parametrize(("margin", "apart"), [(2, 12), (1, 6)])
-def test_a_margin_of_2_requires_all_bits_and_1_half_of_them(margin, apart):
-    """The loss of a dissimilar pair of corners vanishes from `apart` of 12 bits on, by the two readings of m."""
-    torch = pytest.importorskip("torch")
-    labels, rows = torch.tensor([0, 1]), torch.arange(2)
-    for n_different in range(13):
-        codes = torch.ones(2, 12)
-        codes[1, :n_different] = -1
-        loss = BufferZone(12, margin=margin)._loss(codes, labels, rows, 0)
-        assert loss.item() == max(0, apart - n_different)  # 1/2 (m - 2 d)
-
-
 def test_rows_have_as_many_labels_as_there_are_zones():
     with pytest.raises(ProtocolError, match="the same number for every row, 2, got rows with 1"):
         BufferZone(8, zones=[[0.1, 0.2], [0, 0.1]]).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"margin": 0}, "margin: expected a finite number > 0, got 0"),
-        ({"zones": []}, r"zones: expected a list of pairs \[r_1, r_2\], got \[\]"),
-        ({"zones": "wide"}, "zones: expected a list of pairs .*, got 'wide'"),
-        ({"zones": [0.1, 0.2]}, "zones: expected pairs .* with 0 <= r_1 <= r_2, got 0.1"),
-        ({"zones": [[0.2, 0.1]]}, r"zones: expected pairs .* got \[0.2, 0.1\]"),
-        ({"zones": [[0, float("nan")]]}, r"zones: expected pairs .* got \[0, nan\]"),
-        ({"zones": [["a", "b"]]}, r"zones: expected pairs .* got \['a', 'b'\]"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, message):
-    with pytest.raises(ProtocolError, match=message):
-        BufferZone(8, **options).check()

@@ -5,7 +5,6 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-from protocol.checks import ProtocolError
 from protocol.hashers.networks.deep_squared import DeepSquared
 from protocol.hashers.networks.m_dsh import MDSH
 
@@ -23,9 +22,3 @@ def test_without_a_margin_it_is_deep_squared_hashing():
 def test_its_options_are_those_of_every_network_and_the_margin():
     assert MDSH(8, epochs=2).get_params() == DeepSquared(8, epochs=2).get_params() | {"margin": 4}
     assert repr(MDSH(8, margin=12)) == "MDSH(n_bits=8, seed=0, margin=12)"
-
-
-@pytest.mark.parametrize("margin", [-1, 4.5, "4"])
-def test_a_margin_is_an_integer(margin):
-    with pytest.raises(ProtocolError, match="margin: expected an integer >= 0"):
-        MDSH(8, margin=margin).check()

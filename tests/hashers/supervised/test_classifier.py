@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from protocol.checks import ProtocolError
-from protocol.hashers.supervised.classifier import Classifier
+from protocol.hashers.supervised.classifier import Classifier, class_codes, hadamard
 
 
 def blobs(n_classes=3, n=60):
@@ -41,21 +40,40 @@ def test_several_labels_have_a_probability_each_and_constant_ones_no_regression(
     assert (model.projection_[:, 2:] == 0).all()
 
 
-def test_options_are_checked():
-    with pytest.raises(ProtocolError, match=r"code: expected .*class.*, got 'classes'"):
-        Classifier(code="classes").check()
-    for name in ("regularisation", "temperature"):
-        with pytest.raises(ProtocolError, match=f"{name}: expected a finite number > 0, got 0"):
-            Classifier(**{name: 0}).check()
+def test_hadamard_matrices_are_orthogonal_and_the_docstring_names_the_missing_orders():
+    missing = []
+    for order in range(4, 129, 4):
+        H = hadamard(order)
+        if H is None:
+            missing.append(order)
+        else:
+            signs = np.where(H, 1, -1)
+            np.testing.assert_array_equal(signs @ signs.T, order * np.eye(order))
+    assert missing == [28, 36, 52, 56, 76, 92, 100, 112, 116, 124]
+    assert hadamard(6) is None
 
 
-def test_scores_are_those_of_scikit_learn():
-    from sklearn.datasets import load_digits
-    from sklearn.linear_model import LogisticRegression
+@pytest.mark.parametrize("n_bits", [12, 16, 24, 32, 48])
+def test_ten_classes_are_half_of_the_bits_apart_at_the_papers_lengths(n_bits):
+    codes = class_codes(10, n_bits, np.random.default_rng(3))
+    apart = (codes[:, None] != codes).sum(axis=2)
+    np.testing.assert_array_equal(apart, n_bits // 2 * (1 - np.eye(10)))
 
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:400], y[:400]
-    model = Classifier(n_bits=16, regularisation=0.01).fit(X, y)
-    centred = X - X.mean(axis=0)
-    expected = LogisticRegression(C=1 / (0.01 * 400), max_iter=1000).fit(centred / np.sqrt((centred**2).mean()), y)
-    assert model.fit_record_["accuracy"] == pytest.approx(expected.score(centred / np.sqrt((centred**2).mean()), y))
+
+def test_more_classes_than_bits_also_have_the_negated_codes():
+    codes = class_codes(7, 4, np.random.default_rng(0))
+    np.testing.assert_array_equal(codes[4:], ~codes[:3])
+
+
+@pytest.mark.parametrize(("n_classes", "n_bits"), [(10, 9), (50, 28), (30, 12)])
+def test_other_codes_are_random_balanced_and_different(n_classes, n_bits):
+    codes = class_codes(n_classes, n_bits, np.random.default_rng(0))
+    assert codes.shape == (n_classes, n_bits)
+    assert np.isin(codes.sum(axis=1), [n_bits // 2, (n_bits + 1) // 2]).all()
+    assert len(np.unique(codes, axis=0)) == n_classes
+
+
+def test_codes_repeat_only_where_there_are_not_enough():
+    codes = class_codes(9, 3, np.random.default_rng(0))
+    assert codes.shape == (9, 3)
+    assert len(np.unique(codes, axis=0)) == 6  # one or two of three bits

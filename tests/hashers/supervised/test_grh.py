@@ -64,10 +64,7 @@ def test_sums_over_classes_are_those_over_the_pairs(several):
     np.testing.assert_allclose(pairs.of(rows).sums(values[rows]), Affinities(y[rows], 15).sums(values[rows]))
 
 
-def test_options_are_checked():
-    for name, value in {"start": "pca", "alpha": 1.1, "n_iter": 0, "regularisation": 0}.items():
-        with pytest.raises(ProtocolError, match=f"{name}: expected"):
-            GRH(**{name: value}).check()
+def test_only_the_start_by_itq_limits_the_bits_to_the_features():
     with pytest.raises(ProtocolError, match="n_bits: expected at most 2, the number of features"):
         GRH(n_bits=3, start="itq").fit(np.eye(4, 2), [0, 0, 1, 1])
     assert GRH(n_bits=3).fit(np.eye(4, 2), [0, 0, 1, 1]).transform(np.eye(4, 2)).shape == (4, 3)

@@ -59,10 +59,3 @@ def test_the_labelled_rows_are_limited():
     with pytest.raises(ProtocolError, match="affinities: expected a pair of related rows"):
         KSH(n_bits=4, n_anchors=20, n_labelled=2).fit(X, np.arange(60) // 2)
     assert Affinities(y, 60).of(np.arange(30)).sums(np.ones((30, 1))).sum() == (y[:30, None] == y[:30]).sum() - 30
-
-
-def test_options_are_checked():
-    wrong = {"n_anchors": 0, "width": 0, "n_labelled": 1, "n_iter": 0}
-    for name, value in wrong.items():
-        with pytest.raises(ProtocolError, match=f"{name}: expected"):
-            KSH(**{name: value}).check()

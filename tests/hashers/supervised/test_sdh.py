@@ -3,9 +3,7 @@
 import itertools
 
 import numpy as np
-import pytest
 
-from protocol.checks import ProtocolError
 from protocol.hashers.supervised.sdh import SDH, discrete_codes
 
 
@@ -55,10 +53,3 @@ def test_one_label_in_a_matrix_is_that_label():
     X, y = rng.normal(size=(50, 4)), rng.integers(0, 3, 50)
     codes = [SDH(n_bits=8, n_anchors=20).fit(X, given).transform(X) for given in (y, np.eye(3, dtype=bool)[y])]
     np.testing.assert_array_equal(*codes)
-
-
-def test_options_are_checked():
-    for name, value in {"n_anchors": 0, "width": -1, "regularisation": 0, "nu": -1, "n_iter": 0}.items():
-        with pytest.raises(ProtocolError, match=f"{name}: expected"):
-            SDH(**{name: value}).check()
-    assert SDH(nu=0).check() is None

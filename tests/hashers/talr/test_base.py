@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from protocol.checks import ProtocolError
 from protocol.hashers import TrainingSet
 from protocol.hashers.talr.talr_ap import TALRAP
 from protocol.hashers.talr.talr_ndcg import TALRNDCG
@@ -42,11 +41,6 @@ def test_more_bits_than_components_start_from_different_functions():
     assert len(np.unique(codes, axis=1).T) == 16
 
 
-def test_zero_components_are_refused():
-    with pytest.raises(ProtocolError, match="n_components"):
-        TALRAP(n_bits=2, n_components=0).fit(np.eye(4), [0, 0, 1, 1])
-
-
 def test_a_random_start_has_weights_of_variance_two_over_the_number_of_features():
     rng = np.random.default_rng(3)
     training = TrainingSet(5 * rng.normal(size=(150, 100)) + 7, rng.integers(4, size=150))
@@ -66,15 +60,3 @@ def test_a_rate_over_a_fixed_alpha_is_a_lower_learning_rate():
     np.testing.assert_allclose(scaled.projection_, slower.projection_, rtol=1e-5)
     grown = TALRAP(n_bits=4, n_steps=10, alpha=8, growth=4, rate_over_alpha=True).fit(training)
     assert np.abs(grown.projection_ - scaled.projection_).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"start": "zero"}, "start: expected itq or random, got 'zero'"),
-        ({"rate_over_alpha": 1}, "rate_over_alpha: expected true or false, got 1[.]"),
-    ],
-)
-def test_options_of_the_start_and_the_rate_are_checked(options, message):
-    with pytest.raises(ProtocolError, match=message):
-        TALRAP(n_bits=2, **options).check()

@@ -111,39 +111,6 @@ def slowly(relaxed, levels, objective, gains):
     return np.mean(values)
 
 
-def jacobian(relaxed, levels, objective, gains):
-    """Eq. 53: the sum over bins and levels of Phi (A B + B A), with diagonal A and symmetric levels."""
-    b = relaxed.shape[1]
-    weights, best = gains(levels)
-    distance = (b - relaxed @ relaxed.T) / 2
-    soft = np.array([[[soft_count(x, at) for x in row] for row in distance] for at in range(b + 1)])
-    steps = np.array([[[-np.sign(x - at) * (abs(x - at) < 1) for x in row] for row in distance] for at in range(b + 1)])
-    for plane in (*soft, *steps):
-        np.fill_diagonal(plane, 0)
-    queries = best > 0
-    safe = np.where(queries, best, 1)
-    total = soft.sum(axis=2).T
-    found = objective((soft * weights).sum(axis=2).T, total, safe)
-    gradient = np.zeros_like(relaxed)
-    for level in np.unique(levels):
-        gain = weights[levels == level].max()
-        for at in range(b + 1):
-            A = np.diag((gain * found.by_gain[:, at] + found.by_total[:, at]) * queries)
-            B = steps[at] * (levels == level)
-            gradient -= (A @ B + B @ A) @ relaxed / (2 * queries.sum())
-    return gradient
-
-
-@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
-def test_value_and_gradient_are_those_of_slow_loops(objective, gains):
-    relaxed, levels = drawn(9, 5, seed=3)
-    levels = np.maximum(levels, levels.T)
-    levels[4] = levels[:, 4] = 0  # a query without a relevant row is left out
-    value, gradient = mean_objective(relaxed, *gains(levels), objective)
-    assert value == pytest.approx(slowly(relaxed, levels, objective, gains), rel=1e-12)
-    np.testing.assert_allclose(gradient, jacobian(relaxed, levels, objective, gains), atol=1e-12)
-
-
 @pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
 def test_codes_at_the_corners_are_counted_at_integer_distances(objective, gains):
     """Also at 0 and at b, where a bin has no neighbour on one side."""
