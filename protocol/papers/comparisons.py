@@ -123,8 +123,9 @@ def _steps(points: "pd.DataFrame", along: str, by: Sequence[str]) -> "pd.DataFra
     """Return all points but the last ones along a column, each with the values of the next one."""
     if along not in points:
         return points[:0]
-    points = points.sort_values(along, kind="stable")
-    groups = points.groupby([column for column in by if column != along], sort=False)
+    shared = [column for column in by if column != along]
+    points = points.sort_values([*shared, along], kind="stable")
+    groups = points.groupby(shared, sort=False)
     return points.join(groups.shift(-1).add_suffix("_next"))[groups.cumcount(ascending=False) > 0]
 
 
