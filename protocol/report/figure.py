@@ -10,7 +10,6 @@ from urllib.parse import quote
 import numpy as np
 
 from protocol.report.drawing import pictures
-from protocol.report.styles import hasher_scales
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ ROWS = "rows"
 """The name by which a chart refers to its figure's data."""
 SHARED = ("feature", "ground_truth", "split", "n_bits")
 """The columns for which the reader chooses one value for all figures of a page."""
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _SMALL = 1e-3
 _STATIC_WIDTH, _HEIGHT = 620, 280
 _INK = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
@@ -69,8 +69,8 @@ class Figure:
         One sentence about the figure; any result in it is computed from the data.
     sentences : mapping of str to str, optional
         The sentence for each value of the first choice outside `SHARED`, if `shows` depends on it.
-    chart : altair.Chart, or a function that returns it
-        A function is called only if the figure is drawn. The chart reads the data named `ROWS`; ``{column}`` in its
+    chart : altair.Chart, or a function that returns a specification in Vega-Lite
+        A function is called only if the figure is drawn. A chart of Altair reads the data named `ROWS`; ``{column}`` in
         titles is replaced by the reader's choice.
     data : DataFrame
         The rows of all choices, in the order in which they are offered.
@@ -96,8 +96,8 @@ class Figure:
     @property
     def spec(self) -> dict[str, Any]:
         """The chart as a Vega-Lite specification without data, in the page's colours."""
-        chart = self.chart() if callable(self.chart) else self.chart
-        spec = chart.to_dict() | {"config": _CONFIG, "description": self.title}
+        chart = self.chart() if callable(self.chart) else self.chart.to_dict()
+        spec = {"$schema": _SCHEMA, **chart, "config": _CONFIG, "description": self.title}
         # Vega-Lite can't fit a chart with several panels to a width, so the page's script sets the width of a panel.
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
@@ -246,61 +246,6 @@ def _named_data() -> Any:
     import altair as alt
 
     return alt.NamedData(ROWS)
-
-
-def hasher_colour(hashers: Mapping[str, str], *, legend: bool = True) -> Any:
-    """Return the encoding of hashers by colour, the same in every figure; `hashers` as in `Results`."""
-    import altair as alt
-
-    scale = hasher_scales(list(hashers.values()), list(hashers))["colour"]
-    return alt.Color("hasher:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
-
-
-def hasher_shape(hashers: Mapping[str, str]) -> Any:
-    """Return the encoding of hashers by the shapes of points."""
-    import altair as alt
-
-    return alt.Shape("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["shape"])
-
-
-def hasher_dash(hashers: Mapping[str, str], *, legend: bool = False) -> Any:
-    """Return the encoding of hashers by the dashes of lines.
-
-    The legend has dashes only in charts without points; in others (`lines_and_points`), they would break the outlines
-    of its symbols.
-    """
-    import altair as alt
-
-    scale = hasher_scales(list(hashers.values()), list(hashers))["dash"]
-    return alt.StrokeDash("hasher:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
-
-
-def hasher_lines(
-    hashers: Mapping[str, str],
-    x: Any,
-    y: Any,
-    tooltip: Sequence[Any],
-    *,
-    size: int = 30,
-    height: int = 230,
-    order: Any = None,
-    below: Sequence[Any] = (),
-    above: Sequence[Any] = (),
-) -> Any:
-    """Return a chart with a line and points for each hasher, between other layers; `hashers` as in `Results`."""
-    base = rows_chart().encode(x=x, y=y, color=hasher_colour(hashers))
-    ordered = {} if order is None else {"order": order}
-    line = base.mark_line().encode(strokeDash=hasher_dash(hashers), **ordered)
-    points = base.mark_point(filled=True, size=size, opacity=1).encode(shape=hasher_shape(hashers), tooltip=tooltip)
-    return lines_and_points(*below, line, points, *above).properties(width="container", height=height)
-
-
-def lines_and_points(*layers: Any) -> Any:
-    """Return layers as one chart whose legend leaves out the dashes of `hasher_dash`."""
-    import altair as alt
-
-    # Vega-Lite ignores `legend=None` for dashes as long as they share a legend with colours and shapes.
-    return alt.layer(*layers).resolve_legend(strokeDash="independent")
 
 
 def tooltips(*columns: str) -> list[Any]:

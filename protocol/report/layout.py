@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.report.figure import COLOURS, Figure, rows_chart
+from protocol.report.description import PAGE
+from protocol.report.figure import COLOURS, Figure
 
 WORDS = MappingProxyType(
     {
@@ -49,37 +50,26 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
     n_items : int
         Number of items of the dataset.
     """
-    return [_layout(name, parts, n_items) for name, parts in splits.items()]
-
-
-def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> Figure:
-    import altair as alt
     import pandas as pd
 
-    boxes = pd.DataFrame(boxes_of(parts, n_items))
-    rows = list(dict.fromkeys(boxes["row"]))
-    roles = [role for role in _ROLES if role in set(boxes["role"])]
-    scale = alt.Scale(domain=roles, range=[_ROLES[role] for role in roles])
-    legend = alt.Legend(labelLimit=300, columns=1)  # a phone is too narrow for two
-    chart = (
-        rows_chart()
-        .mark_bar(strokeWidth=1.5, cornerRadius=1)
-        .encode(
-            x=alt.X(
-                "start:Q",
-                title="items",
-                scale=alt.Scale(domain=[0, n_items], nice=False),
-                axis=alt.Axis(format=",.0f", grid=False),
-            ),
-            x2="end:Q",
-            y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=320, domain=False, ticks=False)),
-            color=alt.Color("role:N", title=None, scale=scale, legend=legend),
-            stroke=alt.Stroke("role:N", title=None, scale=scale, legend=legend),  # keeps tiny boxes visible
-            tooltip=["row:N", alt.Tooltip("items:Q", format=","), "role:N"],
+    figures = []
+    for name, parts in splits.items():
+        boxes = pd.DataFrame(boxes_of(parts, n_items))
+        rows, roles = list(dict.fromkeys(boxes["row"])), [role for role in _ROLES if role in set(boxes["role"])]
+        scale = {"domain": roles, "range": [_ROLES[role] for role in roles]}
+        train = parts.get("train", np.empty(0, dtype=np.int64))
+        sentence = PAGE.text(
+            "layout",
+            n_trained=len(train),
+            both=int(np.isin(train, parts["database"]).sum()),
+            n_queries=len(parts["query"]),
+            n_database=len(parts["database"]),
+            n_items=n_items,
         )
-        .properties(width="container", height=_ROW * len(rows))
-    )
-    return Figure(f"layout-{'-'.join(name.split())}", f"The {name} split", _words(parts, n_items), chart, boxes)
+        chart = {"height": _ROW * len(rows), "items": [0, n_items], "rows": rows, "roles": scale}
+        file = f"layout-{'-'.join(name.split())}"
+        figures.append(PAGE.figure(file, boxes, of="layout", chart=chart, name_of_split=name, sentence=sentence))
+    return figures
 
 
 def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:
@@ -136,17 +126,6 @@ def _sort_key(inside: frozenset[str]) -> tuple[bool, ...]:
         "database" not in inside,
         not is_test_only,
         *(name not in inside for name in ("validation_query", "validation_database", "train")),
-    )
-
-
-def _words(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> str:
-    """Return in words what the training set, the queries and the database contain."""
-    train, database = parts.get("train", np.empty(0, dtype=np.int64)), parts["database"]
-    both = int(np.isin(train, database).sum())
-    where = "all of them" if both and both == len(train) else f"{both:,} of them" if both else "none of them"
-    return (
-        f"Hashers learn from {len(train):,} training items, {where} in the database. "
-        f"{len(parts['query']):,} test queries are ranked against {len(database):,} of the {n_items:,} items."
     )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from protocol.checks import printable
 from protocol.report.drawing import DrawingError, pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
-from protocol.report.naming import named
-from protocol.report.results import Results
+from protocol.report.results import Results, named
 from protocol.report.sections import experiment_line, of_selections
 from protocol.report.styles import display_name
 

@@ -1,4 +1,4 @@
-"""The results of an experiment: everything that the sections of the report read."""
+"""The results of an experiment: everything that the sections of the report read, and its display names."""
 
 import dataclasses
 import itertools
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.report.display import middle
 from protocol.report.figure import listed
+from protocol.report.styles import display_name
 from protocol.scores.identity import UNSUPERVISED, supervision_of
 from protocol.scores.statistics import Lead, lead
 from protocol.scores.summary import PLACE, at, shared_of
@@ -116,7 +117,7 @@ class Results:
         ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
     names : mapping of str to mapping
         By kind ("feature", "ground_truth", "split", "hasher") and display name, the name in the config file; empty if
-        the tables have no display names (`protocol.report.naming`).
+        the tables have no display names (`named`).
     selected : mapping of str to value
         The reader's selection, one of `selections`; by default the first feature, ground truth and split, and their
         middle code length.
@@ -173,11 +174,16 @@ class Results:
         """The selected code length; by default the middle one at `place`."""
         return int(self.selected.get("n_bits") or middle(at(self.plain, **self.place)["n_bits"].unique()))
 
+    @property
+    def combination(self) -> dict[str, Any]:
+        """The selected feature, ground truth, split and code length."""
+        return self.place | {"n_bits": self.n_bits}
+
     @cached_property
     def selections(self) -> list[dict[str, Any]]:
         """Every feature, ground truth, split and code length that occur together; the default selection is first."""
         combinations = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
-        return sorted(combinations, key=lambda selection: selection != self.place | {"n_bits": self.n_bits})
+        return sorted(combinations, key=lambda selection: selection != self.combination)
 
     @cached_property
     def n_runs(self) -> int:
@@ -239,8 +245,81 @@ class Results:
         ranks = {name: table[name].map({value: i for i, value in enumerate(self._order(name))}) for name in columns}
         return table.loc[table.assign(**ranks).sort_values([*columns, *lengths], kind="stable").index]
 
+    def by_metric(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """Return rows sorted by metric, in the order of the configuration."""
+        return table.loc[table["metric"].map(self.config["metrics"].index).sort_values(kind="stable").index]
+
     def _order(self, name: str) -> list[str]:
         if name == "feature":
             return list(self.config["features"])
         finished = self.config.get("codes", {}) if name == "hasher" else {}
         return list(dict.fromkeys([*_names(self.config, name), *finished]))
+
+
+_KINDS = ("feature", "ground_truth", "split", "hasher")
+_BY_NAME = ("options", "uses", "grids")
+"""The keys of a configuration that map names to values are the name of a kind, followed by one of these."""
+
+
+def named(results: Results) -> Results:
+    """Return the results with the display names of features, ground truths, splits and hashers.
+
+    `Results.config` has them, too. `Results.names` maps them to the names of the config file.
+    """
+    config = results.config
+    names = {kind: _display_names(config, kind) for kind in _KINDS}
+
+    def shown(table: "pd.DataFrame") -> "pd.DataFrame":
+        columns = {
+            kind: table[kind].map(lambda name, of=names[kind]: of.get(name, name)) for kind in _KINDS if kind in table
+        }
+        return table.assign(**columns)
+
+    return dataclasses.replace(
+        results,
+        config=_with_display_names(config, names),
+        summary=shown(results.summary),
+        run_scores=shown(results.run_scores),
+        dimensions=_renamed(results.dimensions, names["feature"]),
+        selection=None if results.selection is None else shown(results.selection),
+        duplicates=None if results.duplicates is None else shown(results.duplicates),
+        splits=_renamed(results.splits, names["split"]),
+        displayed={name: shown(table) for name, table in results.displayed.items()},
+        names={kind: {text: name for name, text in of.items()} for kind, of in names.items()},
+    )
+
+
+def _display_names(config: Mapping[str, Any], kind: str) -> dict[str, str]:
+    return {name: display_name(config, kind, name) for name in config.get("names", {}).get(f"{kind}s", {})}
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in values.items()}
+
+
+def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return a configuration with display names; `hasher_uses` and similar keys map them to the plug-ins."""
+    lists = {f"{kind}s": [names[kind].get(name, name) for name in config[f"{kind}s"]] for kind in _KINDS[1:]}
+    by_name = {
+        f"{kind}_{key}": _renamed(config.get(f"{kind}_{key}", {}), names[kind])
+        for kind in _KINDS[1:]
+        for key in _BY_NAME
+    }
+    for kind in _KINDS[1:]:
+        by_name[f"{kind}_uses"] = {text: name for name, text in names[kind].items()} | by_name[f"{kind}_uses"]
+    features = {
+        names["feature"].get(name, name): {"use": name} | _feature(own, names)
+        for name, own in config["features"].items()
+    }
+    codes = _renamed(config.get("codes", {}), names["hasher"])
+    affinities = names["ground_truth"].get(config.get("affinities", ""), config.get("affinities"))
+    return {**config, **lists, **by_name, "features": features, "codes": codes, "affinities": affinities}
+
+
+def _feature(own: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    lists = {
+        f"{kind}s": [names[kind].get(name, name) for name in own[f"{kind}s"]]
+        for kind in _KINDS[1:]
+        if f"{kind}s" in own
+    }
+    return {**own, **lists}

@@ -7,7 +7,7 @@ shape has no place in the table.
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 COLOURS = ("#6459d1", "#e17700", "#047529", "#ae2e94", "#109ddd", "#e60034", "#786369", "#bf856a")
@@ -90,24 +90,3 @@ def _free(name: str, taken: set[Style]) -> Style:
     start = int(hashlib.sha256(name.encode()).hexdigest(), 16) % len(_OTHERS)
     candidates = [*_OTHERS[start:], *_OTHERS[:start]]
     return next((style for style in candidates if style not in taken), candidates[0])
-
-
-def hasher_scales(hashers: Sequence[str], names: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return Altair's scales of colour, shape and dash for a column of hasher names.
-
-    Parameters
-    ----------
-    hashers : sequence of str
-        The names in the configuration.
-    names : sequence of str, optional
-        The names in the column, in the same order; by default `hashers`.
-    """
-    import altair as alt
-
-    own = styles(hashers).values()
-    domain = list(hashers if names is None else names)
-    return {
-        "colour": alt.Scale(domain=domain, range=[style.colour for style in own]),
-        "shape": alt.Scale(domain=domain, range=[style.shape for style in own]),
-        "dash": alt.Scale(domain=domain, range=[list(style.dash) for style in own]),
-    }

@@ -1,22 +1,22 @@
 """The sections of the report, in the order of the page."""
 
 from protocol.report.figure import Section
-from protocol.report.naming import named
-from protocol.report.results import Results
+from protocol.report.results import Results, named
 from protocol.report.sections.answer import answer_section, experiment_line
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
 from protocol.report.sections.curves import curves_section, lookups_section
 from protocol.report.sections.data import duplicates_section, partitions_section
 from protocol.report.sections.experiment import (
+    claims_section,
     meanings_section,
     options_section,
     provenance_section,
+    published_section,
     time_spent_section,
 )
 from protocol.report.sections.extensions import extensions_section
 from protocol.report.sections.images import retrieved_section
 from protocol.report.sections.loss import loss_section
-from protocol.report.sections.published import claims_section, published_section
 
 _FOLLOWING = (
     *(answer_section, loss_section, curves_section, splits_compared_section),

@@ -1,15 +1,13 @@
-"""The experiment: selected options, run time, definitions of everything that it uses, and provenance."""
+"""The experiment: selected options, run time, definitions, the papers' scores and claims, and provenance."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
 from protocol import registry
-from protocol.checks import counted
 from protocol.evaluation import CONVENTIONS
-from protocol.report.figure import ABSENT, Figure, Section, rows_chart, tooltips
+from protocol.report.description import PAGE
+from protocol.report.figure import Section
 from protocol.report.results import Results
 from protocol.scores.tables import Table
 
@@ -17,56 +15,43 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _KINDS = ("feature", "ground_truth", "split", "hasher")
+_ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
+_OPEN = ("refuted", "not replicated")
+
+
+def published_section(results: Results) -> Section | None:
+    """Return the published scores whose combination was run, with the differences; None if there are none."""
+    if results.published is None:
+        return None
+    both = results.published.merge(results.plain, on=_ON)
+    if both.empty:
+        return None
+    both = both.assign(gap=both["mean"] - both["value"])
+    sizes = both["gap"].abs()
+    values = {"n": len(both), "near": int((sizes < 0.01).sum()), "farthest": both.loc[sizes.idxmax()]}
+    table = PAGE.table("published", both.to_dict("records"))
+    return PAGE.section("published", [PAGE.text("published", **values)], tables=[table])
+
+
+def claims_section(results: Results) -> Section | None:
+    """Return the claims by status, with those that do not hold first and unfolded; None if none was checked."""
+    if not results.claims:
+        return None
+    by_status: dict[str, list[Mapping[str, Any]]] = {status: [] for status in _OPEN}
+    for claim in results.claims:
+        by_status.setdefault(claim["status"], []).append(claim)
+    by_status = {status: claims for status, claims in by_status.items() if claims}
+    text = PAGE.text("claims", n=len(results.claims), by_status=by_status)
+    return PAGE.section("claims", [text], context={"by_status": by_status, "open": _OPEN})
 
 
 def options_section(results: Results) -> Section | None:
     """Return the selected options, how often each was selected, and the gain; None if no options were selected."""
     if results.selection is None:
         return None
-    searched = choices(results.selection)
-    rows = [
-        [
-            row["feature"],
-            row["ground_truth"],
-            row["draw"],
-            row["hasher"],
-            str(row["n_bits"]),
-            ", ".join(f"{options} ({n_runs})" for options, n_runs in row["chosen"]),
-            f"{row['best']:.4f}",
-            *(
-                (f"{row['default']:.4f}", f"{row['best'] - row['default']:+.4f}")
-                if row["default"] == row["default"]
-                else ("not in the grid", ABSENT)
-            ),
-        ]
-        for row in searched
-    ]
-    header = [
-        "feature",
-        "ground truth",
-        "draw",
-        "hasher",
-        "bits",
-        "selected (number of runs)",
-        "best",
-        "defaults",
-        "difference",
-    ]
-    text = (
-        f"In every run, each hasher with a grid was trained with every combination of its options and scored by "
-        f"{searched[0]['metric']} on the validation queries and the validation database; the best was selected. "
-        "The test queries were not used. The best of several validation scores is biased upwards, so only the test "
-        "scores measure the gain. Split protocols that differ only in their database share the selection. The file "
-        "selection.csv contains every score."
-    )
-    table = Table(
-        "options",
-        "Validation scores of the best options and of the defaults, means over the runs.",
-        header,
-        rows,
-        n_labels=6,
-    )
-    return Section("options", "Selected options", [text], tables=[table])
+    rows = choices(results.selection)
+    text = PAGE.text("options", metric=rows[0]["metric"])
+    return PAGE.section("options", [text], tables=[PAGE.table("options", rows)])
 
 
 def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -109,51 +94,28 @@ def time_spent_section(results: Results) -> Section | None:
     ).reset_index()
     stages = stages.sort_values("seconds", ascending=False, kind="stable")
     total, first = stages["seconds"].sum(), stages.iloc[0]
-    jobs = counted(int(first["jobs"]), "job")
-    shows = (
-        f"All jobs together took {total:,.0f} s, {first['seconds'] / total:.0%} of it in the {jobs} of the stage "
-        f"“{first['stage']}”. The largest job used {stages['megabytes'].max():,.0f} MB of memory."
+    figure = PAGE.figure(
+        "time",
+        stages,
+        chart={"stages": list(stages["stage"])},
+        total=total,
+        share=first["seconds"] / total,
+        n_jobs=int(first["jobs"]),
+        stage=first["stage"],
+        megabytes=stages["megabytes"].max(),
     )
-    base = rows_chart().encode(
-        y=alt.Y("stage:N", title=None, sort=list(stages["stage"])),
-        x=alt.X("seconds:Q", title="seconds, summed over all jobs"),
-        tooltip=tooltips("stage:N", "jobs:Q", "seconds:Q", "longest:Q", "megabytes:Q"),
-    )
-    text = base.mark_text(align="left", dx=4, fontSize=11).encode(text=alt.Text("seconds:Q", format=",.0f"))
-    chart = alt.layer(base.mark_bar(height=14, color="#2f7fd1"), text).properties(
-        width="container", height=alt.Step(22)
-    )
-    note = (
-        "Wall time and memory as Snakemake measured them on this machine; no result depends on them. Feature "
-        "extraction is not included, because experiments on the same dataset share it."
-    )
-    figure = Figure("time", "Seconds by stage", shows, chart, stages)
-    return Section("time", "Run time and memory", [note], [figure], folded=True)
+    return PAGE.section("time", [PAGE.text("time")], [figure])
 
 
 def meanings_section(results: Results) -> Section:
     """Return the metrics with their ties, denominator and undefined values, the conventions, and the plug-ins."""
-    config = results.config
-    undefined = (
-        "they count 0, and the query stays in the mean"
-        if config["empty"] == "zero"
-        else "the query is left out of the mean"
-    )
-    entries = {entry.name: entry for entry in (registry.METRICS.entry(name) for name in config["metrics"])}
-    metrics = [[m.name, m.summary, m.ties, m.denominator, m.empty, m.source] for m in entries.values()]
+    entries = {entry.name: entry for entry in map(registry.METRICS.entry, results.config["metrics"])}
     tables = [
-        Table("metrics", "Metrics.", ["metric", "meaning", "ties", "denominator", "undefined", "source"], metrics, 6),
-        Table(
-            "named-conventions",
-            "Named conventions, with the values that each calls mAP.",
-            ["convention", "meaning", "calls mAP", "source"],
-            [[rules.name, rules.summary, ", ".join(rules.called_map), rules.source] for rules in CONVENTIONS],
-            4,
-        ),
+        PAGE.table("metrics", map(vars, entries.values())),
+        PAGE.table("named-conventions", map(vars, CONVENTIONS)),
         *(_plugins(results, kind) for kind in _KINDS),
     ]
-    text = f"Undefined values (0/0) in this experiment: {undefined} (empty = {config['empty']})."
-    return Section("meanings", "Definitions", [text], tables=tables, folded=True)
+    return PAGE.section("meanings", [PAGE.text("meanings", empty=results.config["empty"])], tables=tables)
 
 
 def _plugins(results: Results, kind: str) -> Table:
@@ -174,7 +136,7 @@ def _plugins(results: Results, kind: str) -> Table:
     columns = {name: texts for name, texts in columns.items() if any(texts)}
     rows = list(zip(*columns.values(), strict=True))
     rows += [tuple(texts.get(column, "") for column in columns) for texts in finished.values()]
-    return Table(f"{kind}s", f"{kind.replace('_', ' ').capitalize()}s.", list(columns), rows, len(columns))
+    return PAGE.table(f"{kind}s", rows, of="plugins", header=list(columns), n_labels=len(columns), kind=kind)
 
 
 def _finished(results: Results) -> dict[str, dict[str, str]]:
@@ -210,31 +172,15 @@ def _options_of(results: Results, kind: str, name: str) -> dict[str, Any]:
 
 def provenance_section(results: Results) -> Section:
     """Return the provenance records of the files of run 0 and the complete configuration."""
-    text = (
-        "Every file has a record of the code, the inputs and the seed that it was made with. These are the records of "
-        "run 0."
-    )
     files = [
         {"path": path, "digest": provenance["digest"][:16]}
         | {key: provenance[key] for key in ("maker", "seed", "inputs", "parameters")}
         for path, provenance in results.records.items()
     ]
-    return Section(
-        "provenance",
-        "Provenance and configuration",
-        [text, *_mixed(results)],
-        template="provenance.html.j2",
-        context={"files": files, "config": results.config, "versions": results.provenance["versions"]},
-        folded=True,
-    )
-
-
-def _mixed(results: Results) -> list[str]:
-    """Return a warning for each library that occurs with several versions in the provenance records."""
-    return [
-        f"Warning: the files of this experiment were made with different versions of {library}: "
-        f"{', '.join(f'{version} ({n} files)' for version, n in sorted(versions.items()))}. Delete the experiment's "
-        "folder and run again to have all results from one environment."
+    mixed = [
+        PAGE.text("mixed", library=library, versions=sorted(versions.items()))
         for library, versions in sorted(results.libraries.items())
         if len(versions) > 1
     ]
+    context = {"files": files, "config": results.config, "versions": results.provenance["versions"]}
+    return PAGE.section("provenance", [PAGE.text("provenance"), *mixed], context=context)

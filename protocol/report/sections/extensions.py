@@ -1,12 +1,11 @@
 """LSH and its extension codes: tables 2 and 3 of RAMAP, and the identities of its section 4.1."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import altair as alt
-
 from protocol.checks import counted
-from protocol.report.figure import ABSENT, COLOURS, Figure, Section, number, rows_chart, tooltips
+from protocol.report.description import PAGE
+from protocol.report.figure import ABSENT, COLOURS, Figure, Section, number
 from protocol.report.results import Results
 from protocol.scores.summary import at
 from protocol.scores.tables import Table
@@ -14,10 +13,10 @@ from protocol.scores.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-_LEGEND = alt.Legend(labelLimit=400, columns=1)
 _NAMES = {"none": "plain", "same": "same", "different": "different"}
 _TOLERANCE = 2e-9  # results are written with nine digits, so equal values may differ by 1e-9 after rounding
 _PLACE = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
+_BY_RADIUS = ("precision", "recall", "RAMAP")
 
 
 def extensions_section(results: Results) -> Section | None:
@@ -26,23 +25,33 @@ def extensions_section(results: Results) -> Section | None:
         return None
     rows = _rows(results)
     here = at(rows, **results.place)
-    hasher, n_bits = here["hasher"].iloc[0], int(here["n_bits"].iloc[0])
-    figure = Figure(
+    codes = {"hasher": here["hasher"].iloc[0], "n_bits": int(here["n_bits"].iloc[0])}
+    place = PAGE.text("extended", results=results, **codes)
+    where = f"{place}; mean over {counted(int(here['n_runs'].max()), 'run')}"
+    radii = sorted(here["radius"].unique())
+    by_radius = [row for name in _BY_RADIUS for row in _by_codes(name, at(here, metric=name), radii)]
+    header = ["metric", "codes", *(f"R = {radius}" for radius in radii)]
+    tables = [
+        _cut_table(here, radii, where),
+        PAGE.table("ramap-table-3", by_radius, header=header, place=where),
+        PAGE.table("identities", [check._asdict() for check in check_identities(results.summary)]),
+    ]
+    return PAGE.section("extensions", [PAGE.text("extensions")], [_figure(results, rows, codes, place)], tables)
+
+
+def _figure(results: Results, rows: Any, codes: dict[str, Any], place: str) -> Figure:
+    radius = min(2, codes["n_bits"])
+    means = at(results.summary, **results.place, **codes, metric="mAP")["mean"]
+    return PAGE.figure(
         "extensions",
-        "Codes with redundant bits, by radius",
-        _shows(results, rows, hasher, n_bits),
-        _chart(),
-        _together(rows[rows["metric"].isin(["RAMAP", "precision", "recall"])]),
-        choices={"metric": "RAMAP"} | results.place,
+        _together(rows[rows["metric"].isin(_BY_RADIUS)]),
+        {"metric": "RAMAP"} | results.place,
+        chart={"colours": list(COLOURS)},
+        radius=radius,
+        values=at(rows, **results.place, metric="RAMAP", radius=radius).set_index("codes")["value"].to_dict(),
+        differ=means.max() - means.min() if len(means) else None,
+        place=place,
     )
-    where = f"{hasher}, {results.where(n_bits=False)}, {n_bits} bits before extension; mean over {_runs(here)}"
-    text = (
-        "“same” appends s bits that are equal in all codes, “different” appends s bits in which queries and database "
-        "differ. Neither changes a ranking, so mAP is the same, but “different” moves every item s bits away from the "
-        "query, which RAMAP measures. Curves that coincide are drawn as one."
-    )
-    tables = [_cut_table(here, where), _radius_table(here, where), _identities(results)]
-    return Section("extensions", "Redundant bits", [text], [figure], tables)
 
 
 def _rows(results: Results) -> Any:
@@ -79,56 +88,13 @@ def _equal(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return all(a == b or a != a or b != b for a, b in zip(one, other, strict=True))
 
 
-def _runs(rows: Any) -> str:
-    return counted(int(rows["n_runs"].max()), "run")
-
-
-def _chart() -> Any:
-    base = rows_chart().encode(
-        x=alt.X("radius:O", title="Hamming radius R", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("value:Q", title="{metric} at radius R"),
-        color=alt.Color("codes:N", title="codes", sort=None, scale=alt.Scale(range=list(COLOURS)), legend=_LEGEND),
-        tooltip=tooltips("codes:N", "radius:O", "value:Q"),
-    )
-    shape = alt.Shape("codes:N", title="codes", sort=None, legend=_LEGEND)
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(shape=shape)
-    return alt.layer(base.mark_line(), points).properties(width="container", height=280)
-
-
-def _shows(results: Results, rows: Any, hasher: str, n_bits: int) -> str:
-    here = at(rows, **results.place, metric="RAMAP", radius=min(2, n_bits)).set_index("codes")["value"]
-    values = ", ".join(f"{number(value)} ({name})" for name, value in here.items())
-    means = at(results.summary, **results.place, hasher=hasher, n_bits=n_bits, metric="mAP")["mean"]
-    of_map = ""
-    if len(means):
-        differ = means.max() - means.min()
-        of_map = "; their mAP is the same" if differ < 1e-9 else f"; their mAP differs by {number(differ)}"
-    where = f"{hasher}, {results.where(n_bits=False)}, {n_bits} bits before extension"
-    return f"RAMAP at radius {min(2, n_bits)}: {values}{of_map} ({where})."
-
-
-def _cut_table(here: Any, where: str) -> Table:
+def _cut_table(here: Any, radii: list[int], where: str) -> Table:
     """Return RAMAP's table 2: mAP of the top K and RAMAP at R."""
     cut = here[here["metric"].str.startswith("mAP@")]
-    radii = sorted(here["radius"].unique())
     cutoff = {row.radius: row.metric.removeprefix("mAP@").removesuffix("[retrieved]") for row in cut.itertuples()}
     header = ["metric", "codes", *(f"{cutoff.get(radius, ABSENT)} / {radius}" for radius in radii)]
-    rows = _by_codes("mAP@K", cut, radii) + _by_codes("RAMAP@R", here[here["metric"] == "RAMAP"], radii)
-    caption = (
-        f"mAP of the top K and RAMAP at radius R, with a column for each K / R ({where}). mAP is expected over "
-        "ties, and divided by the number of relevant items among the top K. RAMAP has no ties."
-    )
-    return Table("ramap-table-2", caption, header, rows, n_labels=2)
-
-
-def _radius_table(here: Any, where: str) -> Table:
-    """Return RAMAP's table 3: precision, recall and RAMAP by radius."""
-    radii = sorted(here["radius"].unique())
-    rows = [
-        row for name in ("precision", "recall", "RAMAP") for row in _by_codes(name, here[here["metric"] == name], radii)
-    ]
-    caption = f"Precision, recall and RAMAP by radius ({where}). Precision and recall are means over the queries."
-    return Table("ramap-table-3", caption, ["metric", "codes", *(f"R = {r}" for r in radii)], rows, n_labels=2)
+    rows = _by_codes("mAP@K", cut, radii) + _by_codes("RAMAP@R", at(here, metric="RAMAP"), radii)
+    return PAGE.table("ramap-table-2", rows, header=header, place=where)
 
 
 def _by_codes(name: str, rows: Any, radii: list[int]) -> list[list[str]]:
@@ -138,23 +104,6 @@ def _by_codes(name: str, rows: Any, radii: list[int]) -> list[list[str]]:
         [name, codes, *(ABSENT if value != value else number(value) for value in values)]
         for codes, *values in wide.itertuples(name=None)
     ]
-
-
-def _identities(results: Results) -> Table:
-    rows = [
-        [
-            check.statement,
-            f"{check.n_pairs:,}",
-            str(check.n_violations) if check.n_pairs else "not checked",
-            f"{check.largest:.2g}" if check.n_pairs else ABSENT,
-        ]
-        for check in check_identities(results.summary)
-    ]
-    caption = (
-        "The statements of RAMAP (section 4.1 c, d, f) on extension codes, checked on every combination; differences "
-        "above 2e-9 are violations."
-    )
-    return Table("identities", caption, ["statement", "pairs of values", "violations", "largest"], rows)
 
 
 class Identity(NamedTuple):
@@ -174,32 +123,29 @@ def check_identities(summary: "pd.DataFrame") -> list[Identity]:
     summary : DataFrame
         As `protocol.scores.summary.summarise` returns it; without extension codes, nothing is checked.
     """
-    return [
-        _checked("mAP: none = same", summary, "mAP", ("none", "same"), abs),
-        _checked("mAP: none = different", summary, "mAP", ("none", "different"), abs),
-        _checked("precision at a radius: none = same", summary, "precision@", ("none", "same"), abs),
-        _checked("recall at a radius: none = same", summary, "recall@", ("none", "same"), abs),
-        _checked("RAMAP: none >= same", summary, "RAMAP@", ("none", "same"), _shortfall),
-        _checked("RAMAP: same >= different", summary, "RAMAP@", ("same", "different"), _shortfall),
-    ]
+    return [_checked(summary, *identity) for identity in _IDENTITIES]
 
 
-def _shortfall(difference: float) -> float:
-    return max(0.0, -difference)
+def _shortfall(differences: Any) -> Any:
+    return (-differences).clip(lower=0)
+
+
+_IDENTITIES: tuple[tuple[str, str, str, str, Callable[[Any], Any]], ...] = (
+    ("mAP: none = same", "mAP", "none", "same", abs),
+    ("mAP: none = different", "mAP", "none", "different", abs),
+    ("precision at a radius: none = same", "precision@", "none", "same", abs),
+    ("recall at a radius: none = same", "recall@", "none", "same", abs),
+    ("RAMAP: none >= same", "RAMAP@", "none", "same", _shortfall),
+    ("RAMAP: same >= different", "RAMAP@", "same", "different", _shortfall),
+)
+"""Each statement with the beginning of the metrics' names, two extensions, and the violation for a difference."""
 
 
 def _checked(
-    statement: str, summary: "pd.DataFrame", metric: str, pair: tuple[str, str], violation: Callable[[float], float]
+    summary: "pd.DataFrame", statement: str, metric: str, left: str, right: str, violation: Callable[[Any], Any]
 ) -> Identity:
-    differences = list(_differences(summary[summary["metric"].str.startswith(metric)], *pair))
-    violations = [violation(difference) for difference in differences]
-    return Identity(
-        statement, len(violations), sum(v > _TOLERANCE for v in violations), max(violations, default=float("nan"))
-    )
-
-
-def _differences(rows: "pd.DataFrame", left: str, right: str) -> Iterator[float]:
-    """Yield the differences of the means of two extensions, which have the same length unless ``left`` is ``none``."""
-    on = _PLACE if left == "none" else [*_PLACE, "extension_bits"]
-    merged = rows[rows["extension"] == left].merge(rows[rows["extension"] == right], on=on)
-    yield from (merged["mean_x"] - merged["mean_y"])
+    rows = summary[summary["metric"].str.startswith(metric)]
+    on = _PLACE if left == "none" else [*_PLACE, "extension_bits"]  # two extensions have the same length
+    pairs = at(rows, extension=left).merge(at(rows, extension=right), on=on)
+    violations = violation(pairs["mean_x"] - pairs["mean_y"])
+    return Identity(statement, len(pairs), int((violations > _TOLERANCE).sum()), float(violations.max()))

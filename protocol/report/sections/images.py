@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.report.description import PAGE
 from protocol.report.figure import Section
 from protocol.report.results import Results
 from protocol.scores.summary import at
@@ -14,7 +15,6 @@ from protocol.scores.summary import at
 COLUMNS, MOST_CLASSES = 8, 20
 TILE, GAP = 48, 4  # pixels
 _UNLABELLED_ROWS = 4
-_TITLE = "Examples of retrieved items"
 
 
 class ContactSheet(NamedTuple):
@@ -93,31 +93,27 @@ def retrieved_section(results: Results) -> Section | None:
     if results.images is None:
         return None
     default = results.select({})
-    if (results.place, results.n_bits) != (default.place, default.n_bits):
-        text = f"Examples are shown only for {default.where()}."
-        return Section("retrieved", _TITLE, [text], template="retrieved.html.j2", context={"searches": []})
+    if results.combination != default.combination:
+        text = PAGE.text("retrieved-elsewhere", results=default)
+        return PAGE.section("retrieved", [text], context={"searches": []})
     rows = at(results.table["retrieved"], **results.place)
-    shown = _extremes(results)
+    extremes = _extremes(results)
     searches = [
         {
             "hasher": hasher,
             "score": score,
             "queries": [_query(results, own) for _, own in at(rows, hasher=hasher).groupby("query")],
         }
-        for hasher, score in shown
+        for hasher, score in extremes
     ]
-    right = {hasher: at(rows, hasher=hasher)["relevant"].mean() for hasher, _ in shown}
-    shares = " and ".join(f"{share:.0%} with {hasher}" for hasher, share in right.items())
-    text = (
-        f"Of the items shown, {shares} are relevant ({results.where()}, run 0). These hashers have the best and the "
-        f"worst {results.metric}. Relevant items have a solid green frame and a tick, others a dashed red frame and a "
-        "cross. Items at the same distance are tied, and appear in the order of the database."
+    shares = {hasher: at(rows, hasher=hasher)["relevant"].mean() for hasher, _ in extremes}
+    return PAGE.section(
+        "retrieved", [PAGE.text("retrieved", results=results, shares=shares)], context={"searches": searches}
     )
-    return Section("retrieved", _TITLE, [text], template="retrieved.html.j2", context={"searches": searches})
 
 
 def _extremes(results: Results) -> list[tuple[str, float]]:
-    rows = at(results.plain, **results.place, metric=results.metric, n_bits=results.n_bits).fillna({"mean": -1})
+    rows = at(results.plain, **results.combination, metric=results.metric).fillna({"mean": -1})
     ranked = rows.sort_values("mean", ascending=False, kind="stable")
     ends = dict.fromkeys([ranked.iloc[0]["hasher"], ranked.iloc[-1]["hasher"]])
     return [(hasher, float(ranked.set_index("hasher").loc[hasher, "mean"])) for hasher in ends]

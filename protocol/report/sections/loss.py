@@ -5,19 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
 from protocol.checks import counted
-from protocol.report.figure import (
-    ABSENT,
-    Figure,
-    Section,
-    hasher_colour,
-    hasher_lines,
-    listed,
-    rows_chart,
-    tooltips,
-)
+from protocol.report.description import PAGE, hasher_scales
+from protocol.report.figure import ABSENT, Figure, Section
 from protocol.report.results import Results, nearest_truths
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
 from protocol.scores.summary import PLACE, at
@@ -28,10 +18,6 @@ if TYPE_CHECKING:
 
 TARGET = 0.95
 """The share of the true nearest neighbours that rescoring should reach."""
-_TITLE = "Loss of binary codes compared with the vectors"
-_CONTEXT = (
-    "The published losses in the last table are for other data, so the numbers can't be compared directly with these."
-)
 _GROUP = [*PLACE, "n_bits", "hasher", "k", "c"]
 _FLOAT_BYTES = 4
 _INTERVAL = f"{CONFIDENCE:.0%} interval"
@@ -44,18 +30,18 @@ def loss_section(results: Results) -> Section | None:
         return None
     means, best = with_intervals(runs), equal_bytes(runs)
     place = _place(results, means)
-    meaning = (
-        "Each query has K true nearest neighbours by the vectors. A code finds those of them that are among the K "
-        "items nearest by Hamming distance, in expectation over ties. Rescoring by c takes the c K items that are "
-        "nearest by code and ranks them by the vectors, so it finds every true neighbour among them. "
-    )
-    text = [answer(best, place), meaning + _intervals(means)]
+    test = {"interval": _INTERVAL, "test": CORRECTED, "one_dataset": ONE_DATASET}
+    meaning = PAGE.text("loss-meaning", n_runs=means["n_runs"].max(), **test)
+    text = [answer(best, place), meaning]
     tables = [_table(results, own, place) for _, own in _of_features(means, place)]
-    tables += [_equal_bytes(best, means, place)]
+    shown = {(feature, own["split"].iloc[0]) for feature, own in _of_features(means, place)}
+    sizes = [row | {"bytes": n_bytes(row["n_bits"])} for row in best.to_dict("records")]
+    sizes = [row for row in sizes if (row["feature"], row["split"]) in shown]
+    tables += [PAGE.table("loss-equal-bytes", sizes, test=CORRECTED)]
     if results.published_losses is not None:
-        text.append(_CONTEXT)
-        tables.append(_published(results.published_losses))
-    return Section("loss", _TITLE, text, [_figure(results, means, place)], tables)
+        text.append(PAGE.text("loss-published"))
+        tables.append(PAGE.table("loss-published", results.published_losses.to_dict("records")))
+    return PAGE.section("loss", text, [_figure(results, means, place)], tables)
 
 
 def shares(results: Results) -> "pd.DataFrame":
@@ -124,7 +110,7 @@ def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
 def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
     """Return the selection, with the first value that has a loss in place of one that has none, as the page draws."""
     place = {}
-    for column, value in (results.place | {"n_bits": results.n_bits}).items():
+    for column, value in (results.combination).items():
         place[column] = value if (means[column] == value).any() else means[column].iloc[0]
         means = means[means[column] == place[column]]
     return place
@@ -139,27 +125,18 @@ def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words which hasher loses least at each size, for one feature, ground truth and split."""
     here = at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
     rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
-    parts = [f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows]
-    sentence = (
-        f"Of the {k:,} nearest neighbours by the vectors, the best codes find {listed(parts)} ({place['feature']}, "
-        f"{place['split']} split, mean over {counted(n_runs, 'run')})."
+    return PAGE.text(
+        "loss",
+        k=k,
+        shares=[f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows],
+        place=place,
+        n_runs=n_runs,
+        clear=None if n_runs < 2 or rows[0].second is None else [_size(row) for row in rows if row.low > 0],
     )
-    if n_runs < 2 or rows[0].second is None:
-        return sentence
-    clear = [_size(row) for row in rows if row.low > 0]
-    if not clear:
-        return f"{sentence} The two best hashers do not differ significantly at any size."
-    return f"{sentence} The best hasher is clearly better than the second with {listed(clear)}."
 
 
 def _size(row: Any) -> str:
     return f"{counted(n_bytes(row.n_bits), 'byte')} ({row.n_bits} bits)"
-
-
-def _intervals(means: "pd.DataFrame") -> str:
-    if means["n_runs"].max() < 2:
-        return "There is one run, so there are no intervals."
-    return f"Brackets: {_INTERVAL} of the mean over the runs, by a {CORRECTED}. {ONE_DATASET}"
 
 
 def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[tuple[str, pd.DataFrame]]":
@@ -191,14 +168,9 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
         rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells])
     header = [*labels, *(f"K = {own:,}" for own in k.values())]
     header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
-    caption = (
-        f"Share of the K nearest neighbours that the codes find: {feature}, {split} split. Bold: the best at each code "
-        "length. Relative size: that of the code divided by that of the vector in float32."
-    )
-    if most > 1:
-        caption += f" Last column: the smallest measured c with which rescoring finds {TARGET:.0%} of them."
     name = f"loss-{results.config_name('feature', feature)}".replace("_", "-")
-    return Table(name, caption, header, rows, n_labels=1, strong=frozenset(strong))
+    values = {"feature": feature, "split": split, "most": most, "target": TARGET}
+    return PAGE.table(name, rows, of="loss", header=header, strong=frozenset(strong), **values)
 
 
 def _ratio(dimension: int | None, n_bits: int) -> str:
@@ -218,81 +190,22 @@ def _smallest(curve: "pd.DataFrame") -> str:
     return f"more than {int(curve['c'].max())}" if reached.empty else str(int(reached.min()))
 
 
-def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
-    """Return the best hasher at each size, and its paired difference from the second best."""
-    shown = {(feature, own["split"].iloc[0]) for feature, own in _of_features(means, place)}
-    rows = [
-        [
-            row.feature,
-            row.split,
-            f"{row.k:,}",
-            str(row.n_bits),
-            str(n_bytes(row.n_bits)),
-            row.best,
-            f"{row.share:.3f}",
-            ABSENT if row.second is None else row.second,
-            ABSENT if row.second is None else f"{row.difference:+.3f}",
-            ABSENT if math.isnan(row.low) else f"[{row.low:+.3f}, {row.high:+.3f}]",
-        ]
-        for row in best.itertuples()
-        if (row.feature, row.split) in shown
-    ]
-    header = ["feature", "split", "K", "bits", "bytes per item", "loses least", "its share", "second", "difference"]
-    caption = (
-        "Which hasher loses least at equal bytes: its share of the K nearest neighbours, and the paired difference "
-        "over the runs from the second best. The intervals are corrected for all pairs of hashers at a code length "
-        f"(Bonferroni), since the two were chosen by their means. They are those of a {CORRECTED}."
-    )
-    return Table("loss-equal-bytes", caption, [*header, _INTERVAL], rows, n_labels=2)
-
-
-def _published(losses: "pd.DataFrame") -> Table:
-    """Return the losses of binary codes that others have published."""
-    words, numbers = ["source", "data", "vectors", "method", "metric"], ["dimensions", "n_bits", "rescoring"]
-    rows = [
-        [*(getattr(row, name) for name in words), *(str(getattr(row, name)) for name in numbers), f"{row.value:.4f}"]
-        for row in losses.itertuples()
-    ]
-    header = [*words, "dimensions", "bits", "c", "value"]
-    caption = "Published losses of binary codes on other data, which are not directly comparable with ours."
-    return Table("loss-published", caption, header, rows, n_labels=len(words))
-
-
 def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Figure:
-    data = means.drop(columns=["k", "std"])
-    return Figure(
-        "rescoring",
-        "What rescoring recovers",
-        _shows(results, means, place),
-        lambda: _chart(results, intervals=bool(means["n_runs"].max() > 1)),
-        data,
-        choices=place,
-    )
-
-
-def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
-    """Return in words the factor with which each hasher reaches the target."""
+    """Return the figure of rescoring; its sentence has the factor with which each hasher reaches the target."""
     here = at(means, **place)
-    k, most = int(here["k"].iloc[0]), int(here["c"].max())
-    where = f"{place['feature']}, {place['split']} split, {place['n_bits']} bits"
-    if most == 1:
-        return f"The share of the {k:,} nearest neighbours that the codes find; only c = 1 was measured ({where})."
-    by_factor: dict[float, list[str]] = {}
+    most = int(here["c"].max())
+    factors: dict[int, list[str]] = {}
     for hasher, own in here.groupby("hasher", sort=False):
         reached = own[own["mean"] >= TARGET]["c"]
-        by_factor.setdefault(math.inf if reached.empty else int(reached.min()), []).append(hasher)
-    parts = [f"{f'more than {most}' if math.isinf(c) else c} with {listed(by_factor[c])}" for c in sorted(by_factor)]
-    return f"To find {TARGET:.0%} of the {k:,} nearest neighbours, rescoring needs c = {'; '.join(parts)} ({where})."
-
-
-def _chart(results: Results, *, intervals: bool) -> Any:
-    x = alt.X("c:Q", title="c: items rescored, as a multiple of K", scale=alt.Scale(type="log", base=2))
-    axis, scale = alt.Axis(format="%"), alt.Scale(domainMax=1)
-    y = alt.Y("mean:Q", title="share of the K nearest found", axis=axis, scale=scale)
-    bars = (
-        rows_chart()
-        .mark_rule(opacity=0.45)
-        .encode(x=x, y=alt.Y("low:Q", title=""), y2="high:Q", color=hasher_colour(results.hashers))
+        factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(hasher)
+    return PAGE.figure(
+        "rescoring",
+        means.drop(columns=["k", "std"]),
+        place,
+        chart=hasher_scales(results.hashers),
+        most=most,
+        k=int(here["k"].iloc[0]),
+        target=TARGET,
+        factors={f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)},
+        place=place,
     )
-    tooltip = tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
-    return hasher_lines(results.hashers, x, y, tooltip, size=55, height=300, below=[bars] if intervals else [])

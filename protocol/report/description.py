@@ -1,0 +1,218 @@
+"""What a page shows and says, as YAML files describe it: sentences, captions and headers of tables, and charts.
+
+The files beside this module contain a section's title, a sentence or a caption as a Jinja template, and a chart as a
+specification in Vega-Lite, so that each can be changed without Python. The sections compute the numbers.
+
+In addition to Vega-Lite, a chart may contain
+
+- ``name:Q``, ``name:O`` and ``name:N`` for a quantitative, ordinal or nominal field; in a tooltip, numbers have four
+  significant digits;
+- ``$name`` for a value that the section provides: ``$hashers``, and their scales ``$colour``, ``$shape`` and ``$dash``;
+- a layer ``lines``, with ``x``, ``y``, ``tooltip`` and optionally ``order``, ``size`` and ``legend``, for a line and
+  points of each hasher;
+- ``{column}`` in a title for the reader's choice.
+"""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from protocol.checks import counted
+from protocol.report.figure import PAGE_WIDTH, Figure, Section, between, listed, number, spread
+from protocol.report.styles import styles
+from protocol.scores.tables import Table
+
+_TYPES = {"Q": "quantitative", "O": "ordinal", "N": "nominal"}
+_FIELD = re.compile("([a-z_A-Z]+):([QON])")
+_DIGITS = {"format": ".4~g"}
+
+
+class Description:
+    """The texts, tables, figures and sections that a YAML file describes, by name.
+
+    Every method fills in a template with `values`; all of them are strings, numbers or rows, as the file needs them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @functools.cached_property
+    def _content(self) -> dict[str, dict[str, Any]]:
+        import yaml
+
+        return dict(yaml.safe_load(self._path.read_text(encoding="utf-8")))
+
+    def text(self, name: str, **values: Any) -> str:
+        """Return a text."""
+        return filled(self._content["texts"][name], **values)
+
+    def table(
+        self, name: str, rows: Iterable[Sequence[str] | Mapping[str, Any]], *, of: str | None = None, **values: Any
+    ) -> Table:
+        """Return a table.
+
+        Parameters
+        ----------
+        name : str
+        rows : iterable of mapping or of sequence of str
+            For a table with ``columns``, the variables of its cells' templates; otherwise its cells.
+        of : str, optional
+            The name in the YAML file, if several tables have the same description; by default `name`.
+        **values
+            The variables of the caption, and, in place of what the file states, other parameters of `Table`.
+        """
+        described = self._content["tables"][of or name]
+        fields = {key: values.pop(key, described.get(key)) for key in ("header", "strong", "second", "groups")}
+        options = {key: value for key, value in fields.items() if value is not None}
+        cells = [list(row) if not isinstance(row, Mapping) else _cells(described["columns"], row) for row in rows]
+        options.setdefault("header", list(described.get("columns", ())))
+        n_labels = values.pop("n_labels", described.get("n_labels", 1))
+        caption, folded = filled(described["caption"], **values), described.get("folded", False)
+        return Table(name, caption, rows=cells, n_labels=n_labels, folded=folded, **options)
+
+    def figure(
+        self,
+        name: str,
+        data: Any,
+        choices: Mapping[str, Any] | None = None,
+        *,
+        of: str | None = None,
+        chart: Mapping[str, Any] | None = None,
+        sentences: Mapping[str, str] | None = None,
+        inches: float = PAGE_WIDTH,
+        **values: Any,
+    ) -> Figure:
+        """Return a figure.
+
+        Parameters
+        ----------
+        name, data, choices, sentences, inches
+            As for `protocol.report.figure.Figure`.
+        of : str, optional
+            The name in the YAML file, if several figures have the same description; by default `name`.
+        chart : mapping, optional
+            The values of ``$name`` in the chart.
+        **values
+            The variables of the title and of the sentence.
+        """
+        described = self._content["figures"][of or name]
+        title, shows = (filled(described[key], **values) for key in ("title", "shows"))
+        spec = functools.partial(vega, described["chart"], chart or {})
+        folded = described.get("folded", False)
+        return Figure(name, title, shows, spec, data, choices or {}, folded, inches, sentences or {})
+
+    def section(
+        self,
+        name: str,
+        text: Sequence[str] = (),
+        figures: Sequence[Figure] = (),
+        tables: Sequence[Table] = (),
+        context: Mapping[str, Any] | None = None,
+        **values: Any,
+    ) -> Section:
+        """Return a section; `values` are the variables of its title."""
+        described = self._content["sections"][name]
+        title, template = filled(described["title"], **values), described.get("template")
+        return Section(name, title, text, figures, tables, template, context or {}, described.get("folded", False))
+
+
+def _cells(columns: Mapping[str, str | None], row: Mapping[str, Any]) -> list[str]:
+    """Return the cells of a row; a column without a template shows the value of its name."""
+    return [str(row[name]) if cell is None else filled(cell, **row) for name, cell in columns.items()]
+
+
+@functools.cache
+def _template(source: str) -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)  # noqa: S701 - the page escapes every text
+    filters = {"between": between, "counted": counted, "listed": listed, "number": number, "spread": spread}
+    environment.filters |= filters | {"as": format}
+    return environment.from_string(source)
+
+
+def filled(template: str, **values: Any) -> str:
+    """Return a text with the values of its variables.
+
+    Examples
+    --------
+    >>> filled("{{ n | counted('query') }}, {{ share | as('.1%') }}", n=2, share=0.5)
+    '2 querys, 50.0%'
+    """
+    return str(_template(template).render(values))
+
+
+def hasher_scales(hashers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of a chart that depend on the hashers: their names, and the scales of their styles.
+
+    Parameters
+    ----------
+    hashers : mapping of str to str
+        The name in the configuration, which determines the style, by the name that the figure shows.
+    """
+    names, own = list(hashers), styles(hashers.values()).values()
+    parts: dict[str, list[Any]] = {
+        "colour": [style.colour for style in own],
+        "shape": [style.shape for style in own],
+        "dash": [list(style.dash) for style in own],
+    }
+    return {"hashers": names} | {part: {"domain": names, "range": values} for part, values in parts.items()}
+
+
+def vega(value: Any, values: Mapping[str, Any]) -> Any:
+    """Return a described chart as a Vega-Lite specification without data.
+
+    Examples
+    --------
+    >>> vega({"x": "radius:O", "y": {"field": "value:Q", "title": "$title"}}, {"title": "mAP"})
+    {'x': {'field': 'radius', 'type': 'ordinal'}, 'y': {'field': 'value', 'type': 'quantitative', 'title': 'mAP'}}
+    """
+    if isinstance(value, Mapping):
+        typed = _typed(value.get("field"))
+        return (typed or {}) | {
+            key: list(map(_tooltip, part)) if key == "tooltip" else vega(part, values)
+            for key, part in value.items()
+            if not (key == "field" and typed)
+        }
+    if isinstance(value, list):
+        layers = [
+            _hasher_lines(**part["lines"]) if isinstance(part, Mapping) and "lines" in part else [part]
+            for part in value
+        ]
+        return [vega(part, values) for part in itertools.chain(*layers)]
+    if isinstance(value, str) and value.startswith("$"):
+        return values[value[1:]]
+    return _typed(value) or value
+
+
+def _typed(field: Any) -> dict[str, str] | None:
+    """Return a field with its type, or None if it is something else."""
+    match = _FIELD.fullmatch(field) if isinstance(field, str) else None
+    return {"field": match[1], "type": _TYPES[match[2]]} if match else None
+
+
+def _tooltip(field: str) -> dict[str, str]:
+    return {**(_typed(field) or {})} | (_DIGITS if field.endswith(":Q") else {})
+
+
+def _hasher_lines(
+    x: Any, y: Any, tooltip: Sequence[str] = (), order: str | None = None, **points: Any
+) -> list[dict[str, Any]]:
+    """Return the layers of lines and points, each hasher in its style; `points` are properties of the points.
+
+    The legend has the colours and shapes. Vega-Lite ignores the missing legend of the dashes unless the chart resolves
+    it independently.
+    """
+    hasher = {"field": "hasher:N", "title": None}
+    legend = {"legend": points.pop("legend")} if "legend" in points else {}
+    shared = {"x": x, "y": y, "color": hasher | {"scale": "$colour"} | legend}
+    line = {"strokeDash": hasher | {"scale": "$dash", "legend": None}} | ({"order": order} if order else {})
+    shape = {"shape": hasher | {"scale": "$shape"} | legend} | ({"tooltip": tooltip} if tooltip else {})
+    mark = {"type": "point", "filled": True, "opacity": 1, **points}
+    return [{"mark": "line", "encoding": shared | line}, {"mark": mark, "encoding": shared | shape}]
+
+
+PAGE = Description(Path(__file__).with_name("page.yaml"))
