@@ -1,4 +1,48 @@
-"""`protocol evaluate`: score your own codes."""
+r"""`protocol evaluate`: score your own codes.
+
+files:
+  F.npy  F.npz:key  F.h5:dataset  F.hdf5:dataset  F.mat:variable  F.csv  F.tsv  F.txt
+  F.fbin  F.f16bin  F.u8bin  F.i8bin  F.ibin (big-ann-benchmarks)  F.fvecs  F.ivecs  F.bvecs
+  The key may be omitted if the file contains one array. Nothing is ever unpickled.
+
+codes:
+  0 and 1, -1 and +1 or bool, one row for each item and one column for each bit; or packed
+  uint8 with --n-bits. For codes packed by sentence-transformers, use --bit-order big (ubinary)
+  or --bit-order big-128 (binary). Real-valued outputs need --binarize: sign (above 0) or median
+  (above the median of the bit in the database). A value equal to the threshold becomes 0.
+
+rankings:
+  hamming     by the Hamming distance of the codes
+  asymmetric  by the inner product of the query's real values, which are not binarised, with the
+              codes of the database as -1 and +1. The thresholds of --binarize are subtracted
+              from the query's values.
+
+labels:
+  An integer or a word for each item, or a 0/1 matrix with one row for each item.
+
+relevance:
+  F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are relevance levels from
+  1 to 255); or the positions of the relevant database items, from 0, as one line of F.txt or
+  one row of an array for each query, for example F.hdf5:neighbors of ann-benchmarks; or a
+  Boolean matrix of shape (n_queries, n_database).
+
+vectors:
+  One row for each item. The items nearest to a query by --distance are relevant. Large F.npy,
+  F.fbin and F.fvecs files are read in blocks. `protocol quantisation` computes codes from vectors.
+
+more examples:
+  protocol evaluate --query-codes q.npy --database-codes d.npy \
+                    --query-labels q.csv --database-labels d.csv
+  ... --query-codes real.npy --ranking asymmetric     real-valued queries, binary database
+  ... --metric all --spread                           every metric, K = 1000 and R = 0, 1, 2
+  ... --tables 16x4 --lookup-radius 2                 precision, recall and speed of hash tables
+  ... --trec trec --trec-ties shuffled --trec-seed 1  files for trec_eval
+  ... --exclude-queries affected.txt                  also score without some queries
+  ... --json means.json --per-query values.csv        for `protocol compare` and significance tests
+  protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
+  protocol evaluate --query-codes q.npy --database-codes d.npy \
+                    --query-vectors qv.npy --database-vectors dv.npy --neighbours 10
+"""
 
 import argparse
 from collections.abc import Sequence
@@ -146,7 +190,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         help="score your own binary codes",
         description="Rank the database for each query by the Hamming distance of the codes, and score the ranking.\n"
         "Files F: .npy, .npz:key, .h5:dataset, .mat:variable, .csv, .txt and others, one row for each item.",
-        details=_DETAILS,
+        details=(__doc__ or "").partition("\n\n")[2],
         examples="""
             protocol evaluate --query-codes q.npy --database-codes d.npy \\
                               --query-labels q.csv --database-labels d.csv
@@ -264,49 +308,3 @@ def add_scoring(command: "Parser") -> None:
         ("ground-truth", "ground truth (an experiment's neighbours are, for example, 'epsilon_ball of gist')"),
     ):
         recorded.add_argument(f"--{field}", metavar="NAME", help=f"name of the {text}")
-
-
-_DETAILS = """
-    files:
-      F.npy  F.npz:key  F.h5:dataset  F.hdf5:dataset  F.mat:variable  F.csv  F.tsv  F.txt
-      F.fbin  F.f16bin  F.u8bin  F.i8bin  F.ibin (big-ann-benchmarks)  F.fvecs  F.ivecs  F.bvecs
-      The key may be omitted if the file contains one array. Nothing is ever unpickled.
-
-    codes:
-      0 and 1, -1 and +1 or bool, one row for each item and one column for each bit; or packed
-      uint8 with --n-bits. For codes packed by sentence-transformers, use --bit-order big (ubinary)
-      or --bit-order big-128 (binary). Real-valued outputs need --binarize: sign (above 0) or median
-      (above the median of the bit in the database). A value equal to the threshold becomes 0.
-
-    rankings:
-      hamming     by the Hamming distance of the codes
-      asymmetric  by the inner product of the query's real values, which are not binarised, with the
-                  codes of the database as -1 and +1. The thresholds of --binarize are subtracted
-                  from the query's values.
-
-    labels:
-      An integer or a word for each item, or a 0/1 matrix with one row for each item.
-
-    relevance:
-      F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are relevance levels from
-      1 to 255); or the positions of the relevant database items, from 0, as one line of F.txt or
-      one row of an array for each query, for example F.hdf5:neighbors of ann-benchmarks; or a
-      Boolean matrix of shape (n_queries, n_database).
-
-    vectors:
-      One row for each item. The items nearest to a query by --distance are relevant. Large F.npy,
-      F.fbin and F.fvecs files are read in blocks. `protocol quantisation` computes codes from vectors.
-
-    more examples:
-      protocol evaluate --query-codes q.npy --database-codes d.npy \\
-                        --query-labels q.csv --database-labels d.csv
-      ... --query-codes real.npy --ranking asymmetric     real-valued queries, binary database
-      ... --metric all --spread                           every metric, K = 1000 and R = 0, 1, 2
-      ... --tables 16x4 --lookup-radius 2                 precision, recall and speed of hash tables
-      ... --trec trec --trec-ties shuffled --trec-seed 1  files for trec_eval
-      ... --exclude-queries affected.txt                  also score without some queries
-      ... --json means.json --per-query values.csv        for `protocol compare` and significance tests
-      protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
-      protocol evaluate --query-codes q.npy --database-codes d.npy \\
-                        --query-vectors qv.npy --database-vectors dv.npy --neighbours 10
-"""

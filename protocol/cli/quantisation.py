@@ -1,4 +1,15 @@
-"""`protocol quantisation`: what binary codes lose of the vectors that they represent."""
+"""`protocol quantisation`: what binary codes lose of the vectors that they represent.
+
+vectors and codes:
+  The formats of files and codes are those of `protocol evaluate --help-all`. Large F.npy, F.fbin
+  and F.fvecs files of vectors are read in blocks.
+
+output:
+  neighbours@K is the share of the K nearest items among the first K by code, and 1-recall@K the
+  share of queries whose nearest item is among them. With re-ranking, c x K items are retrieved
+  by code and ranked again by the vectors, or by the second codes, and the first K are returned.
+  For all other metrics, the items up to the distance of the K-th nearest one are relevant.
+"""
 
 import argparse
 import ast
@@ -95,7 +106,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         description="Measure how many of the nearest items of the vectors binary codes find, alone and with re-ranking "
         "of the items that are retrieved. The codes are computed from the vectors, by default by their signs.\n"
         "Files F: .npy, .fbin, .fvecs, .npz:key, .h5:dataset and others, one row for each item.",
-        details=_DETAILS,
+        details=(__doc__ or "").partition("\n\n")[2],
         examples="""
             protocol quantisation --query-vectors qv.npy --database-vectors dv.npy
             ... --hasher itq --bits 16 --train-vectors t.npy        codes of a hasher
@@ -147,16 +158,3 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     )
     add_scoring(command)
     command.set_defaults(run=_quantisation)
-
-
-_DETAILS = """
-    vectors and codes:
-      The formats of files and codes are those of `protocol evaluate --help-all`. Large F.npy, F.fbin
-      and F.fvecs files of vectors are read in blocks.
-
-    output:
-      neighbours@K is the share of the K nearest items among the first K by code, and 1-recall@K the
-      share of queries whose nearest item is among them. With re-ranking, c x K items are retrieved
-      by code and ranked again by the vectors, or by the second codes, and the first K are returned.
-      For all other metrics, the items up to the distance of the K-th nearest one are relevant.
-"""
