@@ -5,7 +5,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
@@ -100,15 +100,18 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
         return {part: Option(part, str | None, None, "str or None, default None", text) for part in plugin.listed}
     if kind == "metric":
         return {}
-    described = _descriptions(plugin, kind)
+    described, hints = (
+        _descriptions(plugin, kind),
+        get_type_hints(plugin.__init__ if inspect.isclass(plugin) else plugin),
+    )
     return {
         parameter.name: Option(
             parameter.name,
-            Any if parameter.annotation is parameter.empty else parameter.annotation,
+            hints.get(parameter.name, Any),
             parameter.default,
             *described.get(parameter.name, ("", "")),
         )
-        for parameter in inspect.signature(plugin, eval_str=True).parameters.values()
+        for parameter in inspect.signature(plugin).parameters.values()
         if parameter.name not in _PASSED.get(kind, ())
     }
 

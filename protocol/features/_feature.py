@@ -1,16 +1,15 @@
 """The base class of features, which extracts in blocks; and the channels of images: mean grey, luma, or RGB."""
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, dataclass_transform
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs.validation import check_images
+from protocol.options import Configurable
 
 
 class Sliceable(Protocol):
@@ -33,13 +32,12 @@ def one_each(describe: Callable[[NDArray], NDArray]) -> Describe:
     return lambda block: (describe(block), np.arange(len(block), dtype=np.int64))
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
-@dataclass(eq=False, repr=False)
-class Feature(ABC):
+class Feature(Configurable, ABC):
     """A descriptor: `extract` reads the images once; `fit` and `encode` turn the raw descriptors into vectors.
 
-    Options are annotated class attributes, like the fields of a dataclass, and keyword arguments of the constructor;
-    ``__post_init__`` only checks them, because loading a configuration constructs every feature that it names. The
+    Options are annotated class attributes, whose annotations carry their ranges (see `protocol.options`). The
+    constructor checks them, because loading a configuration constructs every feature that it names; what an annotation
+    does not express is checked in ``__post_init__``. The
     options determine the length of the vectors (`dimension`) and the function that describes a block of images
     (`_describer`). A learned feature also has `fit` and `encode`. It learns only from training rows, so it can differ
     between runs without repeating `extract`.
@@ -51,18 +49,11 @@ class Feature(ABC):
     unchanged: ClassVar[bool] = False
     """Whether `extract` yields unchanged rows of the array that `reads` names."""
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if inspect.get_annotations(cls):  # otherwise the constructor is inherited, also one that is written out
-            dataclass(eq=False, repr=False, kw_only=True)(cls)
+    def __post_init__(self) -> None:
+        self.check_options()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The current values of the constructor's options, by name."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     @property
     def reads(self) -> str:

@@ -1,14 +1,16 @@
 """Bag of visual words: the frequencies of a learned vocabulary's gradient patterns in an image."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
-from protocol.features.dense_sift import check_grid, describer
+from protocol.features.dense_sift import check_patch, describer
 from protocol.features.sift import LENGTH
+from protocol.options import Count, at_least
 from protocol.registry import FeatureRecord
 
 
@@ -57,15 +59,15 @@ class BagOfWords(Feature):
 
     block = 32  # fastest for 32 x 32 images
 
-    n_words: int = 500
-    grid: int = 5
-    patch: int = 16
-    image_size: int = 32
+    n_words: Count = 500
+    grid: Count = 5
+    patch: Annotated[int, at_least(4)] = 16
+    image_size: Annotated[int, at_least(8)] = 32
     n_sample: int = 50_000
 
     def __post_init__(self) -> None:
-        check_grid(grid=self.grid, patch=self.patch, image_size=self.image_size)
-        integer(self.n_words, "n_words")
+        super().__post_init__()
+        check_patch(self.patch, self.image_size)
         integer(self.n_sample, "n_sample", minimum=self.n_words)
 
     @property

@@ -26,10 +26,8 @@ class CrossModal(Precomputed):
         Number of principal components that replace the database's vectors.
     """
 
-    name: str | None
-    n_components: int | None
-    database_name: str
-    database_n_components: int | None
+    database_name: str = ""
+    database_n_components: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,9 +52,7 @@ class ImageToText(CrossModal):
     """
 
     name: str = "image"
-    n_components: int | None = None
     database_name: str = "text"
-    database_n_components: int | None = None
 
 
 @FeatureRecord("text_to_image", printed="Text to image", source=_SOURCE, deviations=_DEVIATIONS)
@@ -72,6 +68,4 @@ class TextToImage(CrossModal):
     """
 
     name: str = "text"
-    n_components: int | None = None
     database_name: str = "image"
-    database_n_components: int | None = None

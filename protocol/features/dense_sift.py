@@ -1,22 +1,21 @@
 """Dense SIFT: SIFT descriptors on a regular grid, concatenated into one vector per image."""
 
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError
 from protocol.features._feature import Describe, Feature, Sliceable, channels, one_each
 from protocol.features.sift import CELLS, LENGTH, ORIENTATIONS
 from protocol.inputs.images import squares
+from protocol.options import Count, at_least
 from protocol.registry import FeatureRecord
 
 
-def check_grid(*, grid: int, patch: int, image_size: int) -> None:
-    """Raise ProtocolError unless the options are integers and a patch is no larger than the image."""
-    integer(grid, "grid")
-    integer(image_size, "image_size", minimum=8)
-    integer(patch, "patch", minimum=4)
+def check_patch(patch: int, image_size: int) -> None:
+    """Raise ProtocolError if a patch is larger than the image."""
     if patch > image_size:
         raise ProtocolError(f"patch: expected at most image_size = {image_size}, got {patch}.")
 
@@ -135,12 +134,13 @@ class DenseSift(Feature):
 
     block = 32  # fastest for 32 x 32 images
 
-    grid: int = 3
-    patch: int = 16
-    image_size: int = 32
+    grid: Count = 3
+    patch: Annotated[int, at_least(4)] = 16
+    image_size: Annotated[int, at_least(8)] = 32
 
     def __post_init__(self) -> None:
-        check_grid(grid=self.grid, patch=self.patch, image_size=self.image_size)
+        super().__post_init__()
+        check_patch(self.patch, self.image_size)
 
     @property
     def dimension(self) -> int:
@@ -149,8 +149,4 @@ class DenseSift(Feature):
 
     def _describer(self, images: Sliceable) -> Describe:
         describe = describer(grid=self.grid, patch=self.patch, image_size=self.image_size)
-
-        def joined(block: NDArray[np.uint8]) -> NDArray[np.uint8]:
-            return describe(block).reshape(len(block), -1)
-
-        return one_each(joined)
+        return one_each(lambda block: describe(block).reshape(len(block), -1))

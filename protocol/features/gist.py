@@ -1,13 +1,15 @@
 """GIST: the energy of an image's texture by region, scale and orientation."""
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, one_of, positive_number
+from protocol.checks import ProtocolError, integer
 from protocol.features._feature import COLOURS, Describe, Feature, Sliceable, channels, one_each
 from protocol.inputs.images import squares
+from protocol.options import Count, Positive, at_least, choice
 from protocol.registry import FeatureRecord
 
 Step = Callable[[NDArray[np.float32]], NDArray[np.float32]]
@@ -136,28 +138,24 @@ class Gist(Feature):
     block = 16  # fastest for 32 x 32 images: larger blocks overflow the cache
 
     image_size: int = 32
-    border: int = 32
-    scales: int = 4
+    border: Annotated[int, at_least(0)] = 32
+    scales: Count = 4
     orientations: int | Sequence[int] = 8
-    grid: int = 4
-    contrast_cycles: float = 4.0
-    colour: str = "mean"
+    grid: Count = 4
+    contrast_cycles: Positive = 4.0
+    colour: Annotated[str, choice(*COLOURS)] = "mean"
 
     def __post_init__(self) -> None:
-        integer(self.scales, "scales")
-        integer(self.grid, "grid")
+        super().__post_init__()
         integer(self.image_size, "image_size", minimum=self.grid)
-        integer(self.border, "border", minimum=0)
         if self.image_size % 2:
             raise ProtocolError(f"image_size: expected an even number, got {self.image_size}.")
         if isinstance(self.orientations, Sequence) and len(self.orientations) != self.scales:
             raise ProtocolError(
                 f"orientations: expected a number for each of {self.scales} scales, got {self.orientations!r}."
             )
-        for number in self.orientations if isinstance(self.orientations, Sequence) else [self.orientations]:
+        for number in self._orientations:
             integer(number, "orientations")
-        positive_number(self.contrast_cycles, "contrast_cycles")
-        one_of(self.colour, COLOURS, "colour")
 
     @property
     def _orientations(self) -> Sequence[int]:

@@ -1,11 +1,13 @@
 """Pixels: the unchanged values of an image, for baselines and for methods that learn their own features."""
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer, one_of
 from protocol.features._feature import COLOURS, Describe, Feature, Sliceable, channels, one_each
 from protocol.inputs.images import squares
+from protocol.options import Count, choice
 from protocol.registry import FeatureRecord
 
 
@@ -39,14 +41,8 @@ class Pixels(Feature):
 
     images_per_job = None
 
-    image_size: int | None = None
-    colour: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.image_size is not None:
-            integer(self.image_size, "image_size")
-        if self.colour is not None:
-            one_of(self.colour, COLOURS, "colour")
+    image_size: Count | None = None
+    colour: Annotated[str, choice(*COLOURS)] | None = None
 
     @property
     def dimension(self) -> int | None:

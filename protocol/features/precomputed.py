@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
+from protocol.options import Count
 from protocol.registry import FeatureRecord
 
 
@@ -38,13 +39,12 @@ class Precomputed(Feature):
     unchanged = True
 
     name: str | None = None
-    n_components: int | None = None
+    n_components: Count | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise ProtocolError(f"name: expected the name of vectors in the dataset, got {self.name!r}.")
-        if self.n_components is not None:
-            integer(self.n_components, "n_components")
 
     @property
     def reads(self) -> str:

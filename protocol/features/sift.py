@@ -1,11 +1,13 @@
 """SIFT: histograms of gradient orientations around a point, computed by OpenCV."""
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer, one_of
 from protocol.features._feature import Describe, Feature, Sliceable, channels
 from protocol.inputs.images import squares
+from protocol.options import at_least, choice
 from protocol.registry import FeatureRecord
 
 CELLS = 4
@@ -51,12 +53,8 @@ class Sift(Feature):
     Jegou, Douze, Schmid, *Product Quantization for Nearest Neighbor Search*, PAMI 33(1), 2011: SIFT1M.
     """
 
-    items: str = "image"
-    image_size: int = 64
-
-    def __post_init__(self) -> None:
-        one_of(self.items, ("image", "local"), "items")
-        integer(self.image_size, "image_size", minimum=16)
+    items: Annotated[str, choice("image", "local")] = "image"
+    image_size: Annotated[int, at_least(16)] = 64
 
     @property
     def dimension(self) -> int:

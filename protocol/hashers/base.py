@@ -1,20 +1,21 @@
 """The base class of all hashers: the conventions of scikit-learn without its import, checks, and models as arrays."""
 
 import abc
-import inspect
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, integer, one_of
+from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import TrainingSet
 from protocol.inputs.validation import matrix
+from protocol.options import Configurable, Count, at_least
 
 SUPERVISION = ("labels", "affinities", "pairs")
 """The kinds of supervision that a hasher may require; each is a property of `TrainingSet`."""
@@ -22,15 +23,14 @@ Key = TypeVar("Key", bound=Hashable)
 _BLOCK = 1024  # rows encoded at once: few enough to bound the memory, and enough for a fast matrix product
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
-@dataclass(eq=False, repr=False)
-class Hasher(abc.ABC):
+class Hasher(Configurable, abc.ABC):
     """A learned map from features (n, d) to binary codes (n, n_bits).
 
     A subclass implements two methods, and lists in `learned` the attributes that it learns. ``_fit(training, rng)``
     sets these attributes and returns the fit record, a dict; ``_encode(X)`` maps rows to bits, each row independently
     of the others. Options are annotated class attributes with a default, like the fields of a dataclass, and keyword
-    arguments of the constructor, which only stores them. ``_check()`` raises an error if an option is out of range.
+    arguments of the constructor, which only stores them. Their annotations may carry their ranges (see
+    `protocol.options`); ``_check()`` raises an error for anything else that is wrong with them.
 
     A supervised hasher declares its kind of supervision in `supervision`. ``fit(X, y)`` then provides it as
     ``training.labels``, ``training.affinities`` or ``training.pairs`` (see `TrainingSet`), or raises an error before
@@ -61,9 +61,9 @@ class Hasher(abc.ABC):
         A record of the fit, serialisable as JSON; may be empty.
     """
 
-    n_bits: int = 32
+    n_bits: Count = 32
     _: KW_ONLY
-    seed: int = 0
+    seed: Annotated[int, at_least(0)] = 0
     learned: ClassVar[Mapping[str, tuple[str | int, ...]]] = {}
     supervision: ClassVar[str | None] = None
     checkpoints: ClassVar[bool] = False
@@ -72,8 +72,6 @@ class Hasher(abc.ABC):
         super().__init_subclass__()
         if cls.supervision is not None:
             one_of(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
-        if inspect.get_annotations(cls):  # otherwise the constructor is inherited, also one that is written out
-            dataclass(eq=False, repr=False, kw_only=True)(cls)
 
     @abc.abstractmethod
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
@@ -83,16 +81,15 @@ class Hasher(abc.ABC):
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return the bits of a block of rows."""
 
-    def _check(self) -> None:  # noqa: B027 - most hashers have no further parameters
-        """Raise ProtocolError if a parameter of the subclass is out of range."""
+    def _check(self) -> None:
+        """Raise ProtocolError if a parameter of the subclass is wrong in a way that its annotation does not express."""
 
     def check(self) -> None:
         """Raise ProtocolError if a parameter is out of range; `fit` also does this, but it requires data."""
-        integer(self.n_bits, "n_bits")
-        integer(self.seed, "seed", minimum=0)
+        self.check_options()
         self._check()
 
-    def check_features(self, n_features: int) -> None:  # noqa: B027 - most hashers accept rows of any length
+    def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the hasher can't learn from rows of `n_features`; also called by `fit`."""
 
     def fit(self, X: ArrayLike | TrainingSet, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:
@@ -147,9 +144,8 @@ class Hasher(abc.ABC):
         lengths = self._lengths(n_features)
         for name, declared in self.learned.items():
             # The memory order of a model from a file, so that products are rounded equally.
-            array = np.ascontiguousarray(getattr(self, name))
-            _check_array(array, declared, lengths, f"{where}: {name}")
-            setattr(self, name, array)
+            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
+            _check_array(getattr(self, name), declared, lengths, f"{where}: {name}")
 
     def _check_supervision(self, training: TrainingSet) -> None:
         if self.supervision is not None:
@@ -291,18 +287,14 @@ class Hasher(abc.ABC):
                 f"{type(self).__name__}.{method}: expected a fitted hasher, got an unfitted one. Call fit(X) first."
             )
 
-    @classmethod
-    def _defaults(cls) -> dict[str, Any]:
-        return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters by name; `deep` exists for scikit-learn and has no effect."""
-        return {name: getattr(self, name) for name in self._defaults()}
+        return self.options
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name and return self; if a name is unknown, set none and raise ProtocolError."""
         for name in params:
-            one_of(name, self._defaults(), f"parameter of {type(self).__name__}")
+            one_of(name, self.defaults(), f"parameter of {type(self).__name__}")
         for name, value in params.items():
             setattr(self, name, value)
         return self
@@ -315,13 +307,28 @@ class Hasher(abc.ABC):
         return Tags(estimator_type="transformer", target_tags=target, transformer_tags=TransformerTags())
 
     def __repr__(self) -> str:
-        defaults = self._defaults()
-        shown = {
-            name: value
-            for name, value in self.get_params().items()
-            if name in ("n_bits", "seed") or value != defaults[name]
-        }
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+        always, defaults = ("n_bits", "seed"), self.defaults()
+        shown = [
+            f"{name}={value!r}" for name, value in self.options.items() if name in always or value != defaults[name]
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class LinearHasher(Hasher):
+    """A hasher of linear functions of centred rows, ``bit_j(x) = [(x - mean) . w_j > t_j]``.
+
+    A subclass learns the w_j as columns of ``projection_``; the t_j are 0, unless `learned` is `THRESHOLDS`.
+    """
+
+    learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        arrays = self._learned_arrays()
+        return project(X, arrays["mean_"], arrays["projection_"]) > arrays.get("threshold_", 0)
+
+
+THRESHOLDS = {**LinearHasher.learned, "threshold_": ("float32", "n_bits")}
+"""The learned arrays of a `LinearHasher` with thresholds."""
 
 
 def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[Any, Any], where: str) -> None:

@@ -5,10 +5,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, positive_number
-from protocol.hashers.base import Hasher
+from protocol.checks import ProtocolError, integer
+from protocol.hashers.base import THRESHOLDS, LinearHasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, Positive
 from protocol.registry import HasherRecord, Iterations
 
 
@@ -23,7 +24,7 @@ from protocol.registry import HasherRecord, Iterations
     random=True,
     iterations=Iterations(option="n_iter", ms=3, grows=True),
 )
-class DSH(Hasher):
+class DSH(LinearHasher):
     """Density-sensitive hashing: each bit is the side of the plane halfway between two neighbouring clusters.
 
     ``bit(x) = [u . x > t]`` with ``u = c_i - c_j`` and ``t = u . (c_i + c_j) / 2``, for the n_bits pairs (i, j) of
@@ -80,20 +81,13 @@ class DSH(Hasher):
     True
     """
 
-    learned = {
-        "mean_": ("float32", "d"),
-        "projection_": ("float32", "d", "n_bits"),
-        "threshold_": ("float32", "n_bits"),
-    }
+    learned = THRESHOLDS
 
-    alpha: float = 1.5
-    n_neighbors: int = 3
-    n_iter: int = 3
+    alpha: Positive = 1.5
+    n_neighbors: Count = 3
+    n_iter: Count = 3
 
     def _check(self) -> None:
-        positive_number(self.alpha, "alpha")
-        integer(self.n_neighbors, "n_neighbors")
-        integer(self.n_iter, "n_iter")
         integer(self._n_clusters(), "alpha * n_bits, rounded: the number of clusters", minimum=2)
 
     def _n_clusters(self) -> int:
@@ -125,9 +119,6 @@ class DSH(Hasher):
         self.projection_ = normals[best].T.astype(np.float32)
         self.threshold_ = thresholds[best].astype(np.float32)
         return {"n_clusters": n_clusters, "n_planes": len(pairs)}
-
-    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return (X - self.mean_) @ self.projection_ > self.threshold_
 
 
 def _k_means(X: NDArray[np.float32], centres: NDArray, n_iter: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

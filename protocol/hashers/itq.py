@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer
-from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project, quantizing_rotation
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.pcah import PCAH
+from protocol.hashers.training_set import PrincipalComponents, TrainingSet
+from protocol.options import Count
 from protocol.registry import HasherRecord, Iterations
 
 
@@ -21,7 +21,7 @@ from protocol.registry import HasherRecord, Iterations
     random=True,
     iterations=Iterations(option="n_iter", ms=0.25, grows=True),
 )
-class ITQ(Hasher):
+class ITQ(PCAH):
     """Iterative quantization: PCA, followed by the rotation that moves the points closest to the corners of a cube.
 
     ``min over B in {-1, 1}^(n x n_bits) and orthogonal R of ||B - V R||_F^2``, with V the n_bits leading principal
@@ -72,20 +72,10 @@ class ITQ(Hasher):
     [0, 1, 2, 1]
     """
 
-    learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
+    n_iter: Count = 50
 
-    n_iter: int = 50
-
-    def _check(self) -> None:
-        integer(self.n_iter, "n_iter")
-
-    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
-        components = training.components(self.n_bits)
+    def _rotated(
+        self, components: PrincipalComponents, training: TrainingSet, rng: np.random.Generator
+    ) -> NDArray[np.float32]:
         V = project(training.X, components.mean, components.directions)
-        rotation = quantizing_rotation(V, self.n_iter, rng)
-        self.mean_ = components.mean
-        self.projection_ = (components.directions @ rotation).astype(np.float32)
-        return {"directions_without_variance": components.n_without_variance}
-
-    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return project(X, self.mean_, self.projection_) > 0
+        return (components.directions @ quantizing_rotation(V, self.n_iter, rng)).astype(np.float32)

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.base import Hasher
-from protocol.hashers.linear_algebra import project, random_rotation
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.linear_algebra import random_rotation
+from protocol.hashers.pcah import PCAH
+from protocol.hashers.training_set import PrincipalComponents, TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -19,7 +19,7 @@ from protocol.registry import HasherRecord
     bits_within_features=True,
     random=True,
 )
-class PCARR(Hasher):
+class PCARR(PCAH):
     """PCA with a random rotation, which spreads the variance evenly over the bits.
 
     ``bit_j(x) = [((x - mean) W R)_j > 0]``, with W the n_bits leading eigenvectors of the covariance and R a random
@@ -65,13 +65,7 @@ class PCARR(Hasher):
     True
     """
 
-    learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
-
-    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
-        components = training.components(self.n_bits)
-        self.mean_ = components.mean
-        self.projection_ = (components.directions @ random_rotation(self.n_bits, rng)).astype(np.float32)
-        return {"directions_without_variance": components.n_without_variance}
-
-    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return project(X, self.mean_, self.projection_) > 0
+    def _rotated(
+        self, components: PrincipalComponents, training: TrainingSet, rng: np.random.Generator
+    ) -> NDArray[np.float32]:
+        return (components.directions @ random_rotation(self.n_bits, rng)).astype(np.float32)

@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.base import Hasher
-from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.base import LinearHasher
+from protocol.hashers.training_set import PrincipalComponents, TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -20,7 +19,7 @@ from protocol.registry import HasherRecord
     bits_within_features=True,
     random=False,
 )
-class PCAH(Hasher):
+class PCAH(LinearHasher):
     """PCA hashing: each bit is the sign of one principal component.
 
     ``bit_j(x) = [(x - mean) . w_j > 0]``, with w_j the eigenvector of the j-th largest eigenvalue of the covariance.
@@ -66,13 +65,14 @@ class PCAH(Hasher):
     array([False, False,  True,  True])
     """
 
-    learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
-
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         components = training.components(self.n_bits)
         self.mean_ = components.mean
-        self.projection_ = components.directions
+        self.projection_ = self._rotated(components, training, rng)
         return {"directions_without_variance": components.n_without_variance}
 
-    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return project(X, self.mean_, self.projection_) > 0
+    def _rotated(
+        self, components: PrincipalComponents, training: TrainingSet, rng: np.random.Generator
+    ) -> NDArray[np.float32]:
+        """Return the directions of the bits, which subclasses rotate."""
+        return components.directions

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Positive
 from protocol.registry import HasherRecord
 
 
@@ -70,10 +70,7 @@ class SKLSH(Hasher):
         "threshold_": ("float64", "n_bits"),
     }
 
-    gamma: float = 1.0
-
-    def _check(self) -> None:
-        positive_number(self.gamma, "gamma")
+    gamma: Positive = 1.0
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         width = np.sqrt(self.gamma)

@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, positive_number
+from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, Positive
 from protocol.registry import HasherRecord, Iterations
 
 _N_START = 5  # an initial centre is the mean of this many training rows
@@ -92,14 +93,9 @@ class SpH(Hasher):
         "squared_radius_": ("float32", "n_bits"),
     }
 
-    epsilon_mean: float = 0.10
-    epsilon_std: float = 0.15
-    max_iter: int = 200
-
-    def _check(self) -> None:
-        positive_number(self.epsilon_mean, "epsilon_mean")
-        positive_number(self.epsilon_std, "epsilon_std")
-        integer(self.max_iter, "max_iter")
+    epsilon_mean: Positive = 0.10
+    epsilon_std: Positive = 0.15
+    max_iter: Count = 200
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         if len(training.X) < _N_START:

@@ -95,9 +95,6 @@ def checkpoints(output: str | Path) -> Iterator[Callable[[int], Path]]:
         path.unlink(missing_ok=True)
 
 
-_log = logging.getLogger(__name__)
-
-
 class Stored(NamedTuple):
     """The record of the fit, the arrays of the model, and the packed codes of one code length."""
 

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError, integer, positive_number
+from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import Kernel, fit_kernel
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, Positive
 
 
 class CanonicalDirections(NamedTuple):
@@ -115,12 +116,11 @@ class CrossModalHasher(Hasher):
         }.items()
     }
 
-    n_anchors: int = 256
-    regularisation: float = 0.01
+    n_anchors: Count = 256
+    regularisation: Positive = 0.01
 
     def _check(self) -> None:
-        positive_number(self.regularisation, "regularisation")
-        if integer(self.n_anchors, "n_anchors") < self.n_bits:
+        if self.n_anchors < self.n_bits:
             raise ProtocolError(f"n_anchors: expected at least n_bits = {self.n_bits}, got {self.n_anchors}.")
 
     @abc.abstractmethod

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer
 from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
 from protocol.hashers.linear_algebra import quantizing_rotation
+from protocol.options import Count
 from protocol.registry import HasherRecord, Iterations
 
 
@@ -49,11 +49,7 @@ class CCAITQ(CrossModalHasher):
     True
     """
 
-    n_iter: int = 50
-
-    def _check(self) -> None:
-        super()._check()
-        integer(self.n_iter, "n_iter")
+    n_iter: Count = 50
 
     def _projections(
         self, found: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator

@@ -11,15 +11,16 @@ import secrets
 from collections.abc import Iterator, Mapping
 from math import ceil, prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, need, one_of, positive_number
+from protocol.checks import ProtocolError, need
 from protocol.hashers.base import Hasher
 from protocol.hashers.training import Progress, progress
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, NotNegative, Positive, at_least, choice
 from protocol.provenance import sources, storage
 
 if TYPE_CHECKING:
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from torch.nn import Module
     from torch.optim import Optimizer
     from torch.optim.lr_scheduler import LRScheduler
+else:  # for the annotations of hashers, without an import of PyTorch
+    Tensor = Module = Optimizer = LRScheduler = Any
 
-
+FACTS: Mapping[str, Any] = {"bits_within_features": False, "random": True, "extra": "learned"}
+"""What holds for every network, for its registration."""
 NO_PRETRAINING = (
     "No pre-trained network is included: codes come from a head over any features, or from a convolutional network "
     "that is trained from random weights on 32 x 32 images. Adam replaces stochastic gradient descent, so that one "
@@ -102,16 +106,16 @@ class NetworkHasher(Hasher):
     """Standard deviation of the initial weights of the last layer, which returns the codes; None: as in other layers.
     """
 
-    network: str = "mlp"
-    epochs: int = 30
-    batch_size: int = 128
-    learning_rate: float = 1e-3
-    weight_decay: float = 5e-5
-    patience: int | None = None
-    precision: str = "float32"
+    network: Annotated[str, choice("conv", "linear", "mlp")] = "mlp"
+    epochs: Count = 30
+    batch_size: Annotated[int, at_least(3)] = 128
+    learning_rate: Positive = 1e-3
+    weight_decay: NotNegative = 5e-5
+    patience: Count | None = None
+    precision: Annotated[str, choice(*PRECISIONS)] = "float32"
 
     @abc.abstractmethod
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         """Return the objective of a minibatch, a scalar.
 
         Parameters
@@ -129,11 +133,11 @@ class NetworkHasher(Hasher):
     def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
         """Compute what the loss requires from the training set; called first in a fit."""
 
-    def _network(self, n_features: int, n_bits: int) -> "Module":
+    def _network(self, n_features: int, n_bits: int) -> Module:
         """Return the network to train; its weights are set by `_initialise`."""
         return architecture(self.network, n_features, n_bits)
 
-    def _initialise(self, network: "Module", rng: np.random.Generator) -> None:
+    def _initialise(self, network: Module, rng: np.random.Generator) -> None:
         """Draw weights from a normal distribution of variance 2 / fan-in (He et al. 2015), and set biases to 0.
 
         The weights of the last layer have the standard deviation `hash_layer_deviation` if the class defines one. Other
@@ -152,40 +156,33 @@ class NetworkHasher(Hasher):
                 elif name.endswith("bias"):
                     parameter.zero_()
 
-    def _optimiser(self, parameters: "Iterator[Tensor]") -> "Optimizer":
+    def _optimiser(self, parameters: Iterator[Tensor]) -> Optimizer:
         """Return the optimiser of the network's parameters."""
         import torch
 
         return torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
 
-    def _scheduler(self, optimiser: "Optimizer") -> "LRScheduler":
+    def _scheduler(self, optimiser: Optimizer) -> LRScheduler:
         """Return the scheduler of the learning rate, which makes one step after every epoch."""
         from torch.optim.lr_scheduler import LambdaLR
 
         factor, periods = self.decay
         return LambdaLR(optimiser, lambda epoch: factor ** (epoch * periods // self.epochs))
 
-    def _after_epoch(self, network: "Module", training: TrainingSet, losses: list[float]) -> None:
+    def _after_epoch(self, network: Module, training: TrainingSet, losses: list[float]) -> None:
         """Inspect the network after every epoch, with the mean losses of all epochs so far; does nothing by default.
 
         It is called before the checkpoint of the epoch, so that no epoch is missed if the training is interrupted.
         """
 
-    def _check(self) -> None:
-        one_of(self.network, tuple(ARCHITECTURES), "network")
-        integer(self.epochs, "epochs")
-        integer(self.batch_size, "batch_size", minimum=3)
-        positive_number(self.learning_rate, "learning_rate")
-        if self.weight_decay:
-            positive_number(self.weight_decay, "weight_decay")
-        if self.patience is not None:
-            integer(self.patience, "patience")
-        one_of(self.precision, PRECISIONS, "precision")
-
     def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the network does not accept rows of `n_features`."""
-        if type(self)._network is NetworkHasher._network:
-            check_features(self.network, n_features)
+        expected = 3 * SIDE * SIDE
+        if type(self)._network is NetworkHasher._network and self.network == "conv" and n_features != expected:
+            raise ProtocolError(
+                f"network 'conv': expected rows of {expected} features, images of {SIDE} x {SIDE} pixels in three "
+                f"channels from the feature `pixels`, got {n_features}. Use 'mlp' or 'linear' for other features."
+            )
 
     def _fit(
         self, training: TrainingSet, rng: np.random.Generator, checkpoint: str | Path | None = None
@@ -194,7 +191,7 @@ class NetworkHasher(Hasher):
         device = "cuda" if torch.cuda.is_available() else "cpu"
         identity = self._identity(training) if checkpoint else {}
         n_steps = ceil(len(training.X) / self.batch_size)
-        with _deterministic(device), _generator_restored():
+        with _reproducible(device):
             self._prepare(training, rng)
             network = self._module(training.X.shape[1])
             self._initialise(network, rng)
@@ -216,7 +213,7 @@ class NetworkHasher(Hasher):
         loss = [epochs[0], epochs[-1]]
         return {"epochs": len(epochs), "loss": loss, "device": device, "torch": str(torch.__version__)}
 
-    def _module(self, n_features: int) -> "Module":
+    def _module(self, n_features: int) -> Module:
         """Return an untrained network, with a fixed seed of PyTorch's generator."""
         import torch
 
@@ -252,7 +249,7 @@ class NetworkHasher(Hasher):
 
         rows = X - self.mean_
         rows /= self.scale_
-        with _deterministic("cpu"), torch.inference_mode():
+        with _reproducible("cpu"), torch.inference_mode():
             return self.network_(torch.from_numpy(rows)).numpy() >= 0
 
     def _learned_arrays(self) -> dict[str, NDArray]:
@@ -260,7 +257,7 @@ class NetworkHasher(Hasher):
 
     def _set_learned_arrays(self, arrays: Mapping[str, NDArray], n_features: int) -> None:
         torch = need("torch", "learned")
-        with _generator_restored():
+        with _reproducible("cpu"):
             network = self._module(n_features)
         declared = {name: (str(array.dtype), *array.shape) for name, array in _arrays_of(network).items()}
         checked = self._checked(arrays, {**self.learned, **declared}, n_features)
@@ -273,7 +270,7 @@ class NetworkHasher(Hasher):
 class _Run:
     """One training: a network, its optimiser and its scheduler, and the loss of every step so far."""
 
-    def __init__(self, hasher: NetworkHasher, network: "Module", training: TrainingSet, device: str) -> None:
+    def __init__(self, hasher: NetworkHasher, network: Module, training: TrainingSet, device: str) -> None:
         import torch
 
         self._hasher, self._network, self._training, self._device = hasher, network, training, device
@@ -349,7 +346,7 @@ class _Run:
         _log.info("%s: resuming after %d steps", path, len(self.losses))
 
 
-def _arrays_of(network: "Module") -> dict[str, NDArray]:
+def _arrays_of(network: Module) -> dict[str, NDArray]:
     """Return the parameters and buffers of a network as C-contiguous arrays, by the names in a model file."""
     state = network.state_dict()
     return {f"network_/{name}": tensor.cpu().contiguous().numpy() for name, tensor in state.items()}
@@ -368,8 +365,8 @@ def _code_of(hasher: type) -> str:
 
 
 @contextlib.contextmanager
-def _deterministic(device: str) -> Iterator[None]:
-    """Compute on one thread with deterministic algorithms, and restore the previous state afterwards.
+def _reproducible(device: str) -> Iterator[None]:
+    """Compute on one thread with deterministic algorithms, and restore the previous state and generators afterwards.
 
     PyTorch's deterministic mode also fills new memory with NaN, to reveal reads of uninitialised memory. No operation
     of our networks reads such memory, and filling takes a fifth of the time, so it is disabled.
@@ -379,25 +376,17 @@ def _deterministic(device: str) -> Iterator[None]:
     threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     memory: Any = torch.utils.deterministic  # a type checker does not see its property
     filled = memory.fill_uninitialized_memory
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(device == "cpu")
     memory.fill_uninitialized_memory = False
     try:
-        yield
+        with torch.random.fork_rng(list(devices)):
+            yield
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(strict)
         memory.fill_uninitialized_memory = filled
-
-
-@contextlib.contextmanager
-def _generator_restored() -> Iterator[None]:
-    """Restore the state of PyTorch's generators afterwards."""
-    import torch
-
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
-    with torch.random.fork_rng(list(devices)):
-        yield
 
 
 def _means(losses: list[float], n_steps: int) -> list[float]:
@@ -410,21 +399,21 @@ SIDE = 32
 _HIDDEN = 500
 
 
-def linear(n_features: int, n_bits: int) -> "Module":
+def linear(n_features: int, n_bits: int) -> Module:
     """Return one linear layer: only the hash layer, for features that may come from another network."""
     from torch.nn import Linear, Sequential
 
     return Sequential(Linear(n_features, n_bits))
 
 
-def mlp(n_features: int, n_bits: int) -> "Module":
+def mlp(n_features: int, n_bits: int) -> Module:
     """Return two linear layers with 500 rectified units between them, like the last two layers of `convolutional`."""
     from torch.nn import Linear, ReLU, Sequential
 
     return Sequential(Linear(n_features, _HIDDEN), ReLU(), Linear(_HIDDEN, n_bits))
 
 
-def convolutional(n_features: int, n_bits: int) -> "Module":
+def convolutional(n_features: int, n_bits: int) -> Module:
     """Return the network of deep supervised hashing: three 5 x 5 convolutions and two linear layers for 32 x 32 images.
 
     It has 32, 32 and 64 channels, each halved in height and width by 3 x 3 pooling (one max pooling, then two mean
@@ -435,7 +424,7 @@ def convolutional(n_features: int, n_bits: int) -> "Module":
     class OfRows(Conv2d):
         """A convolution of images that are given as rows of pixels."""
 
-        def forward(self, X: "Tensor") -> "Tensor":
+        def forward(self, X: Tensor) -> Tensor:
             return super().forward(X.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2))  # memory is channels-last
 
     return Sequential(
@@ -447,26 +436,12 @@ def convolutional(n_features: int, n_bits: int) -> "Module":
     )
 
 
-ARCHITECTURES = {"linear": linear, "mlp": mlp, "conv": convolutional}
+def architecture(name: str, n_features: int, n_bits: int) -> Module:
+    """Return a network by its name, for rows of `n_features`."""
+    return {"linear": linear, "mlp": mlp, "conv": convolutional}[name](n_features, n_bits)
 
 
-def architecture(name: str, n_features: int, n_bits: int) -> "Module":
-    """Return a network for rows of `n_features`; ProtocolError if the name is unknown or the number does not fit."""
-    check_features(name, n_features)
-    return ARCHITECTURES[name](n_features, n_bits)
-
-
-def check_features(name: str, n_features: int) -> None:
-    """Raise ProtocolError if no network has this name, or it does not accept rows of `n_features`."""
-    one_of(name, ARCHITECTURES, "network")
-    if name == "conv" and n_features != 3 * SIDE * SIDE:
-        raise ProtocolError(
-            f"network 'conv': expected rows of {3 * SIDE * SIDE} features, images of {SIDE} x {SIDE} pixels in three "
-            f"channels from the feature `pixels`, got {n_features}. Use 'mlp' or 'linear' for other features."
-        )
-
-
-def shared_labels(labels: "Tensor") -> "Tensor":
+def shared_labels(labels: Tensor) -> Tensor:
     """Return the number of labels that two items share, int64 (n, n), from classes (n,) or a 0/1 matrix (n, n_classes).
 
     Examples
@@ -482,17 +457,17 @@ def shared_labels(labels: "Tensor") -> "Tensor":
     return (indicator @ indicator.T).round().long()
 
 
-def off_diagonal(pairs: "Tensor") -> "Tensor":
+def off_diagonal(pairs: Tensor) -> Tensor:
     """Return the boolean matrix without the pairs of an item with itself."""
     return pairs & ~pairs.new_ones(len(pairs)).diag()
 
 
-def mean_over_pairs(loss: "Tensor") -> "Tensor":
+def mean_over_pairs(loss: Tensor) -> Tensor:
     """Return the mean of a symmetric matrix over pairs of different items."""
     n = len(loss)
     return (loss.sum() - loss.diagonal().sum()) / (n * (n - 1))
 
 
-def quantisation(outputs: "Tensor") -> "Tensor":
+def quantisation(outputs: Tensor) -> Tensor:
     """Return the mean over the items of ``||u - sign(u)||^2``."""
     return (outputs.abs() - 1).square().sum(dim=1).mean()

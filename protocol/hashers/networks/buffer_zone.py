@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from protocol.checks import ProtocolError, positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, mean_over_pairs, shared_labels
+from protocol.checks import ProtocolError
+from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
 from protocol.hashers.networks.deep_supervised import to_corners
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Positive
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @HasherRecord(
@@ -25,9 +23,7 @@ if TYPE_CHECKING:
     "every bit, not in half of them as the text states; margin: 1 corresponds to the text. Eq. 25 as printed puts "
     "pairs of one class in two zones at once; here they are only in the zone of the class. The loss is the mean over "
     "pairs instead of the sum. alpha = 0.01, which the paper does not state.",
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class BufferZone(NetworkHasher):
     """The buffer zone: deep supervised hashing in which similar pairs are drawn to a range of distances, not to zero.
@@ -71,12 +67,11 @@ class BufferZone(NetworkHasher):
     PAPER_ZONES: ClassVar = {1: ((1 / 6, 1 / 3),), 2: ((1 / 6, 1 / 3), (1 / 12, 1 / 6))}
     """The paper's zones, by the number of labels that every row has."""
 
-    margin: float = 2
+    margin: Positive = 2
     zones: Sequence[Sequence[float]] | None = None
 
     def _check(self) -> None:
         super()._check()
-        positive_number(self.margin, "margin")
         if self.zones is not None and not (isinstance(self.zones, list | tuple) and self.zones):
             raise ProtocolError(f"zones: expected a list of pairs [r_1, r_2], got {self.zones!r}.")
         for zone in self.zones or ():
@@ -95,14 +90,14 @@ class BufferZone(NetworkHasher):
                 f"{' or '.join(map(str, expected))}, got rows with {' and '.join(map(str, per_row[:3]))}."
             )
 
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         shared = shared_labels(labels)
         zones = self.zones or self.PAPER_ZONES[int(shared[0, 0])]  # an item shares all its labels with itself
         scaled = {place: (self.n_bits * near, self.n_bits * far) for place, (near, far) in enumerate(zones, start=1)}
         return buffered(outputs, shared, zones=scaled, margin=self.margin * self.n_bits)
 
 
-def buffered(codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[float, float]], margin: float) -> "Tensor":
+def buffered(codes: Tensor, shared: Tensor, *, zones: Mapping[int, tuple[float, float]], margin: float) -> Tensor:
     r"""Return the buffer zone's loss: eq. 20 of mLGAP's paper with one zone, eq. 25 with two.
 
     .. math:: \tfrac12 \max(r_1 - \delta, 0) + \tfrac12 \max(\delta - r_2, 0) \text{ of similar pairs, }

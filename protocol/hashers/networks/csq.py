@@ -1,17 +1,12 @@
 """CSQ: central similarity quantization, in which codes are drawn to the hash centres of their classes."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from protocol.checks import positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor
 from protocol.hashers.supervised.classifier import class_codes
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import NotNegative
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @HasherRecord(
@@ -26,9 +21,7 @@ if TYPE_CHECKING:
     "mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a weight of 0.2. The "
     "network is initialised as by He et al.; that code uses PyTorch's defaults, a sixth of this variance. The learning "
     "rate is constant.",
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class CSQ(NetworkHasher):
     """Central similarity quantization: a network whose codes are drawn to fixed, distant centres of the classes.
@@ -49,12 +42,7 @@ class CSQ(NetworkHasher):
     CVPR 2020, section 3, Algorithm 1.
     """
 
-    lambda_1: float = 1e-4
-
-    def _check(self) -> None:
-        super()._check()
-        if self.lambda_1:
-            positive_number(self.lambda_1, "lambda_1")
+    lambda_1: NotNegative = 1e-4
 
     def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
         y = training.labels
@@ -63,7 +51,7 @@ class CSQ(NetworkHasher):
         votes = has_label @ np.where(centres, 1.0, -1.0)
         self._centre_of_row = np.where(votes == 0, rng.random(votes.shape) < 0.5, votes > 0)
 
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         from torch.nn.functional import binary_cross_entropy_with_logits
 
         centres = outputs.new_tensor(self._centre_of_row[rows.cpu().numpy()])

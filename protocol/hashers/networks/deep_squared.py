@@ -1,12 +1,9 @@
 """Deep squared hashing: similar pairs get equal codes, dissimilar pairs codes that are as far apart as possible."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, off_diagonal, shared_labels
+from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 DEVIATIONS = (
     f"{NO_PRETRAINING}The two lines of eq. 4 differ; we use the second. beta grows to the value that the paper reaches "
@@ -19,9 +16,7 @@ DEVIATIONS = (
     printed="DSH (squared)",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
     deviations=DEVIATIONS,
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class DeepSquared(NetworkHasher):
     """Deep squared hashing: a network that draws similar pairs to distance 0 and others to distance n_bits.
@@ -40,15 +35,15 @@ class DeepSquared(NetworkHasher):
     beta_growth: ClassVar[float] = 1.005
     """The factor by which beta grows in each of the paper's 400 epochs."""
 
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         return squared(self._relaxed(outputs, epoch), shared_labels(labels))
 
-    def _relaxed(self, outputs: "Tensor", epoch: int) -> "Tensor":
+    def _relaxed(self, outputs: Tensor, epoch: int) -> Tensor:
         beta = (self.beta_growth**400) ** (epoch / max(1, self.epochs - 1))
         return (beta * outputs).tanh()
 
 
-def squared(codes: "Tensor", shared: "Tensor", *, m: float = 0.0) -> "Tensor":
+def squared(codes: Tensor, shared: Tensor, *, m: float = 0.0) -> Tensor:
     r"""Return the squared loss of RAMAP's paper, eq. 4 with m = 0, and J(H; m).
 
     .. math:: \frac{1}{|S^+|} \sum_{S^+} (m - d_{kl})^2 + \frac{1}{|S^-|} \sum_{S^-} (Q - d_{kl})^2,

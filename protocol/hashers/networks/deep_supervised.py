@@ -1,12 +1,7 @@
 """Deep supervised hashing: similar pairs get close codes, dissimilar pairs codes that differ in half of the bits."""
 
-from typing import TYPE_CHECKING
-
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, mean_over_pairs, shared_labels
+from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 _REGULARISER = 0.01
 """alpha of deep supervised hashing, from the paper that introduced it (Liu et al. 2016); the mLGAP paper has no value.
@@ -19,9 +14,7 @@ _REGULARISER = 0.01
     source="Mean Local Group Average Precision, eq. 16-19; Liu, Wang, Shan, Chen, Deep Supervised Hashing, CVPR 2016",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 19 prints ||b_1 - 1|| "
     "twice. The loss is the mean over pairs instead of the sum. alpha = 0.01, which the paper does not state.",
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class DeepSupervised(NetworkHasher):
     """Deep supervised hashing: a network whose codes are close for similar pairs and beyond a margin for others.
@@ -39,11 +32,11 @@ class DeepSupervised(NetworkHasher):
 
     decay = (0.6, 5)
 
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         return contrastive(outputs, shared_labels(labels), margin=2 * self.n_bits)
 
 
-def contrastive(codes: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor":
+def contrastive(codes: Tensor, shared: Tensor, *, margin: float) -> Tensor:
     r"""Return the loss of deep supervised hashing: eq. 16 of mLGAP's paper.
 
     .. math:: \tfrac12 (1 - y) \|b_1 - b_2\|_2^2 + \tfrac12 y \max(m - \|b_1 - b_2\|_2^2, 0)
@@ -70,6 +63,6 @@ def contrastive(codes: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor"
     return mean_over_pairs((attracted + repelled) / 2) + to_corners(codes)
 
 
-def to_corners(codes: "Tensor") -> "Tensor":
+def to_corners(codes: Tensor) -> Tensor:
     """Return the mean of the regulariser over pairs; each item is in the same number of pairs."""
     return 2 * _REGULARISER * (codes.abs() - 1).abs().sum(dim=1).mean()

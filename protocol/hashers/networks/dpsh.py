@@ -1,13 +1,18 @@
 """DPSH: maximises the likelihood of pairwise labels, given the inner products of codes."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from protocol.checks import positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, mean_over_pairs, quantisation, shared_labels
+from protocol.hashers.networks.base import (
+    FACTS,
+    NO_PRETRAINING,
+    NetworkHasher,
+    Tensor,
+    mean_over_pairs,
+    quantisation,
+    shared_labels,
+)
+from protocol.options import NotNegative
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @HasherRecord(
@@ -19,9 +24,7 @@ if TYPE_CHECKING:
     "the mean over pairs instead of the sum. On this scale, the weight 10 of the authors' code for CIFAR-10's 5,000 "
     "training rows is 0.004; we use 0.01, which was better on CIFAR-10's GIST with other database items as queries. "
     "The learning rate is constant.",
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class DPSH(NetworkHasher):
     """Deep pairwise-supervised hashing: a network whose inner products predict which pairs share a label.
@@ -43,18 +46,13 @@ class DPSH(NetworkHasher):
 
     hash_layer_deviation: ClassVar[float | None] = 0.01
 
-    quantisation: float = 0.01
+    quantisation: NotNegative = 0.01
 
-    def _check(self) -> None:
-        super()._check()
-        if self.quantisation:
-            positive_number(self.quantisation, "quantisation")
-
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         return pairwise(outputs, shared_labels(labels)) + self.quantisation * quantisation(outputs)
 
 
-def pairwise(outputs: "Tensor", shared: "Tensor") -> "Tensor":
+def pairwise(outputs: Tensor, shared: Tensor) -> Tensor:
     r"""Return the mean negative log-likelihood of a minibatch's pairs.
 
     .. math:: \log(1 + e^{\theta_{kl}}) - s_{kl} \theta_{kl}, \quad \theta_{kl} = u_k \cdot u_l / 2

@@ -1,13 +1,18 @@
 """DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from protocol.checks import positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, off_diagonal, quantisation, shared_labels
+from protocol.hashers.networks.base import (
+    FACTS,
+    NO_PRETRAINING,
+    NetworkHasher,
+    Tensor,
+    off_diagonal,
+    quantisation,
+    shared_labels,
+)
+from protocol.options import NotNegative
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @HasherRecord(
@@ -18,9 +23,7 @@ if TYPE_CHECKING:
     "from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
     "quantisation term has the weight 0.0044, which is the 100 of that code divided by its 22,500 triplets. The "
     "learning rate is constant.",
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class DTSH(NetworkHasher):
     """Deep triplet-supervised hashing: a network whose items are nearer to similar items than to others, by a margin.
@@ -46,21 +49,15 @@ class DTSH(NetworkHasher):
 
     hash_layer_deviation: ClassVar[float | None] = 0.01
 
-    margin: float = 0.5
-    quantisation: float = 0.0044
+    margin: NotNegative = 0.5
+    quantisation: NotNegative = 0.0044
 
-    def _check(self) -> None:
-        super()._check()
-        for name in ("margin", "quantisation"):
-            if getattr(self, name):
-                positive_number(getattr(self, name), name)
-
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         ordered = triplet(outputs, shared_labels(labels), margin=self.margin * self.n_bits)
         return ordered + self.quantisation * quantisation(outputs)
 
 
-def triplet(outputs: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor":
+def triplet(outputs: Tensor, shared: Tensor, *, margin: float) -> Tensor:
     r"""Return the mean negative log-likelihood of a minibatch's triplets; 0 if there are none.
 
     .. math:: -\log \sigma(\theta_{qp} - \theta_{qn} - \alpha), \quad \theta_{kl} = u_k \cdot u_l / 2

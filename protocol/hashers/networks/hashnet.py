@@ -1,14 +1,12 @@
 """HashNet: weighted pairwise likelihood of codes that become binary during training."""
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from protocol.checks import ProtocolError, positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, off_diagonal, shared_labels
+from protocol.checks import ProtocolError
+from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
+from protocol.options import Positive
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @HasherRecord(
@@ -19,9 +17,7 @@ if TYPE_CHECKING:
     "the training set; in the authors' code, a similar pair has a fixed weight for each data set, such as 100 on "
     "ImageNet. beta grows with the epoch and ends at 7.14, as in that code after its 10,000 iterations, not at "
     "infinity. The learning rate is constant.",
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class HashNet(NetworkHasher):
     """HashNet: a network trained by weighted pairwise likelihood, with a tanh that approaches the sign.
@@ -47,22 +43,20 @@ class HashNet(NetworkHasher):
 
     hash_layer_deviation: ClassVar[float | None] = 0.01
 
-    alpha: float = 10
-    beta: float = 7.14
+    alpha: Positive = 10
+    beta: Positive = 7.14
 
     def _check(self) -> None:
         super()._check()
-        positive_number(self.alpha, "alpha")
-        positive_number(self.beta, "beta")
         if self.beta < 1:
             raise ProtocolError(f"beta: expected a number >= 1, got {self.beta}.")
 
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         beta = math.sqrt(1 + (self.beta**2 - 1) * epoch / max(1, self.epochs - 1))
         return weighted_pairwise((beta * outputs).tanh(), shared_labels(labels), alpha=self.alpha / self.n_bits)
 
 
-def weighted_pairwise(codes: "Tensor", shared: "Tensor", *, alpha: float) -> "Tensor":
+def weighted_pairwise(codes: Tensor, shared: Tensor, *, alpha: float) -> Tensor:
     r"""Return the weighted mean negative log-likelihood of a minibatch's pairs.
 
     .. math:: \frac{1}{|S|} \sum_{S} w_{kl} \left[ \log(1 + e^{\alpha h_k \cdot h_l}) - \alpha s_{kl} h_k \cdot h_l

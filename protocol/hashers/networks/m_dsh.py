@@ -1,14 +1,11 @@
 """m-deep squared hashing: deep squared hashing in which similar pairs are drawn to m bits."""
 
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from protocol.checks import integer
-from protocol.hashers.networks.base import shared_labels
+from protocol.hashers.networks.base import FACTS, Tensor, shared_labels
 from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared, squared
+from protocol.options import at_least
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @HasherRecord(
@@ -16,9 +13,7 @@ if TYPE_CHECKING:
     printed="m-DSH",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, J(H; m)",
     deviations=DEVIATIONS,
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class MDSH(DeepSquared):
     """m-DSH: deep squared hashing in which similar pairs are drawn to a distance of m bits, the option `margin`.
@@ -37,11 +32,7 @@ class MDSH(DeepSquared):
     Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.2, J(H; m), and section 5.2.
     """
 
-    margin: int = 4
+    margin: Annotated[int, at_least(0)] = 4
 
-    def _check(self) -> None:
-        super()._check()
-        integer(self.margin, "margin", minimum=0)
-
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         return squared(self._relaxed(outputs, epoch), shared_labels(labels), m=self.margin)

@@ -1,13 +1,8 @@
 """MIHash: maximises the mutual information between the Hamming distance and the neighbourhood of two items."""
 
-from typing import TYPE_CHECKING
-
-from protocol.checks import positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, shared_labels
+from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
+from protocol.options import Positive
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @HasherRecord(
@@ -18,9 +13,7 @@ if TYPE_CHECKING:
     deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows, not 256 as in the "
     "authors' code. An empty bin of a histogram has no gradient, as in that code. Weights start as there; biases start "
     "at 0, there with variance 2 / n_bits.",
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class MIHash(NetworkHasher):
     """MIHash: a network whose Hamming distances distinguish neighbours from other items, by mutual information.
@@ -51,20 +44,15 @@ class MIHash(NetworkHasher):
     ``mihash/mi_forward.m``.
     """
 
-    bin_width: float = 2
-    slope: float = 1
+    bin_width: Positive = 2
+    slope: Positive = 1
 
-    def _check(self) -> None:
-        super()._check()
-        positive_number(self.bin_width, "bin_width")
-        positive_number(self.slope, "slope")
-
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         codes = (self.slope / 2 * outputs).tanh()  # 2 sigmoid(z) - 1 = tanh(z / 2)
         return -mutual_information(codes, shared_labels(labels), bin_width=self.bin_width)
 
 
-def mutual_information(codes: "Tensor", shared: "Tensor", *, bin_width: float) -> "Tensor":
+def mutual_information(codes: Tensor, shared: Tensor, *, bin_width: float) -> Tensor:
     r"""Return the mean of I(D; C) over a minibatch, in bits, where each row is a query to all others.
 
     .. math:: I(D; C) = H(D) - P(+) H(D \mid +) - P(-) H(D \mid -)
@@ -92,7 +80,7 @@ def mutual_information(codes: "Tensor", shared: "Tensor", *, bin_width: float) -
     return (_entropy(all_others) - given).mean()
 
 
-def soft_histogram(distance: "Tensor", counted: "Tensor", n_bits: int, bin_width: float) -> "Tensor":
+def soft_histogram(distance: Tensor, counted: Tensor, n_bits: int, bin_width: float) -> Tensor:
     """Return soft histograms of the counted distances of each row; a distance is divided between two bins.
 
     Bins have their centres at 0, bin_width, 2 bin_width ...; a distance of 2.3 counts 0.85 at 2 and 0.15 at 4. With a
@@ -118,7 +106,7 @@ def soft_histogram(distance: "Tensor", counted: "Tensor", n_bits: int, bin_width
     return histogram.scatter_add(1, below + 1, above * counted)
 
 
-def _entropy(histogram: "Tensor") -> "Tensor":
+def _entropy(histogram: Tensor) -> Tensor:
     """Return the entropy of each row's distribution in bits; 0 for an empty histogram."""
     p = histogram / histogram.sum(dim=1, keepdim=True).clamp(min=1)
     return -(p * p.where(p > 0, p.new_ones(())).log2()).sum(dim=1)

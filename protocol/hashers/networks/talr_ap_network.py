@@ -1,17 +1,14 @@
 """TALR-AP as the objective of a network: maximises tie-aware average precision."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from protocol.checks import one_of, positive_number
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, shared_labels
+from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
 from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
+from protocol.options import Positive, choice
 from protocol.registry import HasherRecord
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 DEVIATIONS = (
     f"{NO_PRETRAINING}The first bin and bins of one item are finite, because integrals have the limits of the midpoint "
@@ -26,9 +23,7 @@ DEVIATIONS = (
     printed="TALR-AP (network)",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations=DEVIATIONS,
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class TALRAPNetwork(NetworkHasher):
     """TALR-AP as a network: every row of a minibatch queries the others, and the mean tie-aware AP is maximised.
@@ -53,15 +48,10 @@ class TALRAPNetwork(NetworkHasher):
     objectives: ClassVar[Mapping[str, Objective]] = {"simplified": ap_s, "integral": ap_r}
     _gains = staticmethod(binary_gains)
 
-    relaxation: str = "simplified"
-    alpha: float = 1
+    relaxation: Annotated[str, choice("simplified", "integral")] = "simplified"
+    alpha: Positive = 1
 
-    def _check(self) -> None:
-        super()._check()
-        one_of(self.relaxation, self.objectives, "relaxation")
-        positive_number(self.alpha, "alpha")
-
-    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+    def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         codes = (self.alpha * outputs).tanh()
         levels = shared_labels(labels).cpu().numpy()
         np.fill_diagonal(levels, 0)

@@ -1,5 +1,6 @@
 """TALR-NDCG as the objective of a network: maximises tie-aware NDCG by the number of shared labels."""
 
+from protocol.hashers.networks.base import FACTS
 from protocol.hashers.networks.talr_ap_network import DEVIATIONS, TALRAPNetwork
 from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
 from protocol.registry import HasherRecord
@@ -12,9 +13,7 @@ from protocol.registry import HasherRecord
     deviations=f"{DEVIATIONS} Levels are numbers of shared labels; affinities from other sources are not accepted. "
     "Gains are not truncated to 8 bits, and a query without relevant rows is left out of the mean. The ideal DCG is "
     "that of the other rows of the minibatch; in the authors' code the query, with the highest level, counts as well.",
-    bits_within_features=False,
-    random=True,
-    extra="learned",
+    **FACTS,
 )
 class TALRNDCGNetwork(TALRAPNetwork):
     """TALR-NDCG as a network: every row of a minibatch queries the others, and the mean tie-aware NDCG is maximised.

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import Kernel, fit_kernel_of_one_width
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, Positive
 
 _TILE = 1024  # rows of a Gram matrix that are converted at once
 
@@ -48,12 +48,8 @@ class AnchorHasher(Hasher):
         "threshold_": ("float32", "n_bits"),
     }
 
-    n_anchors: int = 300
-    width: float = 1.0
-
-    def _check(self) -> None:
-        integer(self.n_anchors, "n_anchors")
-        positive_number(self.width, "width")
+    n_anchors: Count = 300
+    width: Positive = 1.0
 
     @abc.abstractmethod
     def _functions(

@@ -1,13 +1,13 @@
 """BRE: kernel functions whose Hamming distances reconstruct given distances, optimised one weight at a time."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer
 from protocol.hashers.supervised.base import AnchorHasher
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, at_least
 from protocol.registry import HasherRecord, Iterations
 
 _TOLERANCE = 4e-5  # of the mean square error: half its sum over 50,000 pairs changes by 1, as in the released code
@@ -84,16 +84,10 @@ class BRE(AnchorHasher):
 
     supervision = "affinities"
 
-    n_labelled: int = 5000
-    anchors_per_bit: int = 50
-    n_pairs: int = 50
-    n_iter: int = 100
-
-    def _check(self) -> None:
-        super()._check()
-        integer(self.n_labelled, "n_labelled", minimum=2)
-        for name in ("anchors_per_bit", "n_pairs", "n_iter"):
-            integer(getattr(self, name), name)
+    n_labelled: Annotated[int, at_least(2)] = 5000
+    anchors_per_bit: Count = 50
+    n_pairs: Count = 50
+    n_iter: Count = 100
 
     def _functions(
         self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator

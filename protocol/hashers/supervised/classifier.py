@@ -1,14 +1,15 @@
 """Classifier: codes of the classes predicted by logistic regression, the trivial supervised hasher."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import need, one_of, positive_number
+from protocol.checks import need
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Positive, choice
 from protocol.registry import HasherRecord
 
 _MAX_ITER = 1000  # of L-BFGS, which takes about 100
@@ -94,14 +95,9 @@ class Classifier(Hasher):
         "several_": ("bool", 1),
     }
 
-    code: str = "class"
-    regularisation: float = 0.02
-    temperature: float = 1.0
-
-    def _check(self) -> None:
-        one_of(self.code, ("class", "probabilities"), "code")
-        positive_number(self.regularisation, "regularisation")
-        positive_number(self.temperature, "temperature")
+    code: Annotated[str, choice("class", "probabilities")] = "class"
+    regularisation: Positive = 0.02
+    temperature: Positive = 1.0
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         y = training.labels

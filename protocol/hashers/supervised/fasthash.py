@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer, need, positive_number
+from protocol.checks import need
 from protocol.hashers.base import Hasher
 from protocol.hashers.supervised.ksh import residue
 from protocol.hashers.training_set import Affinities, TrainingSet
+from protocol.options import Count, Positive
 from protocol.registry import HasherRecord, Iterations
 
 _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earlier if no block changes
@@ -102,15 +103,10 @@ class FastHash(Hasher):
         "intercept_": ("float32", "n_bits"),
     }
 
-    n_trees: int = 100
-    depth: int = 4
-    shrinkage: float = 0.2
-    features_per_bit: int = 256
-
-    def _check(self) -> None:
-        for name in ("n_trees", "depth", "features_per_bit"):
-            integer(getattr(self, name), name)
-        positive_number(self.shrinkage, "shrinkage")
+    n_trees: Count = 100
+    depth: Count = 4
+    shrinkage: Positive = 0.2
+    features_per_bit: Count = 256
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         n, d = training.X.shape

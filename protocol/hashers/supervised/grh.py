@@ -1,16 +1,16 @@
 """GRH: codes that are smoothed over a graph of related rows, and learned by a support vector machine for each bit."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, one_of, positive_number
-from protocol.hashers.base import Hasher
+from protocol.checks import ProtocolError
+from protocol.hashers.base import THRESHOLDS, LinearHasher
 from protocol.hashers.itq import ITQ
-from protocol.hashers.linear_algebra import project
 from protocol.hashers.lsh import LSH
 from protocol.hashers.training_set import Affinities, TrainingSet
+from protocol.options import Count, NotNegative, Positive, choice
 from protocol.registry import HasherRecord
 
 _STARTS = {"itq": ITQ, "lsh": LSH}
@@ -35,7 +35,7 @@ Floats = NDArray[np.floating]
     bits_within_features=False,
     random=True,
 )
-class GRH(Hasher):
+class GRH(LinearHasher):
     r"""Graph regularised hashing: related rows get similar codes, and linear functions learn these codes.
 
     From codes L_0 in {-1, 1}^(n x n_bits) of LSH or ITQ, repeated n_iter times: ``L = sign(alpha D^-1 S L + (1 - alpha)
@@ -99,23 +99,16 @@ class GRH(Hasher):
     """
 
     supervision = "affinities"
-    learned = {
-        "mean_": ("float32", "d"),
-        "projection_": ("float32", "d", "n_bits"),
-        "threshold_": ("float32", "n_bits"),
-    }
+    learned = THRESHOLDS
 
-    start: str = "lsh"
-    alpha: float = 0.9
-    n_iter: int = 3
-    regularisation: float = 0.02
+    start: Annotated[str, choice(*_STARTS)] = "lsh"
+    alpha: NotNegative = 0.9
+    n_iter: Count = 3
+    regularisation: Positive = 0.02
 
     def _check(self) -> None:
-        one_of(self.start, _STARTS, "start")
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, int | float) or not 0 <= self.alpha <= 1:
+        if self.alpha > 1:
             raise ProtocolError(f"alpha: expected a number from 0 to 1, got {self.alpha!r}.")
-        integer(self.n_iter, "n_iter")
-        positive_number(self.regularisation, "regularisation")
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         rows = (training.X - training.mean) / np.float32(training.scale)
@@ -131,9 +124,6 @@ class GRH(Hasher):
             record["learned"].append(round(float((smooth == codes).mean()), 6))
         self.mean_, self.projection_, self.threshold_ = training.mean, w / np.float32(training.scale), t
         return record
-
-    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return project(X, self.mean_, self.projection_) > self.threshold_
 
 
 def smoothed(codes: Floats, first: Floats, affinities: Affinities, alpha: float) -> Floats:

@@ -1,14 +1,14 @@
 """KSH: kernel functions that are learned bit by bit, each to fit the residue of the similarities."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer
 from protocol.hashers.supervised.base import AnchorHasher, gram_matrix
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, at_least
 from protocol.registry import HasherRecord
 
 _RIDGE = 1e-6
@@ -91,13 +91,8 @@ class KSH(AnchorHasher):
 
     supervision = "affinities"
 
-    n_labelled: int = 5000
-    n_iter: int = 50
-
-    def _check(self) -> None:
-        super()._check()
-        integer(self.n_labelled, "n_labelled", minimum=2)
-        integer(self.n_iter, "n_iter")
+    n_labelled: Annotated[int, at_least(2)] = 5000
+    n_iter: Count = 50
 
     def _functions(
         self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
@@ -111,15 +106,8 @@ class KSH(AnchorHasher):
             return 2 * (affinities.sums(V) + V) - V.sum(axis=0, dtype=np.float64)
 
         A, H, spectral = greedy_bits(K, similarity, self.n_bits, self.n_iter)
-        return (
-            A,
-            np.zeros(self.n_bits),
-            {
-                "n_labelled": len(K),
-                "spectral": spectral,
-                "residue": round(residue(H, similarity), 6),
-            },
-        )
+        record = {"n_labelled": len(K), "spectral": spectral, "residue": round(residue(H, similarity), 6)}
+        return A, np.zeros(self.n_bits), record
 
 
 def greedy_bits(

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer, number, positive_number
 from protocol.hashers.supervised.base import AnchorHasher, gram_matrix
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, NotNegative, Positive
 from protocol.registry import HasherRecord
 
 _ROUNDS = 10  # passes over all bits in one step of the codes, which ends earlier if no bit changes
@@ -84,16 +84,10 @@ class SDH(AnchorHasher):
 
     supervision = "labels"
 
-    n_anchors: int = 1000
-    regularisation: float = 1.0
-    nu: float = 1e-5
-    n_iter: int = 5
-
-    def _check(self) -> None:
-        super()._check()
-        positive_number(self.regularisation, "regularisation")
-        number(self.nu, "nu")
-        integer(self.n_iter, "n_iter")
+    n_anchors: Count = 1000
+    regularisation: Positive = 1.0
+    nu: NotNegative = 1e-5
+    n_iter: Count = 5
 
     def _functions(
         self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator

@@ -3,54 +3,43 @@
 import abc
 import math
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, one_of, positive_number
-from protocol.hashers.base import Hasher
+from protocol.checks import ProtocolError
+from protocol.hashers.base import THRESHOLDS, LinearHasher
 from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.talr.objectives import Floats, Objective, relaxed_objective
 from protocol.hashers.training import progress
 from protocol.hashers.training_set import TrainingSet
+from protocol.options import Count, Positive, at_least, choice
 
 _MOMENTUM = 0.9
 _START_ITERATIONS = 50  # of ITQ, for the initial functions
 _PARTS = 20  # the fit record has the mean objective of each of this many parts of the training
 
 
-class TALR(Hasher):
+class TALR(LinearHasher):
     """Hashing as tie-aware learning to rank; the subclasses `TALRAP` and `TALRNDCG` define metric and supervision."""
 
     objectives: ClassVar[Mapping[str, Objective]]
     components: ClassVar[int | None]
     """The default of `n_components`; None means all principal components."""
-    learned = {
-        "mean_": ("float32", "d"),
-        "projection_": ("float32", "d", "n_bits"),
-        "threshold_": ("float32", "n_bits"),
-    }
+    learned = THRESHOLDS
 
-    relaxation: str = "simplified"
-    alpha: float = 1.0
-    growth: float = 1.0
-    n_steps: int = 400
-    batch_size: int = 256
-    learning_rate: float = 0.1
-    n_components: int | None = None
-    start: str = "itq"
+    relaxation: Annotated[str, choice("simplified", "integral")] = "simplified"
+    alpha: Positive = 1.0
+    growth: Positive = 1.0
+    n_steps: Count = 400
+    batch_size: Annotated[int, at_least(2)] = 256
+    learning_rate: Positive = 0.1
+    n_components: Count | None = None
+    start: Annotated[str, choice("itq", "random")] = "itq"
     rate_over_alpha: bool = False
 
     def _check(self) -> None:
-        one_of(self.relaxation, self.objectives, "relaxation")
-        for name in ("alpha", "growth", "learning_rate"):
-            positive_number(getattr(self, name), name)
-        integer(self.n_steps, "n_steps")
-        integer(self.batch_size, "batch_size", minimum=2)
-        if self.n_components is not None:
-            integer(self.n_components, "n_components")
-        one_of(self.start, ("itq", "random"), "start")
         if not isinstance(self.rate_over_alpha, bool):
             raise ProtocolError(f"rate_over_alpha: expected true or false, got {self.rate_over_alpha!r}.")
 
@@ -103,9 +92,6 @@ class TALR(Hasher):
         rotation = quantizing_rotation(V, _START_ITERATIONS, rng)
         deviation = (V @ rotation).std(axis=0)
         return components.directions @ rotation / np.where(deviation > 0, deviation, 1)
-
-    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return project(X, self.mean_, self.projection_) > self.threshold_
 
 
 def _batches(n_rows: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:

@@ -1,0 +1,61 @@
+"""Options of plug-ins: annotated class attributes, like fields of a dataclass, whose annotations carry their range."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from types import NoneType
+from typing import Annotated, Any, dataclass_transform, get_args
+
+from protocol.checks import integer, number, one_of, positive_number
+
+Check = Callable[[Any, str], object]
+"""A function of a value and its name that raises ProtocolError if the value is out of range."""
+Count = Annotated[int, integer]
+"""An integer of at least 1."""
+Positive = Annotated[float, positive_number]
+NotNegative = Annotated[float, number]
+
+
+def at_least(minimum: int) -> Check:
+    """Return the check of an integer of at least `minimum`, for an annotation."""
+    return partial(integer, minimum=minimum)
+
+
+def choice(*choices: str) -> Check:
+    """Return the check of one of some words, for an annotation."""
+    return lambda value, name: one_of(value, choices, name)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+class Configurable:
+    """A plug-in whose options are keyword arguments of the constructor, which only stores them.
+
+    The range of an option is in its annotation, as in ``n_iter: Count = 50`` or ``size: Annotated[int, at_least(8)] =
+    32``. With ``Count | None``, None is also allowed.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        hints = inspect.get_annotations(cls)
+        if hints:  # otherwise the constructor is inherited, also one that is written out
+            dataclass(eq=False, repr=False, kw_only=KW_ONLY not in hints.values())(cls)
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the default of each option."""
+        return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The current values of the constructor's options, by name."""
+        return {name: getattr(self, name) for name in self.defaults()}
+
+    def check_options(self) -> None:
+        """Raise ProtocolError if an option is not in the range of its annotation."""
+        for cls in reversed(type(self).__mro__):
+            for name, hint in inspect.get_annotations(cls).items():
+                parts = (hint, *get_args(hint))
+                if not (NoneType in parts and getattr(self, name) is None):
+                    for check in (check for part in parts for check in getattr(part, "__metadata__", ())):
+                        check(getattr(self, name), name)
