@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from protocol.checks import one_of
 
@@ -62,11 +63,11 @@ PACKAGE_DATA = "conventions.toml"
 
 
 def _read() -> tuple[Convention, ...]:
-    text = (Path(__file__).parent / PACKAGE_DATA).read_text("utf-8")
-    return tuple(
-        Convention(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
-        for entry in tomllib.loads(text)["convention"]
-    )
+    entries: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / PACKAGE_DATA).read_text("utf-8"))[
+        "convention"
+    ]
+    lists = ("metrics", "called_map", "drops", "not_copied")
+    return tuple(Convention(**entry | {key: tuple(entry[key]) for key in lists if key in entry}) for entry in entries)
 
 
 CONVENTIONS = _read()
