@@ -25,6 +25,8 @@ from protocol.report.figure import PAGE_WIDTH, Figure, Section, between, listed,
 from protocol.report.styles import styles
 from protocol.scores.tables import Table
 
+PACKAGE_DATA = "page.yaml"
+
 _TYPES = {"Q": "quantitative", "O": "ordinal", "N": "nominal"}
 _FIELD = re.compile("([a-z_A-Z]+):([QON])")
 _DIGITS = {"format": ".4~g"}
@@ -215,4 +217,4 @@ def _hasher_lines(
     return [{"mark": "line", "encoding": shared | line}, {"mark": mark, "encoding": shared | shape}]
 
 
-PAGE = Description(Path(__file__).with_name("page.yaml"))
+PAGE = Description(Path(__file__).with_name(PACKAGE_DATA))

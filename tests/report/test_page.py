@@ -248,10 +248,10 @@ def test_finished_codes_are_one_more_method_and_the_page_identifies_them(finishe
     improved = next(table for table in of(finished, "answer").tables if "improved" in table.name)
     assert [row[0] for row in improved.rows] == ["lsh", "mine"]
     hashers = next(table for table in of(finished, "meanings").tables if table.name == "hashers")
-    assert [row[:2] for row in hashers.rows][1] == (
+    assert hashers.rows[1][:2] == [
         "mine",
         "Finished codes, made outside this pipeline; how they were learned is not recorded.",
-    )
+    ]
     assert "queries: q{run}.npy; database: d{run}.npy" in hashers.rows[1]
     (compared,) = of(finished, "splits-compared").figures
     assert ", for lsh. " in compared.shows

@@ -8,8 +8,9 @@ import pytest
 import vl_convert
 
 from protocol import registry
+from protocol.report.description import hasher_scales
 from protocol.report.sections import sections
-from protocol.report.styles import _KNOWN, COLOURS, hasher_scales, styles
+from protocol.report.styles import _KNOWN, COLOURS, styles
 
 DEFAULT = ["lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"]
 # The matrices of Machado, Oliveira and Fernandes (2009), on linear RGB, at full severity.
@@ -106,10 +107,11 @@ def test_every_two_colours_differ_for_colour_blind_readers(vision):
 
 
 def test_scales_name_the_hashers_as_the_figure_does():
-    scales = hasher_scales(["itq", "lsh"], ["ITQ", "LSH"])
-    assert scales["colour"].to_dict() == {"domain": ["ITQ", "LSH"], "range": [COLOURS[1], COLOURS[0]]}
-    assert scales["shape"].to_dict()["range"] == ["square", "circle"]
-    assert scales["dash"].to_dict()["range"] == [[1, 0], [1, 0]]
+    scales = hasher_scales({"ITQ": "itq", "LSH": "lsh"})
+    assert scales["hashers"] == ["ITQ", "LSH"]
+    assert scales["colour"] == {"domain": ["ITQ", "LSH"], "range": [COLOURS[1], COLOURS[0]]}
+    assert scales["shape"] == {"domain": ["ITQ", "LSH"], "range": ["square", "circle"]}
+    assert scales["dash"] == {"domain": ["ITQ", "LSH"], "range": [[1, 0], [1, 0]]}
 
 
 def test_only_charts_without_points_have_dashes_in_their_legends(results):

@@ -15,7 +15,9 @@ from protocol.scores.summary import at
 if TYPE_CHECKING:
     import pandas as pd
 
-_FIGURES = Description(Path(__file__).with_name("figures.yaml"))
+PACKAGE_DATA = "figures.yaml"
+
+_FIGURES = Description(Path(__file__).with_name(PACKAGE_DATA))
 _LETTERS = 17  # of a legend's text in an inch
 _LEAST_RECALL = 0.001
 _MOST_PANELS = 4

@@ -99,7 +99,8 @@ def test_a_single_code_length_is_drawn_by_hasher(content):
     )
     figures = paper_figures(short)
     assert [figure.name for figure in figures] == [*NAMES[:2], "pr-curves-8-gist-class-label-standard"]
-    encodings = [layer["encoding"] for layer in figures[0].chart.to_dict()["layer"]]
+    chart = figures[0].spec
+    encodings = [chart["encoding"] | layer.get("encoding", {}) for layer in chart["layer"]]
     assert {own["y"]["field"] for own in encodings} == {"hasher"}
 
 
