@@ -141,8 +141,8 @@ def filled(template: str, **values: Any) -> str:
 
     Examples
     --------
-    >>> filled("{{ n | counted('query') }}, {{ share | as('.1%') }}", n=2, share=0.5)
-    '2 querys, 50.0%'
+    >>> filled("{{ n | counted('run') }}, {{ share | as('.1%') }}", n=2, share=0.5)
+    '2 runs, 50.0%'
     """
     return str(_template(template).render(values))
 
