@@ -437,9 +437,7 @@ PACKAGES = MappingProxyType({kind: registry.package for kind, registry in REGIST
 
 
 def _of(kind: str) -> Registry[Record]:
-    """Return the registry of a kind, given its name in the singular or, as in `protocol list`, in the plural."""
-    singular = str(kind).removesuffix("s")
-    return REGISTRIES[singular if singular in PACKAGES else one_of(kind, PACKAGES, "kind")]
+    return REGISTRIES[one_of(kind, PACKAGES, "kind")]
 
 
 def entries(kind: str) -> Iterator[Record]:
@@ -458,7 +456,6 @@ def names(kind: str) -> list[str]:
     Parameters
     ----------
     kind : {"dataset", "feature", "ground_truth", "hasher", "metric", "split"}
-        The kind, or its plural, as in ``protocol list hashers``.
 
     Raises
     ------
@@ -467,7 +464,7 @@ def names(kind: str) -> list[str]:
 
     Examples
     --------
-    >>> names("ground_truths")
+    >>> names("ground_truth")
     ['class_label', 'epsilon_ball', 'graded_distance', 'nearest_neighbours']
     """
     return _of(kind).names()

@@ -6,16 +6,15 @@
 from protocol.auditing.checks import audit_split, audit_splits
 from protocol.auditing.checks.classes import audit_truth
 from protocol.auditing.checks.fits import LEARNING, TEST, audit_fit, audit_learned, audit_libraries
-from protocol.auditing.findings import Finding, Findings
+from protocol.auditing.findings import KIND_OF, Finding, Findings, Kind
 from protocol.auditing.inputs.known_pairs import SHIPPED, KnownPairs, known_pairs_for, known_pairs_sha256
 from protocol.auditing.inputs.reading import Known, Run, read_dataset, read_runs, stored_knowledge
 from protocol.auditing.inputs.split import Dataset, Split
-from protocol.auditing.kinds import KINDS, Kind
 from protocol.auditing.output.texts import write_findings
 from protocol.auditing.public import Audit, Evidence, Fixed, audit
 
 __all__ = [
-    "KINDS",
+    "KIND_OF",
     "LEARNING",
     "SHIPPED",
     "TEST",

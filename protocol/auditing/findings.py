@@ -1,13 +1,16 @@
-"""A finding: its kind, its severity, and the affected items."""
+"""A finding (its severity and the affected items), and all kinds of findings, whose texts are in ``findings.toml``."""
 
+import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.kinds import KIND_OF
-
+PACKAGE_DATA = "findings.toml"
+_PLACE = re.compile(r"\{(\w+)\|([^}]*)\}")
 EXAMPLES = 5
 """Maximum number of items that a text lists; JSON contains all of them."""
 Findings = dict[str, list["Finding"]]
@@ -16,6 +19,50 @@ NOT_CHECKED = "Not checked: "
 """The beginning of the sentence about checks that were not possible."""
 SEVERITIES = ("error", "warning", "information")
 """Severities, the worst first."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The texts of one kind of finding.
+
+    Parameters
+    ----------
+    name : str
+    summary : str
+        Its meaning, in one line.
+    template : str
+        What follows for the results, in one sentence. A check replaces each ``{name|general words}``; without a split,
+        the general words remain.
+    treatment : str
+        How papers treat it, with the source.
+    fix : str
+        How to fix it: one sentence in the imperative.
+    """
+
+    name: str
+    summary: str
+    template: str
+    treatment: str
+    fix: str
+
+    @property
+    def consequence(self) -> str:
+        """What follows for the results of any split."""
+        return _PLACE.sub(r"\2", self.template)
+
+    def consequence_of(self, **words: str) -> str:
+        """Return what follows for one split; `words` contains the words for each place in the template."""
+        return _PLACE.sub(lambda place: words[place[1]], self.template)
+
+    @property
+    def source(self) -> str:
+        """The last column of `protocol list`."""
+        return self.treatment
+
+
+with open(Path(__file__).with_name(PACKAGE_DATA), "rb") as _stream:
+    KIND_OF = {name: Kind(name, **texts) for name, texts in tomllib.load(_stream).items()}
+"""The kinds of findings by name, in the order of reports: leaks first."""
 
 
 @dataclass(frozen=True)

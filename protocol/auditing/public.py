@@ -19,7 +19,7 @@ from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.difference import Difference, ProtocolDifference, against_from, difference_of
 from protocol.auditing.checks.known import audit_known
 from protocol.auditing.checks.training_log import Reported, about_log, audit_training_log, read_logs
-from protocol.auditing.findings import SEVERITIES, Finding
+from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal
 from protocol.auditing.inputs.groups import groups_from
 from protocol.auditing.inputs.items import features_from, known_dataset, modalities_from, name_of
@@ -27,7 +27,6 @@ from protocol.auditing.inputs.known_pairs import known_pairs_for
 from protocol.auditing.inputs.label_issues import AGREEMENT, label_issues_from
 from protocol.auditing.inputs.reading import Known, Run, read_lists, read_runs
 from protocol.auditing.inputs.split import Dataset
-from protocol.auditing.kinds import KIND_OF
 from protocol.auditing.output import fixing, texts
 from protocol.checks import ProtocolError, need, number, one_of, printable
 from protocol.inputs.conversion import is_file

@@ -1,10 +1,11 @@
-"""The command line: `protocol`, or `python -m protocol`; each command has its own file.
+"""The command line: `protocol`, or `python -m protocol`; each command has a module, and a TOML file with its help.
 
 Nothing from the package is imported before `main` runs, so that an interruption or an error during an import is also
 reported in one line.
 """
 
 import argparse
+import importlib
 import os
 import sys
 import warnings
@@ -14,25 +15,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from protocol.cli._help import Parser
 
+_COMMANDS = (
+    "evaluate",
+    "quantisation",
+    "compare",
+    "audit",
+    "find-duplicates",
+    "list",
+    "check",
+    "snakefile",
+    "claims",
+    "paper-figures",
+)
 _REFUSED = 2
 _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIPE, as shells report it
 
 
 def _parser() -> "Parser":
     from protocol import __version__
-    from protocol.cli import (
-        audit,
-        check,
-        claims,
-        compare,
-        evaluate,
-        find_duplicates,
-        paper_figures,
-        quantisation,
-        snakefile,
-    )
-    from protocol.cli import list as list_
-    from protocol.cli._help import Parser
+    from protocol.cli._help import Parser, add_command
 
     parser = Parser(
         prog="protocol",
@@ -50,22 +51,11 @@ def _parser() -> "Parser":
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     parser.add_argument("--debug", action="store_true", help="print the full traceback of an error")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="protocol", required=True)
-    for command in (
-        evaluate,
-        quantisation,
-        compare,
-        audit,
-        find_duplicates,
-        list_,
-        check,
-        snakefile,
-        claims,
-        paper_figures,
-    ):
-        command.add(commands)
-    for command_parser in commands.choices.values():  # error messages suggest the option after the command
-        command_parser.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", prog="protocol", required=True, dest="command"
+    )
+    for name in _COMMANDS:
+        add_command(commands, name)
     return parser
 
 
@@ -84,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed = _parser().parse_args(arguments)
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            status = parsed.run(parsed) or 0
+            command = importlib.import_module(f"protocol.cli.{parsed.command.replace('-', '_')}")
+            status = command.run(parsed) or 0
         sys.stdout.flush()
     except BrokenPipeError:  # `protocol list | head`
         sys.stdout = None

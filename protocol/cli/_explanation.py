@@ -73,9 +73,9 @@ def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
     if kind in registry.PACKAGES:
         yield from registry.entries(kind)
     elif kind == "finding":
-        from protocol.auditing import KINDS
+        from protocol.auditing import KIND_OF
 
-        yield from KINDS
+        yield from KIND_OF.values()
     else:
         from protocol.evaluation import CONVENTIONS
 

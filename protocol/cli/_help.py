@@ -1,20 +1,28 @@
-"""The argument parser: short help that fits on a screen, complete help with `--help-all`, and one-line errors."""
+"""The argument parser: short help that fits on a screen, complete help with `--help-all`, and one-line errors.
+
+The texts and options of each command are declared in a TOML file next to its module.
+"""
 
 import argparse
+import importlib
 import shutil
 import sys
 import textwrap
+import tomllib
+from pathlib import Path
 from typing import Any, NoReturn
 
 REFUSED = 2
 _LARGEST_WIDTH = 100
 
 
+_TYPES = {"int": int, "float": float, "path": Path}
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser with short and complete help.
 
-    `--help` prints the common options and the examples. `--help-all` adds the options in the groups that `rare`
-    returns, and the details.
+    `--help` prints the common options and the examples. `--help-all` adds the rare options, by group, and the details.
 
     Parameters
     ----------
@@ -40,10 +48,28 @@ class Parser(argparse.ArgumentParser):
             help="show every option, the file formats and more examples" if details else argparse.SUPPRESS,
         )
 
-    def rare(self, title: str) -> "argparse._ArgumentGroup":
-        """Return a new group of options that only `--help-all` prints."""
-        self._rare.append(title)
-        return self.add_argument_group(title)
+    def add_declared(self, declared: dict[str, dict[str, Any]], module: str, title: str = "") -> None:
+        """Add the arguments or options that a TOML file declares.
+
+        Parameters
+        ----------
+        declared : dict of str to dict
+            By name, the keywords of `argparse.ArgumentParser.add_argument`. The type is one of `_TYPES` or the name of
+            a function of the command's module, and ``also`` is another name of an option.
+        module : str
+            The module of the command.
+        title : str, default=""
+            The title of a group that only `--help-all` prints.
+        """
+        self._rare += [title] if title else []
+        group = self.add_argument_group(title) if title else self
+        for name, keywords in declared.items():
+            names = [name, keywords.pop("also")] if "also" in keywords else [name]
+            if kind := keywords.pop("type", None):
+                keywords["type"] = _TYPES.get(kind) or getattr(importlib.import_module(module), kind)
+            if isinstance(keywords.get("metavar"), list):
+                keywords["metavar"] = tuple(keywords["metavar"])
+            group.add_argument(*names, **keywords)
 
     def format_help(self, *, everything: bool = False) -> str:
         """Return the short help, or the complete help if `everything` is true."""
@@ -85,3 +111,21 @@ def _width() -> int:
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=_width())
+
+
+def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> None:
+    """Add the command that a TOML file declares."""
+    module = name.replace("-", "_")
+    declared = _read(module)
+    included = _read(declared.pop("include")) if "include" in declared else {}
+    options, rare = (declared.pop(part, {}) | included.get(part, {}) for part in ("options", "rare"))
+    command = commands.add_parser(name, **declared)
+    for title, group in {"": options, **rare}.items():
+        command.add_declared(group, f"{__package__}.{module}", title)
+    # An error message suggests the option after the command.
+    command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+
+def _read(name: str) -> dict[str, Any]:
+    with open(Path(__file__).with_name(f"{name}.toml"), "rb") as file:
+        return tomllib.load(file)

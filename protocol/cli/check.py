@@ -3,7 +3,6 @@
 import argparse
 import textwrap
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
@@ -11,13 +10,13 @@ from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
 
 if TYPE_CHECKING:
-    from protocol.cli._help import Parser
     from protocol.configuration import Experiment
 
 _TARGETS = ("report", "leak")  # the second adds jobs only to an experiment with the key `leak`
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Run `protocol check`."""
     from protocol import configuration
 
     config: dict[str, Any] = {}
@@ -157,35 +156,3 @@ def _missing(experiment: "Experiment") -> list[str]:
     except ProtocolError as error:
         return [str(error)]
     return []
-
-
-def add(commands: "argparse._SubParsersAction[Parser]") -> None:
-    """Add the command `protocol check`."""
-    command = commands.add_parser(
-        "check",
-        help="check a config file and print what it would run",
-        description="Check a config file, and print the jobs, files, memory and time that an experiment needs. Nothing "
-        "is run or written.",
-        examples="""
-            protocol check                                   the default experiment
-            protocol check workflow/config/cifar10.yaml
-            protocol check my.yaml mirror.yaml               two files; the second overrides the first
-            protocol check my.yaml --config runs=3 n_bits=[16,32]
-        """,
-    )
-    command.add_argument(
-        "files",
-        nargs="*",
-        type=Path,
-        metavar="F.yaml",
-        help="config files; later files override earlier ones (the default experiment)",
-    )
-    command.add_argument(
-        "--config",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override keys, as in snakemake --config",
-    )
-    command.set_defaults(run=_check)

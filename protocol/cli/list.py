@@ -2,16 +2,12 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from protocol import registry
 from protocol.checks import one_of
 from protocol.cli._explanation import entries, explanation, files
 from protocol.cli._output import show
 from protocol.scores import tables
-
-if TYPE_CHECKING:
-    from protocol.cli._help import Parser
 
 _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention")}
 
@@ -44,7 +40,8 @@ def _rows(kind: str) -> list[list[str]]:
     ]
 
 
-def _list(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Run `protocol list`."""
     kinds = [_kind(arguments.kind)] if arguments.kind else list(_LISTS.values())
     if arguments.name is not None:
         show(explanation(kinds[0], arguments.name))
@@ -57,25 +54,3 @@ def _kind(name: str) -> str:
     name = name.replace("-", "_").replace(" ", "_")
     plural = f"{name.removesuffix('s')}s"
     return _LISTS[plural if plural in _LISTS else one_of(name, _LISTS, "kind")]
-
-
-def add(commands: "argparse._SubParsersAction[Parser]") -> None:
-    """Add the command `protocol list`."""
-    command = commands.add_parser(
-        "list",
-        usage="protocol list [KIND [NAME]] [--markdown]",
-        help="list and explain metrics, hashers, splits, datasets and other names",
-        description="List the names that a config file or a command may use, or explain one of them: its definition, "
-        "its options, its source and an example.",
-        examples="""
-            protocol list                        list every name
-            protocol list hashers                list every hasher: name, summary and source
-            protocol list metrics 'mAP@K[all]'   explain a metric
-            protocol list hashers itq            explain a hasher and its options
-            protocol list findings query-in-database
-        """,
-    )
-    command.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(_LISTS)}")
-    command.add_argument("name", nargs="?", metavar="NAME", help="a name of this kind")
-    command.add_argument("--markdown", action="store_true", help="print tables in Markdown")
-    command.set_defaults(run=_list)

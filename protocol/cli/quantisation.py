@@ -3,17 +3,15 @@
 import argparse
 import ast
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol.checks import ProtocolError
 from protocol.cli._progress import stages
-from protocol.cli.evaluate import add_files, add_scoring, check_options, codes, nearest, write
-
-if TYPE_CHECKING:
-    from protocol.cli._help import Parser
+from protocol.cli.evaluate import check_options, codes, nearest, write
 
 
-def _quantisation(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Run `protocol quantisation`."""
     from protocol.evaluation import Rescoring, quantisation
 
     files = [arguments.query_codes, arguments.database_codes, arguments.train_vectors, *(arguments.rescore_codes or ())]
@@ -84,79 +82,3 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
             options[name] = ast.literal_eval(text)
         options.setdefault(name, text)
     return options
-
-
-def add(commands: "argparse._SubParsersAction[Parser]") -> None:
-    """Add the command `protocol quantisation`."""
-    command = commands.add_parser(
-        "quantisation",
-        usage="protocol quantisation --query-vectors F --database-vectors F [OPTION ...]",
-        help="measure what binary codes lose of vectors",
-        description="Measure how many of the nearest items of the vectors binary codes find, alone and with re-ranking "
-        "of the items that are retrieved. The codes are computed from the vectors, by default by their signs.\n"
-        "Files F: .npy, .fbin, .fvecs, .npz:key, .h5:dataset and others, one row for each item.",
-        details=_DETAILS,
-        examples="""
-            protocol quantisation --query-vectors qv.npy --database-vectors dv.npy
-            ... --hasher itq --bits 16 --train-vectors t.npy        codes of a hasher
-            ... --query-codes q.npy --database-codes d.npy          your own codes
-            ... --distance euclidean --neighbours 10 --target 0.99  which items are near, and how many to find
-            ... --bits 16 --rescore-bits 32 --measure-speed         re-rank by a longer code
-        """,
-    )
-    add_files(command, "vectors", "{} vectors")
-    add_files(command, "codes", "{} codes: 0/1, -1/+1 or packed bits")
-    command.add_argument("--hasher", metavar="NAME", help="hasher that encodes the vectors (sign)")
-    command.add_argument(
-        "--hasher-option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="an option of the hasher; may be repeated",
-    )
-    command.add_argument(
-        "--train-vectors",
-        metavar="F",
-        help="vectors that the hasher is fitted on (the database, or 10,000 of its rows drawn with --seed)",
-    )
-    command.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="SEED",
-        help="seed of the hasher and of the sample of training vectors (0)",
-    )
-    second = command.rare("re-ranking and speed")
-    second.add_argument(
-        "--target",
-        type=float,
-        default=0.95,
-        metavar="SHARE",
-        help="find the smallest c for which re-ranking c x K items finds this share of the nearest items (0.95)",
-    )
-    second.add_argument("--largest-factor", type=int, default=64, metavar="C", help="largest c of the curve (64)")
-    second.add_argument(
-        "--rescore-codes", nargs=2, metavar=("Q", "D"), help="re-rank by second codes of the queries and the database"
-    )
-    second.add_argument("--rescore-hasher", metavar="NAME", help="hasher of the second codes (that of --hasher)")
-    second.add_argument(
-        "--rescore-bits", type=int, metavar="B", help="length of the second codes (the dimension of the vectors)"
-    )
-    second.add_argument(
-        "--measure-speed", action="store_true", help="measure the queries per second of our own exact scan"
-    )
-    add_scoring(command)
-    command.set_defaults(run=_quantisation)
-
-
-_DETAILS = """
-    vectors and codes:
-      The formats of files and codes are those of `protocol evaluate --help-all`. Large F.npy, F.fbin
-      and F.fvecs files of vectors are read in blocks.
-
-    output:
-      neighbours@K is the share of the K nearest items among the first K by code, and 1-recall@K the
-      share of queries whose nearest item is among them. With re-ranking, c x K items are retrieved
-      by code and ranked again by the vectors, or by the second codes, and the first K are returned.
-      For all other metrics, the items up to the distance of the K-th nearest one are relevant.
-"""

@@ -283,14 +283,18 @@ class _Runs:
 def _of_json(path: Path, file: str) -> list[Score]:
     try:
         content = json.loads(path.read_text(), object_pairs_hook=functools.partial(_once, path))
+        if not isinstance(content, dict):
+            raise ProtocolError(f"{path}: expected {_JSON}, got no JSON object.")
         for field in ("metrics", "empty", "ties", "per_query"):
             if not isinstance(content[field] if field == "metrics" else content.get(field) or {}, dict):
                 raise ProtocolError(f"{path}: expected {_JSON}, with an object as {field}, got {content[field]!r}.")
         return _of_content(content, path, file, path.stem, _PerQuery(path, file, content).values)
     except ProtocolError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise ProtocolError(f"{path}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
+    except KeyError as error:
+        raise ProtocolError(f"{path}: expected {_JSON}, but the key {error} is missing.") from error
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ProtocolError(f"{path}: expected {_JSON}, got other content ({' '.join(str(error).split())}).") from error
 
 
 def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score]:
@@ -331,38 +335,48 @@ def _of_content(
         if size == "n_bits" or content.get(size) is not None:
             integer(content[size], f"{where}: {size}")
     _check_ranking(where, content.get("ranking"))
-    groups: list[tuple[str, Mapping[str, Any], dict[str, Any], Sequence[int] | None]] = [
-        (str(where), content["metrics"], {"excluded_queries": NONE_EXCLUDED}, None)
-    ]
-    without = content.get("without_queries")
-    if without is not None:
-        inside = f"{where}: without_queries"
-        n_queries, rows = integer(without["n_queries"], f"{inside}: n_queries"), np.array(without["excluded"], np.int64)
-        excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
-        if content.get("n_queries") not in (None, n_queries + len(excluded)):
-            raise ProtocolError(
-                f"{inside}: expected {content['n_queries']} queries in all, got {n_queries} remaining and "
-                f"{len(excluded)} excluded ones."
-            )
-        label = excluded_label(len(excluded), excluded_sha256(excluded))
-        if excluded:
-            left_out = {"excluded_queries": label, "n_queries": n_queries}
-            if not isinstance(without["metrics"], dict):
-                raise ProtocolError(f"{inside}: expected an object as metrics, got {without['metrics']!r}.")
-            groups.append((inside, without["metrics"], left_out, excluded))
+    complete = (str(where), content["metrics"], {"excluded_queries": NONE_EXCLUDED}, None)
     scores = []
-    for place, metrics, queries, excluded_queries in groups:
+    for group, metrics, queries, excluded in (complete, *_without_queries(content, where)):
         for metric, number in metrics.items():
-            if isinstance(number, bool) or not isinstance(number, int | float | None):
-                raise TypeError(f"{number!r} instead of a number")
-            mean = np.nan if number is None else float(number)
-            if not np.isnan(mean):
-                check_mean(f"{place}: {printable(metric)}: mean", metric, mean)
+            mean = _mean(number, f"{group}: {printable(metric)}: mean", metric)
             by_metric = {field: (content.get(field) or {}).get(metric) for field in ("empty", "ties")}
             recorded = {**content, **queries, **by_metric, "mean": mean}
-            behind = functools.partial(values, metric, mean, excluded_queries)
+            behind = functools.partial(values, metric, mean, excluded)
             scores.append(_score(recorded, file, _known(content.get("name")) or name, printable(metric), behind))
     return scores
+
+
+def _mean(number: Any, where: str, metric: str) -> float:
+    """Return the mean that a JSON file has for a metric, NaN for null."""
+    if isinstance(number, bool) or not isinstance(number, int | float | None):
+        raise ProtocolError(f"{where}: expected a number, got {number!r}.")
+    if number is None or np.isnan(float(number)):
+        return np.nan
+    check_mean(where, metric, float(number))
+    return float(number)
+
+
+def _without_queries(
+    content: Mapping[str, Any], where: str | Path
+) -> list[tuple[str, Mapping[str, Any], dict[str, Any], Sequence[int] | None]]:
+    """Return where the metrics without the excluded queries are, these, the recorded fields, and the queries' rows."""
+    without, inside = content.get("without_queries"), f"{where}: without_queries"
+    if without is None:
+        return []
+    n_queries, rows = integer(without["n_queries"], f"{inside}: n_queries"), np.array(without["excluded"], np.int64)
+    excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
+    if content.get("n_queries") not in (None, n_queries + len(excluded)):
+        raise ProtocolError(
+            f"{inside}: expected {content['n_queries']} queries in all, got {n_queries} remaining and "
+            f"{len(excluded)} excluded ones."
+        )
+    if not excluded:
+        return []
+    if not isinstance(without["metrics"], dict):
+        raise ProtocolError(f"{inside}: expected an object as metrics, got {without['metrics']!r}.")
+    label = excluded_label(len(excluded), excluded_sha256(excluded))
+    return [(inside, without["metrics"], {"excluded_queries": label, "n_queries": n_queries}, excluded)]
 
 
 def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

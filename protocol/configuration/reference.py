@@ -1,10 +1,10 @@
-"""The reference page of the configuration, generated from the declarations in `schema`."""
+"""The reference page of the configuration, generated from ``keys.yaml``."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from protocol.configuration.schema import Keys, phrase, resolved
+from protocol.configuration.schema import filled, keys, phrase
 
 _ABOVE = """\
 # Configuration
@@ -32,50 +32,37 @@ features:
 A name has one meaning in the whole file: once it is defined, other lists may contain the name alone, and
 `hasher_options`, `hasher_grids` and `ground_truth_options` may refer to it.
 """
-_SECTIONS = {
-    "features.NAME": "FeatureKeys",
-    "hashers[], ground_truths[]": "PluginUse",
-    "names": "DisplayNames",
-    "split_sizes": "SplitSizes",
-    "selection": "Selection",
-    "codes.NAME": "FinishedCodesKeys",
-    "paper": "PaperKeys",
-    "leak": "Leak",
-}
 
 
 def page() -> str:
     """Return the reference page as Markdown."""
-    schema = Keys.model_json_schema()
-    parts = [_ABOVE, "## Keys\n", _table(schema, schema)]
-    for title, name in _SECTIONS.items():
-        part = schema["$defs"][name]
-        parts += [f"\n## `{title}`\n", f"{part['description']}\n", _table(part, schema)]
+    file = keys()["properties"]
+    sections = {
+        "features.NAME": file["features"]["additionalProperties"],
+        "hashers[], ground_truths[]": file["hashers"]["items"]["oneOf"][1],
+        "codes.NAME": file["codes"]["additionalProperties"],
+    } | {key: declared for key, declared in file.items() if "section" in declared}
+    parts = [_ABOVE, "## Keys\n", _table(keys())]
+    for title, part in sections.items():
+        parts += [f"\n## `{title}`\n", f"{part.get('section', part['description'])}\n", _table(part)]
     return "\n".join(parts) + "\n"
 
 
-def _table(part: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+def _table(part: Mapping[str, Any]) -> str:
     lines = ["| key | values | default | description |", "|---|---|---|---|"]
     for key, declared in part["properties"].items():
-        node = _stated(declared, schema)
-        default = "required" if key in part.get("required", []) else _default(declared)
-        text = declared.get("description") or node.get("description", "")
-        lines.append(f"| `{key}` | {_cell(phrase(node, schema))} | {default} | {_cell(text)} |")
+        default = "required" if key in part.get("required", ()) else _default(declared)
+        lines.append(f"| `{key}` | {_cell(phrase(declared))} | {default} | {_cell(declared.get('description', ''))} |")
     return "\n".join(lines)
 
 
-def _stated(declared: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of a key, or the schema of its value if the key may be absent."""
-    forms = [form for form in declared.get("anyOf", []) if form.get("type") != "null"]
-    absent = len(forms) == 1 and declared.get("default", "") is None
-    return resolved(forms[0], schema) if absent else declared
-
-
 def _default(declared: Mapping[str, Any]) -> str:
-    value = declared.get("default")
+    if declared.get("default") is None:
+        return ""
+    value = filled(declared["default"], declared)
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if item is not None}
-    return "" if value is None else f"`{json.dumps(value)}`"
+    return f"`{json.dumps(value)}`"
 
 
 def _cell(text: str) -> str:

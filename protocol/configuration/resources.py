@@ -10,6 +10,7 @@ from typing import Any
 from protocol import datasets, registry
 from protocol.checks import one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.configuration.yaml_files import read
 from protocol.selection import points
 
 _MB = 2**20
@@ -51,40 +52,8 @@ class Need:
     trains: bool = False
 
 
-# About twice the values measured on the digits (2 MB of features), CIFAR-10 (120 MB), a million vectors (500 MB), and
-# the affinities of 50,000 rows (950 MB).
-NEEDS = {
-    "download": Need(300, 120),
-    "dataset": Need(500, 10, 60, content=1, item_kb=0.5),
-    "feature_part": Need(500, 10, 250, matrix=0.5),
-    "feature": Need(500, 10, 250, matrix=0.5),
-    "draw": Need(400, 5, 10, item_kb=1),
-    "split": Need(400, 5, 10, item_kb=1),
-    "preprocessing": Need(500, 10, 30, matrix=0.5, train=4),
-    "ground_truth": Need(500, 10, 120, matrix=4),
-    "supervision": Need(700, 10, 120, train=4, minutes_of_affinities=10),  # affinities are written block by block
-    "selection": Need(500, 60, 600, matrix=0.5, train=4, affinities=1.5, trains=True),
-    "selection_table": Need(500, 5),
-    "model": Need(500, 30, 120, matrix=0.5, train=4, affinities=1.5, trains=True),
-    "finished_codes": Need(500, 10, 10, item_kb=6),  # outputs of 512 bits in float64, and their bits
-    "count": Need(500, 10, 120, item_kb=1),
-    "count_shard": Need(500, 10, 120, item_kb=1, row_kb=0.03),  # row numbers of the database
-    "add_counts": Need(500, 10, 10, item_kb=0.1),  # labels, for the digest of the ground truth
-    "score": Need(1000, 10, 60, item_kb=1),
-    "score_without": Need(1000, 10, 60, item_kb=1),
-    "duplicates": Need(2000, 10),
-    "display": Need(1000, 15, 120, item_kb=2),
-    "metrics": Need(2000, 10),
-    "audit": Need(500, 10, 120, matrix=4),
-    "claims": Need(1000, 10),
-    "report": Need(1000, 10, 30, item_kb=1),
-    "paper": Need(1000, 15, 30, item_kb=1),
-    "leak_split": Need(400, 5, 10, item_kb=1),
-    "leak_score": Need(500, 60, 600, matrix=6, trains=True),
-    "leak": Need(1000, 10),
-}
+NEEDS = {rule: Need(**values) for rule, values in read(Path(__file__).with_name("needs.yaml")).items()}
 """By rule of the workflow."""
-NEEDS |= {f"leak_{rule}": NEEDS[rule] for rule in ("preprocessing", "ground_truth")}  # these rules inherit from them
 
 
 def need(

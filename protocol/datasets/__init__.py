@@ -3,7 +3,6 @@
 from protocol.datasets._dataset import (
     Data,
     LazyRows,
-    Rows,
     blocks,
     check_statistics,
     load,
@@ -16,7 +15,6 @@ from protocol.datasets._user_paths import count_files, folder_state, user_paths
 __all__ = [
     "Data",
     "LazyRows",
-    "Rows",
     "blocks",
     "check_statistics",
     "count_files",

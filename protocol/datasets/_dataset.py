@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -12,25 +12,11 @@ from numpy.typing import DTypeLike, NDArray
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.external import Span
-from protocol.inputs.validation import check_images, class_labels, rows
+from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
 from protocol.provenance.storage import Writer
 
 _BLOCK_BYTES = 16 << 20
 _IDS = 1 << 20  # ids created at a time, because Python strings take twice the memory
-
-
-class Rows(Protocol):
-    """An array, or any object that returns rows for slices as an array does: a memory map, a reader of image files."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> np.dtype: ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: slice, /) -> NDArray: ...
 
 
 class LazyRows:
@@ -78,9 +64,9 @@ class Data:
         Class index of each item, or membership in each class; None if the dataset has no labels.
     class_names : tuple of str
         Names of the classes 0, 1, ...; default ().
-    images : Rows of uint8, shape (n, height, width) or (n, height, width, 3), or None
+    images : Sliceable of uint8, shape (n, height, width) or (n, height, width, 3), or None
         Grey or RGB; values 0 to 255.
-    vectors : mapping of str to Rows of float32 or integers, shape (n, d)
+    vectors : mapping of str to Sliceable of float32 or integers, shape (n, d)
         Vectors that are a part of the dataset, by name: ``gist``, ``bow``, ``tags``, ``features``, ...
     partitions : mapping of str to ndarray of int64
         Row numbers of the dataset's official parts: ``train``, ``test``, ``query``, ...; they may overlap.
@@ -104,8 +90,8 @@ class Data:
     ids: NDArray[np.str_]
     labels: NDArray | None = None
     class_names: tuple[str, ...] = ()
-    images: Rows | None = None
-    vectors: Mapping[str, Rows] = field(default_factory=dict)
+    images: Sliceable | None = None
+    vectors: Mapping[str, Sliceable] = field(default_factory=dict)
     partitions: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -124,7 +110,7 @@ class Data:
                 raise ProtocolError(f"partition {name!r}: expected each row at most once, got duplicates.")
 
     @property
-    def arrays(self) -> dict[str, Rows]:
+    def arrays(self) -> dict[str, Sliceable]:
         """The images and vectors by their names in ``content.h5``."""
         images = {} if self.images is None else {"images": self.images}
         return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
@@ -142,7 +128,7 @@ class Data:
                 f"ids: expected unique ids, got {str(distinct[counts > 1][0])!r} for {counts.max()} items."
             )
 
-    def _check_vectors(self, name: str, vectors: Rows) -> None:
+    def _check_vectors(self, name: str, vectors: Sliceable) -> None:
         shape, dtype, n = vectors.shape, vectors.dtype, len(self.ids)
         if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n:
             raise ProtocolError(
@@ -167,7 +153,7 @@ class Data:
             )
 
 
-def store(file: Writer, name: str, array: Rows, *, by_reference: bool) -> None:
+def store(file: Writer, name: str, array: Sliceable, *, by_reference: bool) -> None:
     """Write an array to a file, or, by reference, only its location if another file contains the rows unchanged."""
     from tqdm import tqdm
 
@@ -179,7 +165,7 @@ def store(file: Writer, name: str, array: Rows, *, by_reference: bool) -> None:
         file.fill(name, array.shape, array.dtype, blocks(array), progress=bar.update)
 
 
-def blocks(array: Rows) -> Iterator[NDArray]:
+def blocks(array: Sliceable) -> Iterator[NDArray]:
     """Yield an array's rows in order, in blocks of some megabytes."""
     step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
     for start in range(0, len(array), step):

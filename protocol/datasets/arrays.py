@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, LazyRows, Rows, numbered_ids
+from protocol.datasets import Data, LazyRows, numbered_ids
 from protocol.inputs.arrays import array_shape, as_integers, map_array, path_of, read_array, row_count, span_of
 from protocol.inputs.text import lines, string_array
-from protocol.inputs.validation import class_labels
+from protocol.inputs.validation import Sliceable, class_labels
 from protocol.registry import DatasetRecord
 
 _TEXT = (".txt", ".csv", ".tsv")
@@ -38,7 +38,7 @@ def _check_count(file: str | None, kind: str, found: int | None, n_items: int | 
         raise ProtocolError(f"{file}: {found:,} {kind} for {n_items:,} items.")
 
 
-def _features(file: str) -> Rows:
+def _features(file: str) -> Sliceable:
     """Return the vectors, as float32 unless they are bytes; an ``.npy`` file is memory-mapped."""
     array = map_array(file)
     if array.ndim != 2:

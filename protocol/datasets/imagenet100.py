@@ -11,6 +11,7 @@ from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.datasets._image_files import image_rows, squares_of
 from protocol.downloads import File
+from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
 
 CLASSES = 100
@@ -23,13 +24,7 @@ _SYNSET = re.compile(r"image/(n\d+)_")
 def _read_list(path: Path) -> dict[str, int]:
     """Return the class of each image in a list, whose lines contain a path and 100 flags, one of them 1."""
     images = {}
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProtocolError(
-            f"{path}: expected a list of images, got a file that can't be read as text ({error})."
-        ) from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines(path, "a list of images"), start=1):
         name, *flags = line.split()
         if len(flags) != CLASSES or sorted(flags) != ["0"] * (CLASSES - 1) + ["1"] or name.count("/") < 1:
             raise ProtocolError(

@@ -10,22 +10,15 @@ from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.downloads import File
 from protocol.inputs.arrays import read_array
+from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
 
 FEATURES = "raw_features.mat"
 LISTS = {"train": "trainset_txt_img_cat.list", "test": "testset_txt_img_cat.list"}
 VARIABLES = {"image": {"train": "I_tr", "test": "I_te"}, "text": {"train": "T_tr", "test": "T_te"}}
 CATEGORIES = (
-    "art",
-    "biology",
-    "geography",
-    "history",
-    "literature",
-    "media",
-    "music",
-    "royalty",
-    "sport",
-    "warfare",
+    *("art", "biology", "geography", "history", "literature", "media"),
+    *("music", "royalty", "sport", "warfare"),
 )
 _LINE = re.compile(r"([^\t]+)\t[^\t]+\t([0-9]{1,3})")
 _BY_HAND = "extract it from wikipedia_dataset.zip, linked from http://www.svcl.ucsd.edu/projects/crossmodal/"
@@ -37,13 +30,7 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
     A line contains a text, an image and a category, which starts from 1, separated by tabs.
     """
     names, categories = [], []
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProtocolError(
-            f"{path}: expected a list of texts and images, got a file that can't be read as text ({error})."
-        ) from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(map(str.rstrip, lines(path, "a list of texts and images")), start=1):
         match = _LINE.fullmatch(line)
         if match is None or not 1 <= int(match[2]) <= len(CATEGORIES):
             raise ProtocolError(
@@ -89,24 +76,18 @@ def load(paths: Mapping[str, Path]) -> Data:
     ProtocolError
         If a file is damaged, a line of a list is invalid, or lists and features have different lengths.
     """
-    names, categories = {}, {}
-    for part, file in LISTS.items():
-        names[part], categories[part] = _read_list(Path(paths[file]))
+    lists = {part: _read_list(Path(paths[file])) for part, file in LISTS.items()}
     vectors = {}
     for kind, variables in VARIABLES.items():
         parts = {part: read_array(f"{paths[FEATURES]}:{variable}") for part, variable in variables.items()}
         for part, rows in parts.items():
-            if rows.ndim != 2 or len(rows) != len(names[part]):
+            n_lines = len(lists[part][0])
+            if rows.ndim != 2 or len(rows) != n_lines:
                 raise ProtocolError(
-                    f"{paths[FEATURES]}: {variables[part]}: expected a row for each of the {len(names[part])} lines of "
+                    f"{paths[FEATURES]}: {variables[part]}: expected a row for each of the {n_lines} lines of "
                     f"{LISTS[part]}, got shape {rows.shape}."
                 )
         vectors[kind] = np.concatenate(list(parts.values())).astype(np.float32)
-    n_train = len(names["train"])
-    return Data(
-        np.array([*names["train"], *names["test"]]),
-        np.array([*categories["train"], *categories["test"]]),
-        CATEGORIES,
-        vectors=vectors,
-        partitions={"train": np.arange(n_train), "test": np.arange(n_train, n_train + len(names["test"]))},
-    )
+    names, categories = (np.concatenate(columns) for columns in zip(*lists.values(), strict=True))
+    train, test = np.split(np.arange(len(names)), [len(lists["train"][0])])
+    return Data(names, categories, CATEGORIES, vectors=vectors, partitions={"train": train, "test": test})

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, integer, number
 from protocol.duplicates.candidates import best_matches
-from protocol.duplicates.descriptors import SIZE, block_means, mirrored, small_images
 from protocol.duplicates.inputs import Items, opened_images, vectors_from, with_ids
 from protocol.duplicates.proposals import DETAILS, Pairs, Proposals, ordered
+from protocol.duplicates.small_images import SIZE, block_means, correlations, mirrored, small_images
 from protocol.duplicates.vectors import is_small, n_steps, similar_vectors
-from protocol.duplicates.verification import correlations
 from protocol.evaluation.progress import Progress, stage
 from protocol.truth import check_rows
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.datasets import Rows
 from protocol.inputs.arrays import map_array
 from protocol.inputs.conversion import as_numpy, is_file, items_from, matrix_from, named
-from protocol.inputs.validation import check_images
+from protocol.inputs.validation import Sliceable, check_images
 from protocol.provenance import storage
 from protocol.splits import read_list
 
@@ -28,7 +27,7 @@ class Items:
 
     Parameters
     ----------
-    rows : Rows
+    rows : Sliceable
         Images, or vectors (n, d).
     name : str
         Name for messages.
@@ -36,7 +35,7 @@ class Items:
         None if items are named by their row numbers.
     """
 
-    rows: Rows
+    rows: Sliceable
     name: str
     ids: NDArray[np.str_] | None = None
 

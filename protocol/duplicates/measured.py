@@ -1,63 +1,46 @@
 """Measured precision and recall of the finder, which its output and the documentation quote.
 
-`tests/benchmarks/duplicates.py` measures them.
+`tests/benchmarks/duplicates.py` measures them; ``measured.toml`` holds the figures and explains each of them.
 """
 
 import textwrap
-from types import MappingProxyType
+import tomllib
+from pathlib import Path
 from typing import NamedTuple
 
 from protocol.scores.tables import text as table
 
+PACKAGE_DATA = "measured.toml"
 _WIDTH = 110
-N_JUDGED = 249
-"""Pairs of CIFAR-10 that the authors of ciFAIR judged as exact or near-duplicates, one for each of 249 test images."""
 
 
 class AtProposals(NamedTuple):
-    """The number of judged pairs of CIFAR-10 among the first proposals."""
+    """The number of judged pairs of CIFAR-10 among the first proposals.
+
+    Parameters
+    ----------
+    proposals : int
+    pairs : int
+        Judged pairs that are the best pair of a proposal.
+    with_further : int
+        Judged pairs among the best and the further partners.
+    queries : int
+        Proposed queries that are in a judged pair, with any partner.
+    """
 
     proposals: int
     pairs: int
-    """Judged pairs that are the best pair of a proposal."""
     with_further: int
-    """Judged pairs among the best and the further partners."""
     queries: int
-    """Proposed queries that are in a judged pair, with any partner."""
 
 
-CIFAR10 = (
-    AtProposals(100, 58, 62, 69),
-    AtProposals(200, 112, 120, 131),
-    AtProposals(500, 199, 215, 226),
-    AtProposals(1000, 209, 225, 238),
-)
-LEAST_SCORE = 0.6560
-"""The score of the 1,000th proposal."""
-LOOKED_AT, LOOK_ALIKE = 100, 80
-"""The number of inspected proposals, drawn from those among the first 500 whose query is in no judged pair, and the
-number of these that show the same photograph or the same scene, judged by eye."""
-DISTORTIONS = MappingProxyType(
-    {
-        "mirrored": 1.0,
-        "shifted by 1/16": 0.957,
-        "cropped by 5 %": 0.995,
-        "cropped by 10 %": 0.984,
-        "brighter by 40": 1.0,
-        "darker by 40": 1.0,
-        "contrast x 0.6": 1.0,
-        "contrast x 1.5": 1.0,
-        "JPEG of quality 50": 1.0,
-        "cropped by 5 %, other tones, JPEG": 0.995,
-        "grey": 0.912,
-        "rotated by 5 degrees": 0.997,
-    }
-)
-"""Recall by distortion: the share of distorted copies of 1,000 training images of CIFAR-10, compared with all 50,000,
-whose original is the best partner, with a score of at least `LEAST_SCORE`."""
-VECTORS = MappingProxyType({0.99: 1.0, 0.97: 1.0, 0.95: 0.998, 0.9: 0.969})
-"""Recall of random-hyperplane keys by cosine, for 1,000 near-duplicates planted among 1,000,000 random vectors with
-128 features."""
+with open(Path(__file__).with_name(PACKAGE_DATA), "rb") as _stream:
+    _FIGURES = tomllib.load(_stream)
+N_JUDGED, LEAST_SCORE = _FIGURES["n_judged"], _FIGURES["least_score"]
+LOOKED_AT, LOOK_ALIKE = _FIGURES["looked_at"], _FIGURES["look_alike"]
+CIFAR10 = tuple(AtProposals(*row) for row in _FIGURES["cifar10"])
+DISTORTIONS: dict[str, float] = _FIGURES["distortions"]
+VECTORS = {float(cosine): recall for cosine, recall in _FIGURES["vectors"].items()}
 
 
 def text(kind: str) -> list[str]:

@@ -158,7 +158,7 @@ def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
         query = replace(database, values=query.values if isinstance(query, Outputs) else query)
     for side, role in zip((query, database), _ROLES, strict=True):
         if side.values is None:
-            raise ProtocolError(f"{role}: expected an array or a file, got none.")
+            raise ProtocolError(f"{role} are missing.")
     if query.binarize != database.binarize:
         raise ProtocolError(
             f"binarize: expected the same for queries and database, got {query.binarize!r} and {database.binarize!r}."
@@ -180,7 +180,7 @@ def _packed(side: Codes, role: str, name: str) -> tuple[NDArray[np.uint8], int]:
     array, n_bits, bit_order = matrix_from(side.values, role, "n_bits"), side.n_bits, side.bit_order
     if n_bits is None:
         if bit_order == "big-128":
-            raise ProtocolError(f"{name}: expected n_bits for packed codes of bit order big-128, got none.")
+            raise ProtocolError(f"{name}: packed codes of bit order big-128 need n_bits.")
         return codes.pack(_bits(array, name)), array.shape[1]
     checks.integer(n_bits, f"{name}: n_bits")
     if _is_packed(array, n_bits, bit_order):

@@ -89,7 +89,7 @@ class Nearest:
                 raise ProtocolError(f"vectors: expected query vectors and database vectors, got no {role} vectors.")
         one_of(self.distance, DISTANCES, "distance")
         if self.k is not None and not np.size(self.k):
-            raise ProtocolError("neighbours: expected at least one number of nearest items, got none.")
+            raise ProtocolError("neighbours: the list of numbers is empty.")
         for number in () if self.k is None else np.atleast_1d(self.k).tolist():
             integer(number, "neighbours")
         if self.relevant is not None:
@@ -351,25 +351,13 @@ def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> Non
     rows = values if isinstance(values, np.ndarray) else list(values)
     if len(rows) != expected[0] or any(np.ndim(row) != 1 or len(row) != expected[1] for row in rows):
         return
-    array = np.asarray(rows)
-    if array.dtype.kind not in "iu":
-        return
-    if np.isin(array, (0, 1)).all():
+    if np.asarray(rows).dtype.kind in "iu":
         raise ProtocolError(
-            f"{name}: expected a Boolean matrix or lists of database positions, got integers 0 and 1 of shape "
-            f"(n_queries, n_database) = {expected}, which may be either: pass relevance.astype(bool) for a matrix, or "
-            "a list of arrays for positions."
+            f"{name}: expected a Boolean matrix or lists of database positions, got integers of shape (n_queries, "
+            f"n_database) = {expected}, which may be either. Pass relevance.astype(bool) for a matrix, "
+            "scipy.sparse.csr_array(relevance) for a matrix of levels, or a list of arrays for positions; a complete "
+            "ranking of the database makes every item relevant."
         )
-    if (np.diff(np.sort(array, axis=1), axis=1) == 0).any():
-        raise ProtocolError(
-            f"{name}: expected database positions, each once, got repeated integers of shape (n_queries, n_database) = "
-            f"{expected}: pass a matrix of levels as scipy.sparse.csr_array(relevance)."
-        )
-    raise ProtocolError(
-        f"{name}: expected a Boolean matrix or lists of database positions, got different integers of shape "
-        f"(n_queries, n_database) = {expected}: as positions, they make every item relevant. Pass a matrix of levels "
-        "as scipy.sparse.csr_array(relevance), or a list of arrays for positions."
-    )
 
 
 def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
@@ -433,7 +421,7 @@ def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_dat
     """Return relevance from lists in any order, for example nearest first."""
     n_queries = indptr.size - 1
     if not indices.size:
-        raise ProtocolError(f"{name}: expected a relevant item for at least one query, got none.")
+        raise ProtocolError(f"{name}: no query has a relevant item.")
     try:
         ends = indptr.astype(np.int64)
         lengths = ends[1:] - ends[:-1]

@@ -160,7 +160,7 @@ def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scorin
     parts = [_of_block(counts, names, scoring, ranking) for counts in blocks]
     occurring = np.concatenate([part.levels for part in parts])
     if not occurring.size:
-        raise ProtocolError("relevance: expected at least one query with a relevant item, got none.")
+        raise ProtocolError("relevance: no query has a relevant item.")
     rules = scoring.rules
     values = {pair: np.concatenate([part.values[pair] for part in parts]) for pair in parts[0].values}
     of_spread = {pair: values[pair] for pair in parts[0].of_spread}

@@ -2,26 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.validation import check_images
+from protocol.inputs.validation import Sliceable, check_images
 from protocol.options import Configurable
-
-
-class Sliceable(Protocol):
-    """An array that need not be in memory: it has a shape and a dtype, and returns rows for slices."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def dtype(self) -> np.dtype: ...
-    def __len__(self) -> int: ...
-    def __getitem__(self, rows: slice, /) -> NDArray: ...
-
 
 Progress = Callable[[int], object]
 Describe = Callable[[NDArray], tuple[NDArray, NDArray[np.int64]]]

@@ -79,31 +79,17 @@ def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
 
 
 def _names(file: h5py.File) -> tuple[list[str], list[str]]:
-    """Return the names of the datasets, each once, and the links in the file."""
+    """Return the names of the datasets, each once, and the links in the root group."""
     names: list[str] = []
-    links: list[str] = []
-    groups, seen = [("", file["/"])], {_address(file["/"])}
-    while groups and len(names) < _MOST_KEYS:
-        prefix, group = groups.pop()
-        for name in group:
-            link = group.get(name, getlink=True)
-            if not isinstance(link, h5py.HardLink):
-                links.append(_link(prefix + name, link))
-                continue
-            item = group[name]
-            if _address(item) in seen:
-                continue
-            seen.add(_address(item))
-            if isinstance(item, h5py.Group):
-                groups.append((f"{prefix}{name}/", item))
-            elif isinstance(item, h5py.Dataset):
-                names.append(prefix + name)
-    return sorted(names), links
 
+    def add(name: str, item: h5py.HLObject) -> bool | None:
+        if isinstance(item, h5py.Dataset):
+            names.append(name)
+        return len(names) >= _MOST_KEYS or None  # anything but None ends the walk
 
-def _address(item: h5py.HLObject) -> tuple[int, int]:
-    info = h5py.h5o.get_info(item.id)
-    return info.fileno, info.addr
+    file.visititems(add)
+    links = {name: file.get(name, getlink=True) for name in file}
+    return sorted(names), [_link(name, link) for name, link in links.items() if not isinstance(link, h5py.HardLink)]
 
 
 def _link(name: str, link: h5py.SoftLink | h5py.ExternalLink) -> str:

@@ -1,12 +1,27 @@
 """Checks of arrays in memory; apart from the modules that read files, so that those are no dependency of a hasher."""
 
 import numbers
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
+
+
+class Sliceable(Protocol):
+    """An array that need not be in memory: it has a shape and a dtype, and returns rows for slices."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes, rows first."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: slice, /) -> NDArray: ...
 
 
 def array_of(values: Any) -> NDArray:

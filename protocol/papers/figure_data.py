@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from protocol.checks import ProtocolError
 from protocol.papers.layout import PLACE, plugin_of, printed_name, several
+from protocol.papers.results import having
 from protocol.provenance import storage
 from protocol.provenance.checksums import verify
 from protocol.report.results import Results
@@ -96,14 +97,6 @@ class FigureData:
     def rows(self, **columns: Any) -> "pd.DataFrame":
         """Return the rows of the summary with these values; a list or tuple means one of its values."""
         return having(self.summary, **columns)
-
-
-def having(table: "pd.DataFrame", **columns: Any) -> "pd.DataFrame":
-    """Return the rows of a table with these values; a list or tuple means one of its values."""
-    for name, value in columns.items():
-        one_of = table[name].isin(value) if isinstance(value, list | tuple) else table[name] == value
-        table = table[one_of]
-    return table
 
 
 def _of_experiment(summary_csv: Path) -> "Iterator[tuple[str, pd.DataFrame]]":

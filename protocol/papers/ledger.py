@@ -28,7 +28,6 @@ from protocol.papers.ramap import claims as ramap
 from protocol.papers.results import Results
 from protocol.papers.statements import claims_of
 from protocol.papers.talr import claims as talr
-from protocol.papers.talr import experiments as talr_experiments
 from protocol.papers.thesis import claims as thesis
 from protocol.provenance.storage import replacing
 from protocol.scores import tables
@@ -43,8 +42,7 @@ Entries = Sequence[dict[str, str]]
 
 def all_claims() -> list[Claim]:
     """Return all claims, paper by paper."""
-    papers = (mlgap,), (metrics,), (ramap,), (talr, talr_experiments), (thesis,)
-    return [claim for modules in papers for claim in claims_of(*modules)]
+    return [claim for paper in (mlgap, metrics, ramap, talr, thesis) for claim in claims_of(paper)]
 
 
 def ledger(

@@ -5,11 +5,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from protocol.checks import ProtocolError
 from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
 from protocol.scores.tables import read_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Mean(NamedTuple):
+    """A mean over runs, with their standard deviation and number."""
+
+    mean: float
+    std: float
+    n_runs: int
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,19 @@ class Results:
                 unique.setdefault((*(getattr(row, name) for name in COMBINATION), f"{row.mean:.5g}", row.n_runs), row)
         return list(unique.values())
 
+    def frame(self, **columns: Any) -> "pd.DataFrame":
+        """Return the rows of a combination, as `rows` does, as a table with the columns of `Row`."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows(**columns), columns=[field.name for field in fields(Row)])
+
+    def statistics(self, dataset: str) -> "pd.DataFrame":
+        """Return the statistics of a dataset as a table: ``dataset``, ``statistic`` and the columns of `Mean`."""
+        import pandas as pd
+
+        rows = [(dataset, name, value, 0.0, 1) for (of, name), value in self._content[1].items() if of == dataset]
+        return pd.DataFrame(rows, columns=["dataset", "statistic", *Mean._fields])
+
     def statistic(self, dataset: str, name: str) -> float | None:
         """Return a statistic of loaded data; None if it was not counted."""
         return self._content[1].get((dataset, name))
@@ -93,3 +117,10 @@ class Results:
                         names = [field.name for field in fields(Row)][1:]
                         rows.append(Row(str(path.parent), *(values[name] for name in names)))
         return rows, statistics
+
+
+def having(table: "pd.DataFrame", **columns: Any) -> "pd.DataFrame":
+    """Return the rows of a table with these values; a list or tuple means one of its values."""
+    for name, value in columns.items():
+        table = table[table[name].isin(value) if isinstance(value, list | tuple) else table[name] == value]
+    return table

@@ -12,29 +12,36 @@ The keys of an entry are those of `Claim`, without ``paper``, ``check`` and ``pr
     and relevant items at each distance.
 ``statistics``
     A dataset and names of its statistics.
+``compare``
+    Comparisons of stored results, see `protocol.papers.comparisons`. They are a proof if they are of printed values.
 ``means``
     A list of selections of rows. ``where`` has values of columns, ``n_bits`` the code lengths in order, and
     ``hashers``, by name, the hasher with a mean at all of them.
 
-In the last two, the key ``shown`` has further values: a number, or a dataset and names of statistics with their mean.
+With ``statistics`` and ``means``, the key ``shown`` has further values: a number, or a dataset and names of statistics
+with their mean.
 Text such as 2/3 in ``expected`` is a number.
 """
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from protocol.checks import need
 from protocol.papers import rankings as shared
 from protocol.papers.claim import AS_PRINTED, Claim, Evidence, Values
+from protocol.papers.comparisons import compared
 from protocol.papers.rankings import histograms, untied, value
-from protocol.papers.results import Results
+from protocol.papers.results import Mean, Results
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PACKAGE_DATA = "*/claims.yaml"
 """The files that are read here, for `protocol.provenance.sources`."""
@@ -63,10 +70,9 @@ def expected(paper: str, number: str) -> Mapping[str, Any]:
     return values
 
 
-def claims_of(*modules: ModuleType) -> list[Claim]:
-    """Return the claims of a paper, given the modules in its folder that have the functions of its checks."""
-    content = statements(modules[0].__name__.split(".")[-2])
-    functions = {name: function for module in (shared, *modules) for name, function in vars(module).items()}
+def claims_of(module: ModuleType) -> list[Claim]:
+    """Return the claims of a paper, given the module in its folder that has the functions of its checks."""
+    content, functions = statements(module.__name__.split(".")[-2]), vars(shared) | vars(module)
     return [_claim(content["paper"], entry, functions) for entry in content["claims"]]
 
 
@@ -90,12 +96,42 @@ def _claim(paper: str, entry: Mapping[str, Any], functions: Mapping[str, Callabl
         proof = "results" not in parameters
         arguments = {"expected": entry["expected"]} if "expected" in parameters else {}
         check = functools.partial(function, **arguments, **entry.get("arguments", {}))
+    elif "compare" in entry:
+        proof = all("printed" in table for table in entry["compare"])
+        check = functools.partial(_compared, entry["compare"], functions, *[Results()] * proof)
     else:
         check = functools.partial(_read, entry)
-    defining = ("check", "arguments", "scores", "rankings", "statistics", "means", "shown", "how")
+    defining = ("check", "compare", "arguments", "scores", "rankings", "statistics", "means", "shown", "how")
     return Claim(
         paper=paper, check=check, proof=proof, how=how, **{k: v for k, v in entry.items() if k not in defining}
     )
+
+
+def _compared(
+    tables: Sequence[Mapping[str, Any]], functions: Mapping[str, Callable[..., Any]], results: Results
+) -> Evidence:
+    """Compare stored results, or values that a paper prints."""
+
+    def rows_of(table: Mapping[str, Any]) -> "tuple[pd.DataFrame, Collection[str]]":
+        if "printed" in table:
+            return _printed(*table["printed"]), ()
+        if "from" in table:
+            rows, substitutes = functions[table["from"]](results, **table.get("arguments", {}))
+            return rows, substitutes
+        if "statistics" in table:
+            return results.statistics(table["statistics"]), ()
+        return results.frame(**table["rows"]), ()
+
+    return compared(tables, rows_of)
+
+
+def _printed(paper: str, number: str) -> "pd.DataFrame":
+    """Return the expected lists of a claim as rows: ``name``, ``place`` in the list, and the columns of `Mean`."""
+    import pandas as pd
+
+    lists = expected(paper, number).items()
+    rows = [(name, place, value, 0.0, 1) for name, values in lists for place, value in enumerate(values)]
+    return pd.DataFrame(rows, columns=["name", "place", *Mean._fields])
 
 
 def _scores(scores: Mapping[str, Any], rankings: Mapping[str, Any]) -> Evidence:

@@ -37,5 +37,5 @@ def class_label(query: Items, database: Items, train: Items, *, seed: int = 0) -
         If the dataset has no labels.
     """
     if query.labels is None or database.labels is None:
-        raise ProtocolError("ground truth 'class_label': expected a dataset with labels, got none. Use 'epsilon_ball'.")
+        raise ProtocolError("ground truth 'class_label': the dataset has no labels. Use 'epsilon_ball'.")
     return {"query_labels": query.labels, "database_labels": database.labels}

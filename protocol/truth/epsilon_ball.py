@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, integer, one_of
 from protocol.registry import GroundTruthRecord
 from protocol.truth._distances import CHUNK, euclidean
 from protocol.truth._items import Items
@@ -28,8 +28,7 @@ def _check(
     one_of(comparison, ("<=", "<"), "comparison")
     one_of(count_in, ("database", "train"), "count_in")
     for name, value in (("n_neighbours", n_neighbours), ("n_sample", n_sample)):
-        if value < 1:
-            raise ProtocolError(f"{name}: expected an integer >= 1, got {value}.")
+        integer(value, name)
     if n_train is not None and n_train < 2:
         raise ProtocolError(f"ground truth 'epsilon_ball': expected at least two training points, got {n_train}.")
     others = None if n_train is None else n_train - 1

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, integer
 from protocol.registry import GroundTruthRecord
 from protocol.truth._distances import CHUNK, euclidean
 from protocol.truth._items import Items
@@ -29,8 +29,7 @@ def _check(
         raise ProtocolError(
             f"levels: expected {len(percentiles)} ascending integers >= 1, one for each percentile, got {list(levels)}."
         )
-    if n_sample < 2:
-        raise ProtocolError(f"n_sample: expected an integer >= 2, got {n_sample}.")
+    integer(n_sample, "n_sample", minimum=2)
     if n_train is not None and n_train < 2:
         raise ProtocolError(f"ground truth 'graded_distance': expected at least two training points, got {n_train}.")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.auditing import (
-    KINDS,
+    KIND_OF,
     LEARNING,
     Audit,
     Dataset,
@@ -30,7 +30,6 @@ from protocol.auditing.checks.classes import audit_relevance
 from protocol.auditing.checks.fits import audit_selection
 from protocol.auditing.inputs import copies as copies_module
 from protocol.auditing.inputs.copies import EqualContent, WithinDistance, first_equal
-from protocol.auditing.kinds import KIND_OF
 from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS
 from protocol.provenance import storage
@@ -571,8 +570,8 @@ def test_every_kind_is_covered_by_a_test_above_and_has_texts():
         "selection-on-test",
         "doubtful-label",
     }
-    assert {kind.name for kind in KINDS} == set(FAULTS) | others
-    for kind in KINDS:
+    assert {kind.name for kind in KIND_OF.values()} == set(FAULTS) | others
+    for kind in KIND_OF.values():
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.auditing import KINDS
+from protocol.auditing import KIND_OF
 from protocol.cli import main
 from protocol.provenance import storage
 from protocol.splits import read_list, write_list, write_split
@@ -86,7 +86,7 @@ def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
     assert (found["finding"], found["severity"], found["count"]) == LEAK
     assert found["items"] == list(IDS[PARTS["query"][:2]])
     assert found["file"] == "query.txt database.txt train.txt"
-    kind = next(kind for kind in KINDS if kind.name == "query-in-database")
+    kind = KIND_OF["query-in-database"]
     assert [found[key] for key in ("consequence", "fix", "treatment")] == [
         kind.consequence,
         kind.fix,
@@ -432,7 +432,7 @@ def test_the_complete_help_has_examples_and_formats(capsys):
 def test_the_kinds_of_finding_are_listed(capsys):
     assert main(["list", "findings"]) == 0
     out = capsys.readouterr().out
-    for kind in KINDS:
+    for kind in KIND_OF.values():
         assert f"  {kind.name} " in out
         assert kind.summary in out
         assert f"[{kind.treatment}]" in out

@@ -329,7 +329,7 @@ BAD = {
         "y.npy: query labels: 3 labels for 4 items",
     ),
     "two ground truths": (lambda: {"relevance": "near.npz"}, "got query labels and database labels and relevance"),
-    "no codes": (lambda: {"query_codes": None}, "query codes: expected an array or a file, got none"),
+    "no codes": (lambda: {"query_codes": None}, "query codes are missing"),
     "rows outside": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n1\n2\n20\n")},
         "o.txt: relevance: indices: expected row numbers from 0 to 19, got 0 to 20",

@@ -79,7 +79,7 @@ def test_every_error_is_one_line(capsys, monkeypatch, error, status, line):
     def fail(arguments):
         raise error
 
-    monkeypatch.setattr("protocol.cli.snakefile._snakefile", fail)
+    monkeypatch.setattr("protocol.cli.snakefile.run", fail)
     assert main(["snakefile"]) == status
     assert capsys.readouterr().err == line
     for arguments in (["--debug", "snakefile"], ["snakefile", "--debug"]):

@@ -97,7 +97,7 @@ def test_an_odd_value_anywhere_ends_in_at_most_one_line(tmp_path, capsys, comman
         (compare, ("ranking",), "name with a newline", "ranking: expected hamming or asymmetric, got 'small\\n'."),
         (compare, ("per_query",), "control", "with an object as per_query, got '\\x1b[31m\\n'."),
         (compare, ("split",), "control", "differ in split (\\x1b[31m; standard)."),
-        (compare, ("metrics", "mAP"), "mappings", "got TypeError: {'a': {'b': []}} instead of a number."),
+        (compare, ("metrics", "mAP"), "mappings", "mAP: mean: expected a number, got {'a': {'b': []}}."),
         (summary, "mean", "text", "summary.csv: line 2 (mAP): mean: expected a finite number from 0 to 1, got x."),
         (summary, "std", "nan", "summary.csv: line 2 (mAP): std: expected a finite number >= 0, got nan."),
         (summary, "n_runs", "control", "n_runs: expected an integer >= 1, got \\x1b[31m\\n."),

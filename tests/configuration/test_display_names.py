@@ -3,7 +3,6 @@
 import pytest
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.configuration import load
 
 
@@ -57,30 +56,6 @@ def test_the_data_of_a_user_have_the_name_of_the_experiment(tmp_path):
 def test_the_filled_configuration_has_the_same_names():
     config = load({"names": {"features": {"gist": "GIST-512"}}}, from_file=False).config
     assert load(config).config["names"] == config["names"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"names": {"hashers": {"iqt": "ITQ"}}}, "hasher in names.hashers: expected .* got 'iqt'. Did you mean 'itq'?"),
-        ({"names": {"hashers": {"ksh": "KSH"}}}, "hasher in names.hashers: expected dsh, .* got 'ksh'"),
-        ({"names": {"metrics": {"map": "MAP"}}}, "metric in names.metrics: .*Did you mean 'mAP'"),
-        ({"names": {"hasher": {}}}, "key in names: expected .* got 'hasher'. Did you mean 'hashers'?"),
-        (
-            {"names": {"hashers": {"itq": "LSH"}}},
-            "names.hashers: expected different names for 'lsh' and 'itq', got 'LSH' for each.",
-        ),
-        ({"names": {"hashers": {"itq": "a\nb"}}}, "names.hashers.itq: expected a line of 1 to 80 characters"),
-        ({"names": {"hashers": {"itq": "{metric}"}}}, "names.hashers.itq: expected a line .* without braces"),
-        ({"names": {"dataset": " x"}}, "names.dataset: expected a line"),
-        ({"title": ""}, "title: expected a line of 1 to 80 characters, without braces, got ''."),
-        ({"title": "x" * 81}, "title: expected a line"),
-        ({"title": 5}, "title: expected a line .* got 5."),
-    ],
-)
-def test_names_that_do_not_fit_are_refused(changes, message):
-    with pytest.raises(ProtocolError, match=message):
-        load(changes, from_file=False)
 
 
 @pytest.mark.parametrize("kind", ["dataset", "hasher", "feature", "ground_truth"])

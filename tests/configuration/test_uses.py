@@ -7,7 +7,6 @@ import pytest
 from project import SMALL
 
 from protocol import configuration
-from protocol.checks import ProtocolError
 from protocol.configuration import Use
 
 ITQ_5 = {"name": "itq_5", "use": "itq", "options": {"n_iter": 5}}
@@ -102,53 +101,6 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
     again = configuration.load(json.loads(text))
     assert again == experiment
     assert json.dumps(again.config) == text
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"hashers": [ITQ_5], "features": {"gist": {"hashers": [ITQ_5 | {"options": {"n_iter": 6}}]}}},
-            (
-                "features.gist.hashers: expected one definition of 'itq_5', got two: itq with {'n_iter': 5} and "
-                "itq with {'n_iter': 6}."
-            ),
-        ),
-        (
-            {"hashers": ["itq", {"use": "itq"}]},
-            "hashers: expected each name once, got 'itq' twice; give one use another name",
-        ),
-        ({"hashers": ["itq", "itq"]}, "hashers: expected each name once, got 'itq' twice"),
-        ({"hashers": [ITQ_5 | {"name": "ITQ5"}]}, "hasher 'ITQ5': expected a name of lower-case letters, digits and _"),
-        ({"hashers": [ITQ_5 | {"name": "itq-5"}]}, "hasher 'itq-5': expected a name of lower-case letters"),
-        ({"hashers": [ITQ_5 | {"name": "lsh"}]}, "hasher 'lsh': expected a name that no other hasher has"),
-        ({"hashers": [ITQ_5 | {"name": "scores"}]}, "hasher 'scores': expected a name other than"),
-        ({"hashers": [ITQ_5 | {"use": "itqq"}]}, "got 'itqq'. Did you mean 'itq'?"),
-        ({"hashers": [ITQ_5 | {"option": {}}]}, "key in hashers[0]: expected name, options or use, got 'option'"),
-        ({"hashers": [{"name": "itq_5"}]}, "hashers[0]: expected the key use, got no such key."),
-        ({"hashers": ["lsh", 5]}, "hashers[1]: expected a name or {name: ..., use: ..., options: {...}}, got 5."),
-        (
-            {"hashers": [ITQ_5], "hasher_options": {"itq_5": {"n_iter": 9}}},
-            "hasher 'itq_5': expected option 'n_iter' once, got it in hasher_options and in hashers; remove one.",
-        ),
-        (
-            {"hashers": [ITQ_5], "hasher_grids": {"itq_5": {"n_iter": [9]}}},
-            "hasher 'itq_5': option 'n_iter' is fixed to 5",
-        ),
-        ({"hasher_options": {"itq_6": {"n_iter": 9}}}, "got 'itq_6'. Did you mean 'itq'?"),
-        ({"hashers": [ITQ_5 | {"options": {"n_iter": 0}}]}, "options of hasher 'itq_5' at 8 bits: n_iter: "),
-        ({"features": {"gist-2": {"use": "gist"}}}, "feature 'gist-2': expected a name of lower-case letters"),
-        ({"features": {"sift": {"use": "gist"}}}, "feature 'sift': expected a name that no other feature has"),
-        ({"features": {"mine": {"use": "gits"}}}, "got 'gits'. Did you mean 'gist'?"),
-        ({"ground_truths": [{"name": "near", "use": "epsilon"}]}, "got 'epsilon'. Did you mean 'epsilon_ball'?"),
-        ({"hasher_uses": {"itq_5": "sph"}, "hashers": [ITQ_5]}, "expected one definition of 'itq_5', got two"),
-    ],
-)
-def test_ambiguous_definitions_are_refused(changes, message):
-    with pytest.raises(ProtocolError) as error:
-        load(**changes)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_options_that_are_not_the_defaults_identify_a_score():

@@ -1,7 +1,11 @@
-"""Archives in the official layouts; damaged ones are in tests/inputs/test_archives.py."""
+"""Archives in the official layouts, and refusals; damaged archives are in tests/inputs/test_archives.py."""
 
 import io
 import tarfile
+
+import pytest
+
+from protocol.checks import ProtocolError
 
 
 def write_tar(path, contents):
@@ -12,3 +16,11 @@ def write_tar(path, contents):
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
     return path
+
+
+def refused(message, call, *arguments, **options):
+    """Assert that a call raises ProtocolError with a text in its message, which is one line."""
+    with pytest.raises(ProtocolError) as error:
+        call(*arguments, **options)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

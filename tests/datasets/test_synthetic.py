@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from official_archives import refused
 
 from protocol import datasets
-from protocol.checks import ProtocolError
 from protocol.datasets.synthetic import load
 
 OPTIONS = {"n": 10_000, "dimension": 5, "n_clusters": 7, "spread": 0.1, "seed": 3}
@@ -70,6 +70,4 @@ def test_statistics_follow_from_the_options():
     ],
 )
 def test_options_out_of_range_are_refused(changed, message):
-    with pytest.raises(ProtocolError) as error:
-        load({}, **OPTIONS | changed)
-    assert message in str(error.value)
+    refused(message, load, {}, **OPTIONS | changed)

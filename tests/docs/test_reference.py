@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from protocol.auditing.kinds import KINDS
+from protocol.auditing import KIND_OF
 from protocol.cli._explanation import properties
 from protocol.cli.list import markdown
 
@@ -48,7 +48,7 @@ def test_anchors_are_those_of_the_site(generate):
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", KIND_OF.values(), ids=lambda kind: kind.name)
 def test_no_finding_shows_a_placeholder(kind):
     words = dict.fromkeys(re.findall(r"\{(\w+)", kind.template), "word")
     for text in (*dict(properties("finding", kind)).values(), kind.summary, kind.consequence_of(**words)):

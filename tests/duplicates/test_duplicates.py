@@ -24,9 +24,16 @@ from protocol.duplicates import (
     measured,
     vectors,
 )
-from protocol.duplicates.descriptors import SIZE, block_means, local_contrast, small_images
 from protocol.duplicates.proposals import ordered
-from protocol.duplicates.verification import SCALES, SHIFTS, best_correlation
+from protocol.duplicates.small_images import (
+    SCALES,
+    SHIFTS,
+    SIZE,
+    best_correlation,
+    block_means,
+    local_contrast,
+    small_images,
+)
 from protocol.provenance import storage
 from protocol.scores.tables import safe
 from protocol.truth import nearest

@@ -235,7 +235,7 @@ def test_without_defined_queries_the_mean_is_nan():
         ({"query": [[0, 1], [0]]}, "query codes: expected an array, got list \\(.*inhomogeneous"),
         (
             {"query": None},
-            "query codes: expected an array or a file, got none",
+            "query codes are missing",
         ),
         ({"query": [["0", "1"]]}, "query codes: expected numbers, got dtype <U1"),
         ({"database": DATABASE[:, :11]}, "database codes: expected 12 bits as in the query codes, got 11"),

@@ -177,9 +177,7 @@ RANKING = np.argsort(HAMMING, axis=1)
     ids=["matrix", "arrays", "lists", "Boolean", "sparse"],
 )
 def test_every_item_for_every_query_is_refused(relevance):
-    with pytest.raises(
-        ProtocolError, match=r"relevance: expected .*(got all 300 items for|they make every item relevant)"
-    ):
+    with pytest.raises(ProtocolError, match=r"relevance: expected .*(got all 300 items for|which may be either)"):
         scored(relevance=relevance)
 
 
@@ -231,7 +229,7 @@ def test_how_relevance_was_read_is_printed():
 
 @pytest.mark.parametrize("relevance", [[[]] * 100, np.zeros((100, 300), bool), sparse.csr_array((100, 300))])
 def test_relevance_without_a_relevant_item_is_refused(relevance):
-    with pytest.raises(ProtocolError, match="relevance: expected a relevant item for at least one query, got none"):
+    with pytest.raises(ProtocolError, match="relevance: no query has a relevant item"):
         scored(relevance=relevance)
 
 

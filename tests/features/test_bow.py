@@ -1,14 +1,10 @@
 import numpy as np
 import pytest
-from blocks import extract_all
+from blocks import extract_all, noise
 
 from protocol.checks import ProtocolError
 from protocol.features.bow import BagOfWords
 from protocol.features.dense_sift import DenseSift
-
-
-def noise(n, *shape):
-    return np.random.default_rng(0).integers(0, 256, (n, *shape), dtype=np.uint8)
 
 
 def test_descriptors_of_a_grid():
@@ -46,12 +42,10 @@ def test_the_vocabulary_depends_only_on_the_seed():
     assert not np.array_equal(first, other)
 
 
-def test_rows_have_unit_length_and_do_not_depend_on_the_neighbours():
+def test_rows_have_unit_length():
     raw, bow = noise(600, 9, 128), BagOfWords(n_words=30, grid=3)
     model = {"vocabulary": np.random.default_rng(1).uniform(0, 255, (30, 128)).astype(np.float32)}
-    together = bow.encode(raw, model)
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, rtol=1e-6)
-    np.testing.assert_array_equal(bow.encode(raw[250:270], model), together[250:270])
+    np.testing.assert_allclose(np.linalg.norm(bow.encode(raw, model), axis=1), 1, rtol=1e-6)
 
 
 def test_too_few_distinct_descriptors_are_refused():
@@ -62,20 +56,3 @@ def test_too_few_distinct_descriptors_are_refused():
         str(error.value)
         == "bow: expected at least 5 distinct training descriptors, one for each word, got 4 (40 in total)."
     )
-
-
-WRONG = {
-    "patch": (33, "patch: expected at most image_size = 32, got 33."),
-    "grid": (0, "grid: expected an integer >= 1, got 0."),
-    "image_size": (7, "image_size: expected an integer >= 8, got 7."),
-    "n_words": (0, "n_words: expected an integer >= 1, got 0."),
-    "n_sample": (499, "n_sample: expected an integer >= 500, got 499."),
-}
-
-
-@pytest.mark.parametrize("option", WRONG)
-def test_options_out_of_range_are_refused(option):
-    value, message = WRONG[option]
-    with pytest.raises(ProtocolError) as error:
-        BagOfWords(**{option: value})
-    assert str(error.value) == message

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.features import Preprocessing, extracted, prepared
 from protocol.features.cross_modal import ImageToText, TextToImage
@@ -70,21 +69,6 @@ def test_each_modality_is_read_from_the_file(tmp_path):
         extracted(features, "database/"),
     ):
         pass
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"name": 3}, "name: expected the name of vectors in the dataset, got 3"),
-        ({"database_name": ""}, "name: expected the name of vectors in the dataset, got ''"),
-        ({"n_components": 0}, "n_components: expected an integer >= 1, got 0"),
-        ({"database_n_components": "9"}, "n_components: expected an integer >= 1, got '9'"),
-    ],
-)
-@pytest.mark.parametrize("name", ["image_to_text", "text_to_image"])
-def test_odd_options_are_refused(name, options, message):
-    with pytest.raises(ProtocolError, match=message):
-        registry.get("feature", name)(**options)
 
 
 @pytest.mark.parametrize("n_rows", [30, 8])

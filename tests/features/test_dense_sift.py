@@ -1,13 +1,8 @@
 import numpy as np
 import pytest
-from blocks import extract_all
+from blocks import extract_all, noise
 
-from protocol.checks import ProtocolError
 from protocol.features.dense_sift import DenseSift, centres
-
-
-def noise(n, *shape):
-    return np.random.default_rng(0).integers(0, 256, (n, *shape), dtype=np.uint8)
 
 
 def test_the_length_follows_from_the_grid():
@@ -53,19 +48,3 @@ def test_one_strong_gradient_does_not_dominate_the_others():
     found = extract_all(DenseSift(grid=1), strong)[0].astype(float) / 512
     assert found.max() < 0.45  # clipped at 0.2, then scaled up again
     assert (found > 0).mean() > 0.9
-
-
-WRONG = {
-    "patch": (33, "patch: expected at most image_size = 32, got 33."),
-    "tiny patch": (3, "patch: expected an integer >= 4, got 3."),
-    "grid": (0, "grid: expected an integer >= 1, got 0."),
-    "image_size": (7.0, "image_size: expected an integer >= 8, got 7.0."),
-}
-
-
-@pytest.mark.parametrize("option", WRONG)
-def test_options_out_of_range_are_refused(option):
-    value, message = WRONG[option]
-    with pytest.raises(ProtocolError) as error:
-        DenseSift(**{option.split()[-1]: value})
-    assert str(error.value) == message

@@ -1,13 +1,8 @@
 import numpy as np
 import pytest
-from blocks import extract_all
+from blocks import extract_all, noise
 
-from protocol.checks import ProtocolError
 from protocol.features.pixels import Pixels
-
-
-def noise(n, *shape):
-    return np.random.default_rng(0).integers(0, 256, (n, *shape), dtype=np.uint8)
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (32, 32, 3), (5, 9), (9, 5, 3)])
@@ -49,12 +44,3 @@ def test_the_length_is_known_if_the_options_determine_it():
     assert Pixels(image_size=8).dimension is None
     assert Pixels(image_size=8, colour="mean").dimension == 64
     assert Pixels(image_size=8, colour="rgb").dimension == 192
-
-
-def test_options_out_of_range_are_refused():
-    with pytest.raises(ProtocolError, match="image_size: expected an integer >= 1, got 0"):
-        Pixels(image_size=0)
-    with pytest.raises(ProtocolError, match=r"colour: expected .*, got 'grey'"):
-        Pixels(colour="grey")
-    with pytest.raises(ProtocolError, match="colour: expected 'mean' or 'luma' for grey images"):
-        extract_all(Pixels(colour="rgb"), noise(1, 8, 8))

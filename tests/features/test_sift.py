@@ -1,13 +1,8 @@
 import numpy as np
 import pytest
-from blocks import extract_all
+from blocks import extract_all, noise
 
-from protocol.checks import ProtocolError
 from protocol.features.sift import Sift
-
-
-def noise(n, *shape):
-    return np.random.default_rng(0).integers(0, 256, (n, *shape), dtype=np.uint8)
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (32, 32, 3), (64, 64), (100, 70, 3)])
@@ -42,10 +37,3 @@ def test_local_items_record_their_image_and_flat_images_have_none():
 def test_flat_images_alone_give_an_empty_matrix():
     X, image = extract_all(Sift(items="local"), np.zeros((2, 32, 32), np.uint8))
     assert (X.shape, image.shape) == ((0, 128), (0,))
-
-
-def test_unknown_items_are_refused():
-    with pytest.raises(ProtocolError, match=r"items: expected .*, got 'whole'"):
-        Sift(items="whole")
-    with pytest.raises(ProtocolError, match="image_size: expected an integer >= 16, got 8"):
-        Sift(image_size=8)

@@ -16,7 +16,7 @@ CASES = [
     *((name, {}, "one class") for name in ("dpsh", "deep_squared", "deep_supervised", "buffer_zone", "hashnet")),
     *((name, {}, "all different") for name in ("dpsh", "dtsh", "deep_squared", "deep_supervised", "hashnet")),
     *((name, {"relaxation": "integral"}, "two levels") for name in ("talr_ap_network", "talr_ndcg_network")),
-    *(("mihash", {"bin_width": width}, "two levels") for width in (1, 1.5, 5)),
+    *(("mihash", {"bin_width": width}, "two levels") for width in (1, 1.5, 3)),
     ("mihash", {"slope": 0.7}, "classes"),
     ("dpsh", {"quantisation": 0.5}, "classes"),
     ("dtsh", {"margin": 0.25, "quantisation": 0.1}, "two levels"),

@@ -2,8 +2,9 @@
 
 import dataclasses
 
-from protocol.papers.figure_data import FigureData, having
+from protocol.papers.figure_data import FigureData
 from protocol.papers.figures import section
+from protocol.papers.results import having
 from protocol.report.page import render
 from protocol.report.sections import of_selections
 from protocol.scores.summary import at

@@ -114,7 +114,7 @@ def test_class_label_passes_on_the_labels():
 
 
 def test_class_label_needs_labels():
-    with pytest.raises(ProtocolError, match=r"expected a dataset with labels, got none\. Use 'epsilon_ball'"):
+    with pytest.raises(ProtocolError, match=r"the dataset has no labels\. Use 'epsilon_ball'"):
         registry.get("ground_truth", "class_label")(items(LINE), items(LINE), items(LINE))
 
 

@@ -76,14 +76,10 @@ def is_there(path):
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
-source(
-    "workflow/scripts/job.py"
-)  # every script imports it, and one from git sees only fetched files
-
-
-each = (
-    PLAN.each
-)  # the files of a pattern for all combinations of feature, split, run and hasher
+# Every script imports this one, and a script from git sees only fetched files.
+source("workflow/scripts/job.py")
+# The files of a pattern for all combinations of feature, split, run and hasher.
+each = PLAN.each
 
 
 def of(name):

@@ -1,8 +1,12 @@
 """Properties by which lists published with toolkits are recognised: sizes, overlaps and digests, not the lists."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+
+PACKAGE_DATA = "published.toml"
 
 
 @dataclass(frozen=True)
@@ -45,35 +49,15 @@ def digest_of_names(names: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(distinct).encode()).hexdigest()
 
 
-PUBLISHED = (
-    PublishedLists(
-        "HashNet's lists of MS-COCO",  # repository thuml/HashNet, data/coco
-        protocol="coco_5k",
-        n_classes=80,
-        sizes={"query": 5_000, "train": 10_000, "database": 112_218},
-        shared={("query", "database"): 5_000},
-    ),
-    PublishedLists(
-        "HashNet's lists of NUS-WIDE-81",  # repository thuml/HashNet, pytorch/data/nuswide_81
-        protocol="nuswide_81",
-        n_classes=81,
-        sizes={"query": 5_000, "train": 10_000},
-        shared={("query", "train"): 0},
-        digests={
-            "query": "57359915f0a2f9f99fed744ec62d596f3472fc04d52d268649cccd71e3e61c94",
-            "train": "f18286028b9464707e3fdeed014c0c8257937f6bab467454d60e5e7f567367c0",
-        },
-    ),
-    PublishedLists(
-        "DeepHash-pytorch's lists of NUS-WIDE-21",  # repository swuxyj/DeepHash-pytorch, data/nuswide_21
-        protocol="nuswide_21",
-        n_classes=21,
-        sizes={"query": 2_100, "train": 10_500},
-        shared={("query", "train"): 0},
-        digests={
-            "query": "9af2d99ca1cab3d84fbf0c347be2c18ab614e78fc9d64963e6a43c249def5da2",
-            "train": "8b64436e4f2eb76d843fb8b95b5e00d45c9bcfd1eb6e6b6c29e48212ced7df90",
-        },
-    ),
-)
+def _published() -> Iterator[PublishedLists]:
+    with open(Path(__file__).with_name(PACKAGE_DATA), "rb") as stream:
+        for name, properties in tomllib.load(stream).items():
+            shared = {}
+            for pair, n_items in properties.pop("shared").items():
+                a, _, b = pair.partition("/")
+                shared[a, b] = n_items
+            yield PublishedLists(name, shared=shared, **properties)
+
+
+PUBLISHED = tuple(_published())
 """The lists that an audit recognises."""

@@ -1,6 +1,5 @@
 """Read groups of items, such as the frames of a video, or derive them from file names."""
 
-import csv
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.inputs.items import name_of, numbers_of
+from protocol.auditing.inputs.items import name_of, numbers_of, read_rows
 from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import read_labels
@@ -108,11 +107,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
 
 def _read_csv(path: Path) -> list[list[str]]:
     """Return the one or two fields of each line, without a header of two fields."""
-    try:
-        fields = list(csv.reader(lines(path, "lines `id,group`"), strict=True))
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: expected lines `id,group`, got a file that can't be read ({error}).") from error
-    rows = [[field.strip() for field in row] for row in fields if row]
+    rows = read_rows(path, "lines `id,group`")
     if rows and len(rows[0]) == 2 and rows[0][0].lower() in _HEADER:
         del rows[0]
     if not rows:

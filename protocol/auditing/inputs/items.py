@@ -1,5 +1,6 @@
 """Read what is known about the items of a dataset: ids, labels, features, and tables by id or by row number."""
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,28 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         y = labels_from(values, named(labels, "labels"), n_labels if names is None else len(names))
     n_items = next((len(known) for known in (names, y) if known is not None), None)
     return Dataset(n_items=n_items, ids=names, y=y)
+
+
+def read_rows(path: Path, what: str) -> list[list[str]]:
+    """Return the fields of each line of a table with commas, without surrounding blanks and empty lines.
+
+    The csv module reads the table, since the audit of lists runs on NumPy alone; pandas is not installed with it.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        Description of the expected content, for error messages: "a table of doubtful labels".
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read.
+    """
+    try:
+        return [[field.strip() for field in row] for row in csv.reader(lines(path, what), strict=True) if row]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({error}).") from error
 
 
 def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:

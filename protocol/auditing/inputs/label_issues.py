@@ -1,9 +1,5 @@
-"""Read doubts about labels: annotators' votes, tables of suggested labels, and the answers of cleanlab/label-errors.
+"""Read doubts about labels: annotators' votes, tables of suggested labels, and the answers of cleanlab/label-errors."""
 
-The csv module reads the tables, since the audit of lists runs on NumPy alone; pandas is not installed with it.
-"""
-
-import csv
 import json
 import math
 import re
@@ -15,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.inputs.items import name_of, numbers_of
+from protocol.auditing.inputs.items import name_of, numbers_of, read_rows
 from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, number
 from protocol.inputs.arrays import read_array
@@ -211,10 +207,7 @@ def _rows_of(counts: NDArray[np.float64], reader: _Reader, y: NDArray) -> tuple[
 def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Return the columns of a table, by their standard names, and its rows."""
     expected = "a table of doubtful labels"
-    try:
-        rows = [[field.strip() for field in row] for row in csv.reader(lines(path, expected), strict=True) if row]
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: expected {expected}, got a file that can't be read ({error}).") from error
+    rows = read_rows(path, expected)
     if not rows:
         raise ProtocolError(f"{path}: expected {expected}, got an empty file.")
     standard_names = {name: column for column, names in _COLUMNS.items() for name in names}

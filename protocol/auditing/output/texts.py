@@ -8,8 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from protocol.auditing.findings import NOT_CHECKED, SEVERITIES, Finding
-from protocol.auditing.kinds import KIND_OF
+from protocol.auditing.findings import KIND_OF, NOT_CHECKED, SEVERITIES, Finding
 from protocol.checks import printable
 from protocol.provenance.storage import replacing
 from protocol.scores import tables

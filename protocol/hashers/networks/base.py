@@ -399,21 +399,7 @@ SIDE = 32
 _HIDDEN = 500
 
 
-def linear(n_features: int, n_bits: int) -> Module:
-    """Return one linear layer: only the hash layer, for features that may come from another network."""
-    from torch.nn import Linear, Sequential
-
-    return Sequential(Linear(n_features, n_bits))
-
-
-def mlp(n_features: int, n_bits: int) -> Module:
-    """Return two linear layers with 500 rectified units between them, like the last two layers of `convolutional`."""
-    from torch.nn import Linear, ReLU, Sequential
-
-    return Sequential(Linear(n_features, _HIDDEN), ReLU(), Linear(_HIDDEN, n_bits))
-
-
-def convolutional(n_features: int, n_bits: int) -> Module:
+def convolutional(n_bits: int) -> Module:
     """Return the network of deep supervised hashing: three 5 x 5 convolutions and two linear layers for 32 x 32 images.
 
     It has 32, 32 and 64 channels, each halved in height and width by 3 x 3 pooling (one max pooling, then two mean
@@ -437,8 +423,18 @@ def convolutional(n_features: int, n_bits: int) -> Module:
 
 
 def architecture(name: str, n_features: int, n_bits: int) -> Module:
-    """Return a network by its name, for rows of `n_features`."""
-    return {"linear": linear, "mlp": mlp, "conv": convolutional}[name](n_features, n_bits)
+    """Return a network for rows of `n_features`.
+
+    ``linear`` is only the hash layer, for features that may come from another network; ``mlp`` has two linear layers
+    with 500 rectified units between them, like the last two layers of `convolutional`, which is ``conv``.
+    """
+    from torch.nn import Linear, ReLU, Sequential
+
+    if name == "conv":
+        return convolutional(n_bits)
+    if name == "linear":
+        return Sequential(Linear(n_features, n_bits))
+    return Sequential(Linear(n_features, _HIDDEN), ReLU(), Linear(_HIDDEN, n_bits))
 
 
 def shared_labels(labels: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import Kernel, fit_kernel_of_one_width
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.options import Count, Positive
 
 _TILE = 1024  # rows of a Gram matrix that are converted at once
@@ -67,6 +67,16 @@ class AnchorHasher(Hasher):
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         return Kernel(self.anchors_, self.width_, self.offset_).map(X) @ self.projection_ > self.threshold_
+
+
+def labelled(
+    K: NDArray[np.float32], affinities: Affinities, n_labelled: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float32], Affinities]:
+    """Return at most `n_labelled` random rows of K, (n, m), in their order, and the affinities among them."""
+    if len(K) <= n_labelled:
+        return K, affinities
+    rows = np.sort(rng.choice(len(K), n_labelled, replace=False))
+    return K[rows], affinities.of(rows)
 
 
 def gram_matrix(K: NDArray[np.float32], ridge: float) -> NDArray[np.float64]:

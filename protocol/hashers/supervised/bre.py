@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.supervised.base import AnchorHasher
+from protocol.hashers.supervised.base import AnchorHasher, labelled
 from protocol.hashers.training_set import TrainingSet
 from protocol.options import Count, at_least
 from protocol.registry import HasherRecord, Iterations
@@ -92,10 +92,7 @@ class BRE(AnchorHasher):
     def _functions(
         self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
     ) -> tuple[Floats, Floats, dict[str, Any]]:
-        affinities = training.affinities
-        if len(K) > self.n_labelled:
-            rows = np.sort(rng.choice(len(K), self.n_labelled, replace=False))
-            K, affinities = K[rows], affinities.of(rows)
+        K, affinities = labelled(K, training.affinities, self.n_labelled, rng)
         n, m = K.shape
         i = np.repeat(np.arange(n), self.n_pairs)
         j = (i + rng.integers(1, n, len(i))) % n

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.supervised.base import AnchorHasher, gram_matrix
+from protocol.hashers.supervised.base import AnchorHasher, gram_matrix, labelled
 from protocol.hashers.training_set import TrainingSet
 from protocol.options import Count, at_least
 from protocol.registry import HasherRecord
@@ -97,10 +97,7 @@ class KSH(AnchorHasher):
     def _functions(
         self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
     ) -> tuple[Vectors, Vectors, dict[str, Any]]:
-        affinities = training.affinities
-        if len(K) > self.n_labelled:
-            rows = np.sort(rng.choice(len(K), self.n_labelled, replace=False))
-            K, affinities = K[rows], affinities.of(rows)
+        K, affinities = labelled(K, training.affinities, self.n_labelled, rng)
 
         def similarity(V: Vectors) -> Vectors:
             return 2 * (affinities.sums(V) + V) - V.sum(axis=0, dtype=np.float64)

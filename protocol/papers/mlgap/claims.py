@@ -1,10 +1,9 @@
 """Claims of *Mean Local Group Average Precision*."""
 
 import itertools
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +12,20 @@ from protocol import codes, registry
 from protocol.counting import count
 from protocol.papers.claim import AS_PRINTED, Difference, Evidence, Values, number_of
 from protocol.papers.rankings import every_code, histograms, per_query, random_counts, value
-from protocol.papers.results import Results, Row
+from protocol.papers.results import Results, Row, having
 from protocol.truth.relevance import LabelRelevance
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNSUPERVISED = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
 """The methods of figure 1; its DSH is density sensitive hashing."""
 
 
-_GIST = "GIST; the paper names no features"
 _EPOCHS = 750
 _LENGTHS = (12, 24)
 _TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 _OFFICIAL = ("cifar10_s2", "cifar100_mlgap")
-_OLD, _NEW = "deep_supervised", "buffer_zone"
-_MARGINS = {_NEW: "", f"{_NEW}_half": ", m = k"}
-"""The networks for each reading of the margin of the new objective: 2k as printed, or k, which is k/2 bits (X-07)."""
 
 
 def _penalties(database: NDArray[np.uint8], n_bits: int) -> NDArray[np.float64]:
@@ -198,20 +196,6 @@ def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, Ro
     return {hasher: best[hasher] for hasher in UNSUPERVISED} if len(best) == len(UNSUPERVISED) else {}
 
 
-def twelve_bits(results: Results) -> Evidence:
-    """Compute the median over the eight methods of the largest mean of each method, on any split with GIST features."""
-    means = {hasher: row.mean for hasher, row in _unsupervised(results, "mAP").items()}
-    values = {"median of the methods' mAP": np.median(list(means.values())), "mAP": means} if means else {}
-    return Evidence.as_printed(values, substitute=_GIST)
-
-
-def histograms_of_codes(results: Results) -> Evidence:
-    """Subtract the utilisation of each method's codes, on the standard split with GIST, from 1."""
-    rows = _unsupervised(results, "utilisation", split="standard")
-    values = {f"{hasher}: share of unused codes": 1 - row.mean for hasher, row in rows.items()}
-    return Evidence.as_printed(values, substitute=_GIST)
-
-
 def accuracy_against_use(results: Results) -> Evidence:
     """Compare mAP and utilisation of every two of the eight methods, on the standard split with 12 bits and GIST."""
     scores = [_unsupervised(results, name, split="standard") for name in ("mAP", "utilisation")]
@@ -219,7 +203,7 @@ def accuracy_against_use(results: Results) -> Evidence:
         return Evidence.as_printed({})
     both = []
     for one, other in itertools.combinations(UNSUPERVISED, 2):
-        more = [Difference.of_rows(rows[one], rows[other]).exceeds(0) for rows in scores]
+        more = [Difference.of_means(rows[one], rows[other]).exceeds(0) for rows in scores]
         both.append(None if None in more else more[0] is more[1])
     values = {
         "pairs of methods where the one with the higher mAP uses more codes": number_of(both),
@@ -230,97 +214,40 @@ def accuracy_against_use(results: Results) -> Evidence:
     return Evidence.as_printed(values, substitute="eight unsupervised methods on GIST for one system")
 
 
-def _networks(results: Results, objectives: Sequence[str]) -> tuple[dict[str, list[dict[str, Row]]], set[str]]:
+def networks(results: Results, objectives: Sequence[str]) -> "tuple[pd.DataFrame, set[str]]":
     """Return rows of networks on images, and how their training differs from the paper's.
 
-    For each dataset and code length, there is a mapping from metric to row for each objective. The objectives were
-    trained for the same number of epochs, on the same split.
+    For each dataset and code length, the objectives were trained for the same number of epochs, on the same split.
     """
-    trained: dict[str, dict[tuple[bool, int, str], dict[str, dict[str, Row]]]] = {}
+    import pandas as pd
+
     columns = {"feature": "pixels", "ground_truth": "class_label", "extension": "none"}
-    for row in results.rows(dataset=tuple(_TITLES), n_bits=_LENGTHS, **columns):
-        name = re.fullmatch(r"(.+?)(?:_(\d+))?", row.hasher)
-        if name and name[1] in objectives:
-            training = (row.split in _OFFICIAL, int(name[2] or 0), row.split)
-            by_training = trained.setdefault(f"{_TITLES[row.dataset]}, {row.n_bits} bits", {})
-            by_training.setdefault(training, {}).setdefault(name[1], {}).setdefault(row.metric, row)
-    rows, differences = {}, set[str]()
-    for case, by_training in trained.items():
-        if complete := [training for training, found in by_training.items() if set(found) == set(objectives)]:
+    rows = results.frame(dataset=tuple(_TITLES), n_bits=_LENGTHS, **columns)
+    names = rows["hasher"].astype(str).str.extract(r"^(?P<objective>.+?)(?:_(?P<epochs>\d+))?$").fillna({"epochs": "0"})
+    rows = rows.assign(objective=names["objective"], epochs=names["epochs"].astype(int))
+    rows = rows.assign(official=rows["split"].isin(_OFFICIAL), title=rows["dataset"].map(_TITLES))
+    rows = having(rows, objective=objectives)
+    compared, differences = [rows[:0]], set[str]()
+    for _, case in rows.groupby(["title", "n_bits"], sort=False):
+        trainings = case.groupby(["official", "epochs", "split"])["objective"].nunique()
+        if complete := [training for training, n in trainings.items() if n == len(objectives)]:
             official, epochs, split = max(complete)
-            rows[case] = [by_training[official, epochs, split][objective] for objective in objectives]
+            of_training = having(case, official=official, epochs=epochs, split=split)
+            compared.append(of_training.drop_duplicates(["objective", "metric"]))
             if epochs != _EPOCHS:
                 fewer = f"training of fewer epochs than {_EPOCHS}"
                 differences.add(f"{epochs} epochs for {_EPOCHS}" if epochs else fewer)
             if not official:
                 differences.add(f"the split {split} for the official one")
-    return rows, differences
+    return pd.concat(compared, ignore_index=True), differences
 
 
-def levels_of_table_1(results: Results, objectives: Collection[str]) -> Evidence:
-    """Read mAP and mLGAP of the networks on images, at each possible radius of mLGAP."""
-
-    def values(case: str, metric: str, rows: dict[str, Row]) -> Values:
-        return {f"{case}: mLGAP": rows[metric].mean, f"{case}: mAP": rows["mAP"].mean}
-
-    return _at_each_radius(results, [(objective,) for objective in objectives], values)
-
-
-def _at_each_radius(results: Results, compared: Sequence[tuple[str, ...]], values: Callable[..., Values]) -> Evidence:
-    """Return values for each radius of mLGAP and each margin, computed from the rows of some objectives.
-
-    `compared` contains the objectives for each reading of the margin; the arguments of `values` are a dataset with a
-    code length, the name of mLGAP, and the rows of each objective.
-    """
-    readings: dict[str, Values] = {}
-    substitutes = set[str]()
-    for objectives in compared:
-        cases, differences = _networks(results, objectives)
-        for r in range(3):
-            metric = f"mLGAP@r{r}"
-            found: dict[str, Any] = {}
-            for case, rows in cases.items():
-                if all({"mAP", metric} <= set(of_objective) for of_objective in rows):
-                    found |= values(case, metric, *rows)
-            if found:
-                readings[f"mLGAP at radius {r}{_MARGINS.get(objectives[-1], '')}"] = found
-                substitutes |= differences
-    return Evidence(readings, ", ".join(sorted(substitutes)))
-
-
-def objectives_apart(results: Results) -> Evidence:
-    """Compare the networks on images by the two objectives, at each possible radius of mLGAP."""
-
-    def values(case: str, metric: str, old: dict[str, Row], new: dict[str, Row]) -> Values:
-        return {
-            f"{case}: mAP, new minus old": Difference.of_rows(new["mAP"], old["mAP"]),
-            f"{case}: mLGAP, old minus new": Difference.of_rows(old[metric], new[metric]),
-        }
-
-    return _at_each_radius(results, [(_OLD, new) for new in _MARGINS], values)
-
-
-def spread_of_codes(results: Results) -> Evidence:
-    """Divide the utilisation by the two objectives; heads over GIST are shown next to the networks on images."""
-    cases, differences = _networks(results, (_OLD, _NEW))
-    values: dict[str, Any] = {}
-    for n_bits in _LENGTHS:
-        old, new = cases.get(f"CIFAR-10, {n_bits} bits", [{}, {}])
-        if "utilisation" in old and "utilisation" in new:
-            ratio = new["utilisation"].mean / old["utilisation"].mean
-            values[f"{n_bits} bits: codes used, original objective divided by new"] = 1 / ratio
-            values[f"{n_bits} bits: codes used, new divided by original"] = ratio
-    if values:
-        columns = {"dataset": "cifar10", "feature": "gist", "split": "cifar10_s2", "ground_truth": "class_label"}
-        rows = results.rows(**columns, metric="utilisation", hasher=(_OLD, _NEW), n_bits=_LENGTHS, extension="none")
-        used = {(Path(row.folder).name, row.n_bits, row.hasher): row.mean for row in rows}
-        values |= {
-            f"heads over GIST ({folder}), {n_bits} bits: codes used, new divided by original": mean
-            / used[folder, n_bits, _OLD]
-            for (folder, n_bits, hasher), mean in sorted(used.items())
-            if hasher == _NEW and (folder, n_bits, _OLD) in used
-        }
-    return Evidence.as_printed(values, substitute=", ".join(sorted(differences)))
+def heads_over_gist(results: Results) -> "tuple[pd.DataFrame, tuple[str, ...]]":
+    """Return the utilisation of both objectives over GIST, with the ``name`` of their table."""
+    columns = {"dataset": "cifar10", "feature": "gist", "split": "cifar10_s2", "ground_truth": "class_label"}
+    hashers = ("deep_supervised", "buffer_zone")
+    rows = results.frame(**columns, metric="utilisation", hasher=hashers, n_bits=_LENGTHS, extension="none")
+    return rows.assign(name=[Path(folder).name for folder in rows["folder"]]), ()
 
 
 def training() -> Values:
@@ -351,19 +278,6 @@ def margin_in_bits() -> Values:
     }
     loss = {name: np.maximum(2 * n_bits - distance, 0) for name, distance in apart.items()}
     return {f"{name}: bits apart over k": int((of_pair == 0).argmax()) / n_bits for name, of_pair in loss.items()}
-
-
-def true_positives_nearby(results: Results) -> Evidence:
-    """Compare recall@r1 with recall@r2 of the networks on images, over all queries and their class."""
-    cases, differences = _networks(results, (_NEW,))
-    values = {}
-    for n_bits in _LENGTHS:
-        (rows,) = cases.get(f"CIFAR-10, {n_bits} bits", [{}])
-        if "recall@r1" in rows and "recall@r2" in rows and rows["recall@r2"].mean > 0:
-            nearest = rows["recall@r1"].mean / rows["recall@r2"].mean
-            values[f"{n_bits} bits: share at distance 2 of those within distance 2"] = 1 - nearest
-    of_queries = "all queries and items of their class for one query and cats' heads"
-    return Evidence.as_printed(values, substitute=", ".join([of_queries, *sorted(differences)]))
 
 
 def mlgap_and_ramap() -> Values:

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.papers import layout
-from protocol.papers.figure_data import FigureData, having
+from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
+from protocol.papers.results import having
 from protocol.papers.statements import expected
 from protocol.report.figure import Figure, listed, rows_chart, tooltips
 from protocol.scores.tables import Table

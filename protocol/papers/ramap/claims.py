@@ -2,79 +2,39 @@
 
 import itertools
 import math
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from protocol import registry
+from protocol.checks import counted
 from protocol.codes import EXTENSIONS
 from protocol.counting import HammingCounts
 from protocol.papers.claim import Evidence, Values
 from protocol.papers.rankings import histograms, per_query, random_counts, value
-from protocol.papers.results import Results, Row
+from protocol.papers.results import Results, having
 from protocol.scores.summary import COMBINATION
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _ROUNDING = 5e-5  # half a unit of the last printed digit
-_DIGITS = 2e-9  # tables have nine digits, so rounding may separate equal values by 1e-9
 _PRECISIONS = (1896, 1651, 1433, 1261)  # of LSH at radius 0 to 3, printed with four digits
 _LAST = 1000  # at radius 8, where the ball is the complete database
 _EMPTY = {"zero": "an empty ball has precision 0, and its query counts", "drop": "an empty ball is left out"}
 
 
-def same_map(results: Results, expected: Values) -> Evidence:
-    """Compare the rows of LSH with and without extension, and those at several n; with AlexNet, compare the values."""
-    rows, substitute = _lsh_rows(results)
-    values = _equal(rows, "MAP changes under an extension", [("mAP", "none", "same"), ("mAP", "none", "different")])
-    plain = {row.metric: row.mean for row in rows if row.extension == "none"}
-    cutoffs = sorted(int(found[1]) for name in plain if (found := re.fullmatch(r"mAP@(\d+)\[retrieved\]", name)))
-    falling = [plain[name] for name in (*(f"mAP@{n}[retrieved]" for n in cutoffs), "mAP") if name in plain]
-    if len(falling) > 1:
-        values["steps to a larger n where MAP does not fall"] = sum(
-            later >= former for former, later in itertools.pairwise(falling)
-        )
-        values["steps"] = len(falling) - 1
-    if not substitute:
-        levels = {f"MAP of the top {n}": plain[f"mAP@{n}[retrieved]"] for n in cutoffs}
-        values |= {name: level for name, level in levels.items() if name in expected}
-    return Evidence.as_printed(values, substitute=substitute)
-
-
-def _equal(rows: Sequence[Row], what: str, pairs: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """Return the number of pairs of rows with different means, and that of all pairs; nothing if there are none."""
-    apart = [abs(a.mean - b.mean) for prefix, *both in pairs for a, b in _pairs(rows, prefix, *both)]
-    different = {f"pairs of rows whose {what}": sum(by > _DIGITS for by in apart), "pairs of rows": len(apart)}
-    return different if apart else {}
-
-
-def _lsh_rows(results: Results) -> tuple[list[Row], str]:
+def lsh(results: Results) -> "tuple[pd.DataFrame, list[str]]":
     """Return rows of 8-bit LSH on CIFAR-10 with class labels, and the substitute for the paper's features and split.
 
     These are rows with AlexNet features if there are any, otherwise rows with GIST.
     """
     columns = {"dataset": "cifar10", "ground_truth": "class_label", "hasher": "lsh", "n_bits": 8}
-    if rows := results.rows(**columns, feature="alexnet", split="cifar10_s1"):
-        return rows, ""
-    return results.rows(**columns, feature="gist", split="standard"), "GIST for AlexNet"
-
-
-def _pairs(rows: Sequence[Row], prefix: str, left: str, right: str) -> list[tuple[Row, Row]]:
-    """Return pairs of rows that differ only in the extension; of equal code length unless the left is ``none``."""
-
-    def by_point(extension: str) -> list[tuple[tuple[Any, ...], Row]]:
-        chosen = [row for row in rows if row.extension == extension and row.metric.startswith(prefix)]
-        return [
-            ((row.extension_bits if left != "none" else 0, *_point(row, without="extension")), row) for row in chosen
-        ]
-
-    lefts = dict(reversed(by_point(left)))
-    return [(lefts[point], row) for point, row in by_point(right) if point in lefts]
-
-
-def _point(row: Row, *, without: str) -> tuple[Any, ...]:
-    """Return the values of the columns that identify a row, except those whose names start with a word."""
-    return row.folder, *(getattr(row, name) for name in COMBINATION if not name.startswith(without))
+    rows = results.frame(**columns, feature="alexnet", split="cifar10_s1")
+    if len(rows):
+        return rows, []
+    return results.frame(**columns, feature="gist", split="standard"), ["GIST for AlexNet"]
 
 
 def _with_precisions(ten_thousandths: Sequence[int | None], n_bits: int) -> HammingCounts:
@@ -114,17 +74,6 @@ def _from_precisions(printed: Mapping[str, float], n_bits: int, *, shift: int = 
         reach = _ROUNDING * ramap([10_000] * (n_bits + 1 - shift), radius)
         values[name] = float(np.clip(number, ramap(lowest, radius) - reach, ramap(highest, radius) + reach))
     return values | {"from the printed digits, R = 0 to 3": [ramap(lowest, radius) for radius in range(4)]}
-
-
-def precision_and_recall(results: Results, expected: Values) -> Evidence:
-    """Compare the rows of LSH with and without same extension; with AlexNet, compare the values."""
-    rows, substitute = _lsh_rows(results)
-    pairs = [(name, "none", "same") for name in ("precision@", "recall@")]
-    values = _equal(rows, "precision or recall changes under same extension", pairs)
-    plain = {row.metric.replace("@r", " at R = "): row.mean for row in rows if row.extension == "none"}
-    levels = {name: plain[name] for name in expected if name in plain}
-    values |= {f"{name} with GIST": level for name, level in levels.items()} if substitute else levels
-    return Evidence.as_printed(values, substitute=substitute)
 
 
 def empty_ball() -> Evidence:
@@ -171,78 +120,53 @@ def extension_codes() -> Values:
     }
 
 
-def _extension_rows(results: Results) -> tuple[list[Row], str]:
+def extended(results: Results) -> "tuple[pd.DataFrame, list[str]]":
     """Return the rows of extended codes, and the substitute; rows of 8-bit LSH on AlexNet are preferred."""
-    rows, substitute = _lsh_rows(results)
+    rows, substitute = lsh(results)
     if not substitute:
-        return rows, ""
-    rows = results.rows()
-    extended = [row for row in rows if row.extension != "none"]
-    features = sorted({f"{row.dataset} {row.feature}" for row in extended})
-    n_hashers = len({row.hasher for row in extended})
-    return rows, f"{n_hashers} hasher{'s' * (n_hashers != 1)} on {', '.join(features)} for LSH on AlexNet features"
+        return rows, substitute
+    rows = results.frame()
+    extensions = rows[rows["extension"] != "none"]
+    features, n_hashers = (extensions["dataset"] + " " + extensions["feature"]).unique(), extensions["hasher"].nunique()
+    return rows, [f"{counted(n_hashers, 'hasher')} on {', '.join(sorted(features))} for LSH on AlexNet features"]
 
 
 def without_penalty(results: Results) -> Evidence:
     """Multiply the contribution of each radius to RAMAP by the codes in its ball, and compare the means over radii."""
-    rows, substitute = _extension_rows(results)
-    values = {(row.metric, *_point(row, without="metric")): row.mean for row in rows}
-
-    def at(row: Row, radius: int) -> tuple[float, float] | None:
-        """Return RAMAP without its penalty up to a radius, and the possible effect of rounding."""
-        total = error = before = before_error = 0.0
-        for r in range(radius + 1):
-            ramap = values.get((f"RAMAP@r{r}", *_point(row, without="metric")))
-            if ramap is None:
-                return None
-            codes_in_ball = sum(math.comb(row.n_bits + row.extension_bits, i) for i in range(r + 1))
-            summed, summed_error = (r + 1) * ramap, (r + 1) * _half_a_digit(ramap)
-            total += codes_in_ball * (summed - before)
-            error += codes_in_ball * (summed_error + before_error)
-            before, before_error = summed, summed_error
-        return total / (radius + 1), error / (radius + 1)
-
-    differences = []
-    for plain, same in _pairs(rows, "RAMAP@r", "none", "same"):
-        radius = int(plain.metric.removeprefix("RAMAP@r"))
-        both = at(plain, radius), at(same, radius)
-        if both[0] and both[1]:
-            differences.append((abs(both[0][0] - both[1][0]), both[0][1] + both[1][1]))
-    if not differences:
+    rows, substitute = extended(results)
+    radii = rows["metric"].astype(str).str.extract(r"^RAMAP@r(\d+)$")[0]
+    rows = rows.assign(radius=radii)[radii.notna()].astype({"radius": int}).sort_values("radius", kind="stable")
+    point = ["folder", *(name for name in COMBINATION if name != "metric")]
+    rows = rows[rows.groupby(point).cumcount() == rows["radius"]]  # all smaller radii are there
+    if rows.empty:
         return Evidence.as_printed({})
+    lengths = zip(rows["n_bits"] + rows["extension_bits"], rows["radius"], strict=True)
+    codes_in_ball = [sum(math.comb(n_bits, r) for r in range(radius + 1)) for n_bits, radius in lengths]
+    sums = rows[point].assign(total=rows["mean"], error=rows["mean"].map(_half_a_digit))
+    sums[["total", "error"]] = sums[["total", "error"]].mul(rows["radius"] + 1, axis=0)
+    before = sums.groupby(point)[["total", "error"]].shift(fill_value=0.0)
+    sums = sums.assign(total=sums["total"] - before["total"], error=sums["error"] + before["error"])
+    sums[["total", "error"]] = sums[["total", "error"]].mul(codes_in_ball, axis=0)
+    means = sums.groupby(point)[["total", "error"]].cumsum().div(rows["radius"] + 1, axis=0)
+    rows = rows[[*point, "radius"]].join(means)
+    shared = ["radius", *(name for name in point if not name.startswith("extension"))]
+    both = having(rows, extension="none").merge(having(rows, extension="same"), on=shared, suffixes=("", "_same"))
+    if both.empty:
+        return Evidence.as_printed({})
+    apart = (both["total"] - both["total_same"]).abs()
     summary = {
-        "pairs of rows that differ by more than their rounding": sum(apart > error for apart, error in differences),
-        "pairs of rows": len(differences),
-        "largest difference": max(apart for apart, _ in differences),
+        "pairs of rows that differ by more than their rounding": int(
+            (apart > both["error"] + both["error_same"]).sum()
+        ),
+        "pairs of rows": len(both),
+        "largest difference": apart.max(),
     }
-    return Evidence.as_printed(summary, substitute=substitute)
+    return Evidence.as_printed(summary, substitute=", ".join(substitute))
 
 
 def _half_a_digit(number: float) -> float:
     """Return half a unit of the sixth significant digit."""
     return 0.5 * 10.0 ** (math.floor(math.log10(number)) - 5) if number > 0 else 0.0
-
-
-def extensions_in_runs(results: Results) -> Evidence:
-    """Compare all pairs of rows that differ only in the extension."""
-    rows, substitute = _extension_rows(results)
-
-    def rises(prefix: str, left: str, right: str) -> list[float]:
-        return [b.mean - a.mean for a, b in _pairs(rows, prefix, left, right)]
-
-    of_map = [*rises("mAP", "none", "same"), *rises("mAP", "none", "different")]
-    in_balls = [*rises("precision@", "none", "same"), *rises("recall@", "none", "same")]
-    differences = {
-        "different MAP": [abs(rise) for rise in of_map],
-        "different precision or recall": [abs(rise) for rise in in_balls],
-        "RAMAP in the wrong order": [*rises("RAMAP@", "none", "same"), *rises("RAMAP@", "same", "different")],
-    }
-    values: dict[str, Any] = {
-        f"pairs of rows with {what}": sum(by > _DIGITS for by in apart) for what, apart in differences.items() if apart
-    }
-    if values:
-        values["pairs of rows"] = sum(map(len, differences.values()))
-    return Evidence.as_printed(values, substitute=substitute)
 
 
 def training_and_split() -> Values:
@@ -270,23 +194,22 @@ _DIMENSIONS = {"alexnet": 4096, "gist": 512}
 
 def runs(results: Results) -> Values:
     """Read from the rows of CIFAR-10 which codes were extended, and which margins were trained."""
-    rows = results.rows(dataset="cifar10", ground_truth="class_label")
-    extended = [row for row in rows if row.hasher == "lsh" and row.extension != "none" and row.feature in _DIMENSIONS]
-    # The table with most margins: another one may have a margin of its own.
-    tables: dict[str, list[Row]] = {}
-    for row in rows:
-        if re.fullmatch(r"m_dsh_\d+", row.hasher):
-            tables.setdefault(row.folder, []).append(row)
-    trained = max(tables.values(), key=lambda table: len({row.hasher for row in table}), default=[])
+    rows = results.frame(dataset="cifar10", ground_truth="class_label")
+    extensions = having(rows, hasher="lsh", feature=[*_DIMENSIONS])
+    extensions = extensions[extensions["extension"] != "none"]
+    margins = rows["hasher"].astype(str).str.extract(r"^m_dsh_(\d+)$")[0]
+    trained = rows.assign(margin=margins)[margins.notna()].astype({"margin": int})
     values: dict[str, Any] = {}
-    if extended:
-        values["feature"] = max(_DIMENSIONS[row.feature] for row in extended)
-        values["Q"] = min(row.n_bits for row in extended)
-        values["s"] = sorted({row.extension_bits for row in extended})
-    if trained:
-        values["m"] = sorted({int(row.hasher.removeprefix("m_dsh_")) for row in trained})
-        values["bits"] = sorted({row.n_bits for row in trained})
-        values["seeds"] = max(row.n_runs for row in trained)
+    if len(extensions):
+        values["feature"] = extensions["feature"].map(_DIMENSIONS).max()
+        values["Q"] = extensions["n_bits"].min()
+        values["s"] = sorted(extensions["extension_bits"].unique())
+    if len(trained):
+        # The table with most margins: another one may have a margin of its own.
+        trained = having(trained, folder=trained.groupby("folder", sort=False)["margin"].nunique().idxmax())
+        values["m"] = sorted(trained["margin"].unique())
+        values["bits"] = sorted(trained["n_bits"].unique())
+        values["seeds"] = trained["n_runs"].max()
     return values
 
 

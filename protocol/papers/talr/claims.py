@@ -1,4 +1,4 @@
-"""Claims of *Hashing as Tie-Aware Learning to Rank* that require no data; those that do are in `experiments`.
+"""Claims of *Hashing as Tie-Aware Learning to Rank*.
 
 The relaxations are those that our hashers maximise, and those printed in the paper where they differ. They are compared
 with the metrics of this package.
@@ -6,7 +6,8 @@ with the metrics of this package.
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,14 @@ from protocol.hashers.talr.objectives import (
     graded_gains,
     mean_objective,
 )
-from protocol.papers.claim import AS_PRINTED, Evidence, Values
+from protocol.papers import statements
+from protocol.papers.claim import AS_PRINTED, Difference, Evidence, Values
 from protocol.papers.rankings import histograms, random_codes, small_ties, value
+from protocol.papers.results import Results, having
 from protocol.truth.relevance import LabelRelevance
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _REPAIRED = "with limits moved by half an item, C + 1/2 (the midpoint rule)"
 
@@ -373,4 +379,97 @@ def splits() -> Values:
         "NUS-WIDE, thousands": [nuswide[part] for part in ("all", "query", "train")],
         "LabelMe, thousands": [labelme[part] for part in ("query", "database", "train")],
         "ImageNet100 train, thousands": sizes("imagenet100")["train"],
+    }
+
+
+_SUPERVISED = (
+    *("bre", "machash", "fasthash", "dpsh", "hashnet", "ksh", "dtsh"),
+    *("structhash", "mihash", "talr_ap", "talr_ap_network"),
+)
+
+
+def on_cifar10(results: Results, *, other: str, **columns: Any) -> "tuple[pd.DataFrame, list[str]]":
+    """Return rows of CIFAR-10 with the paper's features; if there are none, all rows and `other`, the substitute."""
+    rows = results.frame(dataset="cifar10", ground_truth="class_label", extension="none", **columns)
+    vgg = having(rows, feature="vgg_f")
+    return (vgg, []) if len(vgg) else (rows, [other])
+
+
+def fullest_table(results: Results, splits: list[str], without: Sequence[str] = ()) -> "tuple[pd.DataFrame, list[str]]":
+    """Return mAP of supervised methods in that table of a setting with the most of them, and their ``methods``."""
+    rows, substitute = on_cifar10(results, other="GIST for VGG-F", metric="mAP", hasher=_SUPERVISED)
+    rows = having(rows, split=splits)
+    if len(rows):
+        table = ["folder", "feature", "split"]
+        fullest = rows.groupby(table, sort=False)["hasher"].nunique().idxmax()
+        rows = having(rows, **dict(zip(table, fullest, strict=True)))
+    rows = rows[~rows["hasher"].isin(without)]
+    return rows.assign(methods=" ".join(sorted(rows["hasher"].unique()))), substitute
+
+
+def performance_of_simplified(results: Results) -> Evidence:
+    """Compare means on the digits with the default and with the original relaxation, at every code length."""
+    values: dict[str, Difference] = {}
+    for title, hasher, metric in (("TALR-AP", "talr_ap", "mAP"), ("TALR-NDCG", "talr_ndcg", "nDCG")):
+        apart = [_from_default(results, hasher, metric, "relaxation integral", n_bits) for n_bits in (16, 32, 48, 64)]
+        if known := [difference for difference in apart if difference is not None]:
+            values[f"{metric} of {title}: largest difference"] = max(known, key=lambda one: abs(one.mean))
+    return Evidence.as_printed(values, substitute="linear functions on the digits for networks on images")
+
+
+def growing_slope(results: Results) -> Evidence:
+    """Compare means on the digits at 32 bits with a slope of 1 and with slopes that grow from 1 to 10 or 40."""
+    values = {}
+    for growth in (10, 40):
+        growing = _from_default(results, "talr_ap", "mAP", f"alpha 1, growth {growth}, rate_over_alpha True", 32)
+        if growing is not None:
+            name = f"growth {growth}: constant slope minus growing slope"
+            values[name] = Difference(-growing.mean, growing.half_width)
+    return Evidence.as_printed(values, substitute="linear functions on the digits for a network on images")
+
+
+def _from_default(results: Results, hasher: str, metric: str, variant: str, n_bits: int) -> Difference | None:
+    """Return the mean difference of a variant from the default over the same runs; None if it was not computed."""
+    name = f"{metric} of {hasher}, {variant}, {n_bits} bits"
+    mean, error, n_runs = (
+        results.statistic("digits", f"{name}: {what}")
+        for what in ("difference from the default", "standard error of this difference", "runs")
+    )
+    if mean is None or error is None or n_runs is None:
+        return None
+    return Difference.of_runs(mean, error, n_runs - 1)
+
+
+def _printed(number: str, part: str = "") -> dict[str, NDArray[np.float64]]:
+    """Return a table that the paper prints, or a part of it: the values by code length of each method."""
+    start = f"{part}, " * bool(part)
+    rows = statements.expected("talr", number)
+    return {name.removeprefix(start): np.array(row) for name, row in rows.items() if name.startswith(start)}
+
+
+def short_codes() -> Values:
+    """Subtract the rows of table 2, and compare 16 and 32 bits with the longer codes."""
+    table, values = _printed("S3-16"), dict[str, Any]()
+    for method in ("MIHash", "HashNet"):
+        gains = (table["TALR-AP"] - table[method]).tolist()
+        for n_bits, gain in zip((16, 32), gains[:2], strict=True):
+            name = f"{method}, {n_bits} bits: largest improvement with 48 or 64 bits minus this one"
+            values[name] = max(gains[2:]) - gain
+        values[f"{method}: improvements"] = gains
+    return values
+
+
+def order_on_labelme() -> Values:
+    """Rank the eight methods of table 3 at each code length on both datasets."""
+    nus_wide, labelme = (
+        {name: np.sum([row > own for row in table.values()], axis=0) + 1 for name, own in table.items()}
+        for table in (_printed("S3-17"), _printed("S3-18"))
+    )
+    loses_none = (labelme["DPSH"] <= nus_wide["DPSH"]) | (labelme["DTSH"] <= nus_wide["DTSH"])
+    third = np.maximum(labelme["StructHash"], labelme["MIHash"]) > 3
+    ranks = [labelme[method] for method in ("DPSH", "DTSH", "StructHash", "MIHash")]
+    return {
+        "code lengths where a third method is above StructHash or MIHash": third.sum(),
+        "code lengths where DPSH or DTSH loses no ranks against NUS-WIDE": loses_none.sum(),
+        "ranks of DPSH, DTSH, StructHash and MIHash on LabelMe": np.transpose(ranks).tolist(),
     }

@@ -1,7 +1,6 @@
 """Claims of *Learning to Hash for Large Scale Image Retrieval*, chapter 3."""
 
 import itertools
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from protocol.codes import hamming_distance
 from protocol.counting import HammingCounts, bucket_search
 from protocol.papers.claim import AS_PRINTED, Evidence, Values
 from protocol.papers.rankings import every_code, histograms, per_query, random_counts, untied, value
-from protocol.papers.results import Results
 from protocol.truth import Items
 from protocol.truth.relevance import LabelRelevance
 
@@ -163,64 +161,6 @@ def improved_split() -> Values:
             int(np.ptp(np.bincount(parts[name] % 10, minlength=10)) > 0) for parts in runs for name in _SIZES
         ),
     }
-
-
-_CURVES = {"GRH": "grh", "SH": "sh", "ITQ": "itq"}
-
-
-def example_curves(results: Results) -> Evidence:
-    """Compare adjacent radii for each method, in every table, ground truth and split that has its curve."""
-    values: dict[str, Any] = {}
-    for name, hasher in _CURVES.items():
-        curves: dict[tuple[object, ...], dict[int, dict[str, float]]] = {}
-        for row in results.rows(dataset="cifar10", hasher=hasher, n_bits=32, extension="none"):
-            metric, _, radius = row.metric.partition("_micro@r")
-            if metric in ("precision", "recall") and radius.isdigit():
-                curve = curves.setdefault((row.folder, row.feature, row.ground_truth, row.split), {})
-                curve.setdefault(int(radius), {})[metric] = row.mean
-        steps = []
-        for curve in curves.values():
-            points = [curve[radius] for radius in sorted(curve) if len(curve[radius]) == 2]
-            for near, far in itertools.pairwise(points):
-                steps.append(far["precision"] > near["precision"] or far["recall"] < near["recall"])
-        if steps:
-            values[f"{name}, steps to a larger radius where precision rises or recall falls"] = sum(steps)
-            values[f"{name}, steps"] = len(steps)
-    substitute = "2,000 supervised rows of GRH for 1,000" if "GRH, steps" in values else ""
-    return Evidence.as_printed(values, substitute=substitute)
-
-
-_SEARCHED = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
-_ON_DIGITS = "the digits for the datasets of the thesis"
-
-
-def _searched(results: Results, name: str, n_bits: int) -> NDArray[np.float64]:
-    """Return a score of each of the eight hashers on the digits; NaN where it was not computed."""
-    scores = [results.statistic("digits", f"{name}, {hasher}, {n_bits} bits") for hasher in _SEARCHED]
-    return np.array(scores, dtype=np.float64)
-
-
-def proxy_for_bucket_search(results: Results) -> Evidence:
-    """Compare the orders of eight unsupervised hashers on the digits, by means over three runs with class labels."""
-    values = {}
-    for n_bits, metric in itertools.product((16, 32), ("AUPRC[area]", "mAP")):
-        search, scores = (_searched(results, name, n_bits) for name in ("best F1 of a bucket search", metric))
-        one, other = np.triu_indices(len(_SEARCHED), 1)
-        differences = (scores[one] - scores[other]) * (search[one] - search[other])
-        if not np.isnan(differences).any():
-            name = f"{metric}, {n_bits} bits: share of pairs of methods in a different order"
-            values[name] = float(np.mean(differences < 0))
-    return Evidence.as_printed(values, substitute=_ON_DIGITS)
-
-
-def area_of_each_query(results: Results) -> Evidence:
-    """Compare mAP with the mean area per query, of eight unsupervised hashers on the digits in three runs."""
-    values = {}
-    for n_bits in (16, 32):
-        apart = np.abs(_searched(results, "mAP", n_bits) - _searched(results, "AUPRC_macro[area]", n_bits))
-        if not np.isnan(apart).any():
-            values[f"{n_bits} bits: largest difference between mAP and the mean area"] = apart.max()
-    return Evidence.as_printed(values, substitute=_ON_DIGITS)
 
 
 def micro_and_macro() -> Values:

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
 from protocol.papers import layout
-from protocol.papers.figure_data import FigureData, having
+from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
+from protocol.papers.results import having
 from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
 
 if TYPE_CHECKING:

@@ -1,0 +1,134 @@
+"""CIFAR-10 and CIFAR-100 from archives in the official layout, which the tests write, and the real CIFAR-10."""
+
+import numpy as np
+import pytest
+from official_archives import refused, write_tar
+
+from protocol import datasets
+from protocol.checks import ProtocolError
+from protocol.datasets import cifar10, cifar100
+from protocol.hashers.networks.buffer_zone import BufferZone
+
+NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+COARSE = [f"group_{number}" for number in range(20)]
+FINE = [f"class_{number}" for number in range(100)]
+
+
+def record(number, *labels):
+    """Return labels, a red plane of ascending values, a green one of `number`, and a blue one of 255."""
+    red = np.arange(1024, dtype=np.uint8).tobytes()
+    return bytes(labels) + red + bytes([number]) * 1024 + b"\xff" * 1024
+
+
+def two_labels(number):
+    return record(number, number % 20, number % 100)
+
+
+FILES = {
+    "cifar10": {
+        "batches.meta.txt": "\n".join([*NAMES, "", ""]).encode(),
+        **{
+            f"{batch}.bin": record(number, number) + record(number, number + 1)
+            for number, batch in enumerate((*cifar10.TRAIN, cifar10.TEST))
+        },
+    },
+    "cifar100": {
+        "fine_label_names.txt": "\n".join([*FINE, ""]).encode(),
+        "coarse_label_names.txt": "\n".join([*COARSE, ""]).encode(),
+        "test.bin": b"".join(two_labels(30 + number) for number in range(10)),
+        "train.bin": b"".join(two_labels(number) for number in range(30)),
+    },
+}
+OPTIONS = {"cifar10": {}, "cifar100": {"labels": "fine"}}
+ARCHIVES = {"cifar10": cifar10.ARCHIVE, "cifar100": cifar100.ARCHIVE}
+
+
+@pytest.fixture
+def archive(tmp_path):
+    def write(name, changed=()):
+        files = FILES[name] | dict(changed)
+        contents = {f"{name}-binary/{file}": content for file, content in reversed(files.items())}
+        return {ARCHIVES[name]: write_tar(tmp_path / ARCHIVES[name], contents)}
+
+    return write
+
+
+def test_records_are_planes_and_batches_keep_their_order_whatever_the_archive_s(archive):
+    data = cifar10.load(archive("cifar10"))
+    assert data.images.shape == (12, 32, 32, 3)
+    assert data.labels.tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6]
+    assert data.ids[[0, 3, 11]].tolist() == ["data_batch_1/00000", "data_batch_2/00001", "test_batch/00001"]
+    assert data.class_names == tuple(NAMES)
+    assert data.partitions["train"].tolist() == list(range(10))
+    assert data.partitions["test"].tolist() == [10, 11]
+    assert data.images[0, 0, :3, 0].tolist() == [0, 1, 2]  # along a row
+    assert data.images[0, :3, 0, 0].tolist() == [0, 32, 64]  # down the rows
+    assert data.images[4, 5, 6].tolist() == [5 * 32 + 6, 2, 255]
+
+
+@pytest.mark.parametrize(("options", "names"), [({}, FINE), ({"labels": "coarse"}, COARSE)])
+def test_forty_records_with_either_kind_of_label(archive, options, names):
+    data = cifar100.load(archive("cifar100"), **options)
+    assert data.images.shape == (40, 32, 32, 3)
+    assert data.labels.tolist() == [number % len(names) for number in range(40)]
+    assert data.class_names == tuple(names)
+    assert data.ids[[0, 29, 30, 39]].tolist() == ["train/00000", "train/00029", "test/00000", "test/00009"]
+    assert data.partitions["train"].tolist() == list(range(30))
+    assert data.partitions["test"].tolist() == list(range(30, 40))
+
+
+def test_both_levels_are_two_labels_for_every_image(archive):
+    data = cifar100.load(archive("cifar100"), labels="both")
+    assert data.class_names == (*COARSE, *FINE)
+    assert data.labels.dtype == bool
+    assert [np.flatnonzero(row).tolist() for row in data.labels] == [[n % 20, 20 + n % 100] for n in range(40)]
+    assert datasets.statistics("cifar100", {"labels": "both"})["per_class"] == [600, 3000]
+
+
+def test_two_levels_reach_the_buffer_zone(archive):
+    pytest.importorskip("torch", reason="torch is not installed")
+    data = cifar100.load(archive("cifar100"), labels="both")
+    rows = data.images.reshape(40, -1).astype(np.float32)
+    model = BufferZone(n_bits=4, epochs=1, batch_size=20).fit(rows, data.labels)
+    assert model.transform(rows).shape == (40, 4)
+
+
+def test_other_labels_are_refused_before_anything_is_read():
+    for call in (cifar100.load, lambda paths, labels: datasets.statistics("cifar100", {"labels": labels})):
+        with pytest.raises(ProtocolError, match=r"labels: expected .*, got 'course'.*Did you mean 'coarse'"):
+            call({}, labels="course")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content", "message"),
+    [
+        ("cifar10", "test_batch.bin", record(4, 4)[:-1], "expected records of 3,073 bytes, got 3,072 bytes"),
+        ("cifar10", "test_batch.bin", record(4, 4) + b"\0", "expected records of 3,073 bytes, got 3,074 bytes"),
+        ("cifar10", "test_batch.bin", record(4, 10), "expected labels 0 to 9, got 10 in record 0"),
+        ("cifar10", "batches.meta.txt", "\n".join(NAMES[:9]).encode(), "expected 10 class names, one per line, got 9"),
+        ("cifar100", "test.bin", two_labels(1)[:-1], "expected records of 3,074 bytes, got 3,073 bytes"),
+        ("cifar100", "train.bin", b"", "expected records of 3,074 bytes, got 0 bytes"),
+        ("cifar100", "train.bin", two_labels(0) + record(1, 20, 1), "expected labels 0 to 19, got 20 in record 1"),
+        ("cifar100", "train.bin", record(2, 0, 100), "expected labels 0 to 99, got 100 in record 0"),
+        ("cifar100", "fine_label_names.txt", b"one\ntwo\n", "expected 100 class names, one per line, got 2"),
+    ],
+)
+def test_a_wrong_file_is_named(archive, name, file, content, message):
+    paths = archive(name, {file: content})
+    refused(f"{ARCHIVES[name]}: {file}: {message}.", datasets.load, name, paths, OPTIONS[name])
+
+
+@pytest.mark.parametrize(("name", "n"), [("cifar10", 12), ("cifar100", 40)])
+def test_a_part_of_the_archive_is_not_the_dataset(archive, name, n):
+    refused(f"describe: n: expected 60000, got {n}; per_class: ", datasets.load, name, archive(name), OPTIONS[name])
+
+
+def test_the_real_archive(shared):
+    paths = {cifar10.ARCHIVE: shared / "data" / "cifar10" / cifar10.ARCHIVE}
+    data = datasets.load("cifar10", paths, {})
+    assert data.images.shape == (60_000, 32, 32, 3)
+    assert np.bincount(data.labels).tolist() == [6_000] * 10
+    assert np.bincount(data.labels[50_000:]).tolist() == [1_000] * 10
+    assert data.class_names == tuple(NAMES)
+    assert data.labels[:5].tolist() == [6, 9, 9, 4, 1]  # frog, truck, truck, deer, car
+    assert data.ids[50_000] == "test_batch/00000"
