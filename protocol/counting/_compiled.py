@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
+from protocol.counting import _buckets
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 LONGEST = 64
@@ -60,6 +61,8 @@ class BitPlanes:
         by_distance = counts.reshape(len(queries), 2, -1)[..., : self._n_bits + 1]
         return by_distance[:, 0], dict.fromkeys(self._names, by_distance[:, 1:])
 
+    largest_buckets = staticmethod(_buckets.largest_buckets)
+
 
 class Words:
     """Counts blocks of queries against the words of all codes; see `protocol.counting.counting` for the names."""
@@ -103,6 +106,8 @@ class Words:
         return by_level[0].sum(axis=1), {
             name: each[:, 1:] for name, each in zip(self._by_label, by_level, strict=False)
         }
+
+    largest_buckets = staticmethod(_buckets.largest_buckets)
 
 
 def average_precision(

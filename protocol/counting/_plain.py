@@ -43,14 +43,16 @@ class Plain:
                 by_name[name][row] = _histogram(distances[positions], levels, relevance, self._n_bits)
         return retrieved, by_name
 
-
-def largest_buckets(queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1)."""
-    largest = (retrieved > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
-    if buckets.repeated_sizes.size:
-        for row, query in zip(largest, queries, strict=True):
-            np.maximum.at(row, distances_from(query, buckets.repeated_words.T), buckets.repeated_sizes)
-    return np.maximum.accumulate(largest, axis=1)
+    @staticmethod
+    def largest_buckets(
+        queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1)."""
+        largest = (retrieved > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
+        if buckets.repeated_sizes.size:
+            for row, query in zip(largest, queries, strict=True):
+                np.maximum.at(row, distances_from(query, buckets.repeated_words.T), buckets.repeated_sizes)
+        return np.maximum.accumulate(largest, axis=1)
 
 
 def distances_from(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> NDArray[np.uint16]:

@@ -1,9 +1,10 @@
 """The function `count`, from packed codes to `HammingCounts`; several ground truths share one pass over the distances.
 
-Three algorithms give the same integers:
+Four algorithms give the same integers:
 
-- `BitPlanes` compares 64 items with each logical operation. It is the fastest for codes of up to 64 bits and class
-  labels or lists.
+- `Shell` compares no pairs, but requires a table of all codes: for up to 16 bits and few classes. It uses only NumPy.
+- `BitPlanes` compares 64 items with each logical operation. It is the fastest for 14 to 64 bits and class labels
+  or lists.
 - `Words` increments a counter for each pair. It counts long codes and several labels for each item. Its loops also
   compute mAP[index], with ties in database order.
 - `Plain` is the reference that the others must equal. It has no start-up time, and is used if numba is not installed.
@@ -26,8 +27,11 @@ from protocol.checks import install_hint, integer, warn_once
 from protocol.counting import _buckets, _compiled, _plain
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
+from protocol.counting._shell import MOST_BITS, Shell
 from protocol.counting.counts import HammingCounts
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
+
+Algorithm = type[Plain] | type[BitPlanes] | type[Words] | type[Shell]
 
 _KERNELS = "protocol.counting._kernels"
 """The module of the compiled code. Loading it takes most of `_COMPILED_START`."""
@@ -35,6 +39,8 @@ _KERNELS = "protocol.counting._kernels"
 # Seconds, measured on one core of a server. Only their ratios matter, and only for the choice of the algorithm.
 _COMPILED_START = 0.4
 _PLAIN_PER_PAIR, _SORT_PER_PAIR = 2e-9, 50e-9
+_PLANES_PER_PAIR, _WORDS_PER_PAIR = 0.15e-9, 0.7e-9
+_SHELL_PER_ADDITION, _SHELL_PER_BIT = 0.5e-9, 0.1e-3
 _WORTH_A_WARNING = 0.5
 """The estimated seconds that numba must save before its absence is worth a warning. For 300 million pairs of 64 bits,
 NumPy takes one second, and numba a tenth of a second."""
@@ -111,7 +117,7 @@ def count(
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     algorithm = _choose(len(queries) * len(items), n_bits, by_label, index_order, calls)
     counter = algorithm(queries, items, n_bits, by_label)
-    is_compiled = algorithm is not Plain
+    is_compiled = algorithm in (BitPlanes, Words)
     transposed = np.ascontiguousarray(items.T) if index_order and is_compiled else items.T
     buckets = _buckets.Buckets.of(items) if bucket_sizes or largest_bucket else None
 
@@ -127,8 +133,7 @@ def count(
     def work(block: slice) -> int:
         retrieved[block], labelled = counter.count(block)
         if largest is not None and buckets is not None:
-            find = _buckets.largest_buckets if is_compiled else _plain.largest_buckets
-            largest[block] = find(queries[block], buckets, retrieved[block])
+            largest[block] = counter.largest_buckets(queries[block], buckets, retrieved[block])
         for name, counts in at_level.items():
             counts[block] = (
                 labelled[name] if name in labelled else _plain.gathered(queries, items, relevances[name], block, n_bits)
@@ -161,20 +166,26 @@ def count(
 
 def _choose(
     pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
-) -> type[Plain] | type[BitPlanes] | type[Words]:
-    """Return the algorithm; the compiled code is loaded if NumPy would take longer than that in all calls together."""
-    seconds = calls * pairs * (_PLAIN_PER_PAIR * -(-n_bits // 64) + index_order * _SORT_PER_PAIR)
+) -> Algorithm:
+    """Return the fastest algorithm; the compiled code is loaded if that saves time in all calls together."""
+    seconds: dict[Algorithm, float] = {Plain: pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)}
+    if n_bits <= MOST_BITS:
+        transforms = 1 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
+        additions = transforms * n_bits * (n_bits + 1) / 2 * 2**n_bits
+        seconds[Shell] = _SHELL_PER_BIT * n_bits + _SHELL_PER_ADDITION * additions
+    of_numpy = min(seconds, key=seconds.__getitem__)
+    kinds = [relevance.kind for relevance in by_label.values()]
+    compiled: Algorithm = BitPlanes if n_bits <= _compiled.LONGEST and kinds in ([], ["class labels"]) else Words
+    of_compiled = pairs * (_PLANES_PER_PAIR if compiled is BitPlanes else _WORDS_PER_PAIR)
+    saved = calls * (seconds[of_numpy] - of_compiled + index_order * pairs * _SORT_PER_PAIR)
     if not _numba_is_installed():
-        if seconds - _COMPILED_START > _WORTH_A_WARNING:
+        if saved - _COMPILED_START > _WORTH_A_WARNING:
             warn_once(
                 "numba is not installed, so counting uses NumPy, which is about ten times slower. "
                 f"{install_hint('fast')}"
             )
-        return Plain
-    if _KERNELS not in sys.modules and seconds <= _COMPILED_START:
-        return Plain
-    kinds = [relevance.kind for relevance in by_label.values()]
-    return BitPlanes if n_bits <= _compiled.LONGEST and kinds in ([], ["class labels"]) else Words
+        return of_numpy
+    return compiled if saved > (0 if _KERNELS in sys.modules else _COMPILED_START) else of_numpy
 
 
 def _numba_is_installed() -> bool:

@@ -9,6 +9,7 @@ from protocol.checks import ProtocolError
 from protocol.counting import count, counting
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
+from protocol.counting._shell import Shell, transform
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])
@@ -98,7 +99,7 @@ def fresh(monkeypatch):
         (10_000 * 59_000, 64, 1, BitPlanes),
         (10_000 * 59_000, 1024, 1, Words),
         (10_000 * 59_000, 4096, 1, Words),
-        (10_000 * 59_000, 8, 1, BitPlanes),
+        (10_000 * 59_000, 8, 1, Shell),
         (2 * 10, 16, 1, Plain),
         (1000 * 59_000, 32, 1, Plain),
         (1000 * 59_000, 32, 15, BitPlanes),
@@ -110,11 +111,28 @@ def test_the_algorithm_depends_on_the_amount_of_work(pairs, n_bits, calls, expec
 
 
 @pytest.mark.usefixtures("fresh")
+def test_codes_are_not_tabulated_for_every_class_of_many():
+    many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
+    assert counting._choose(10_000 * 59_000, 16, many, False, 1) is BitPlanes
+
+
+def test_short_codes_without_numba_are_tabulated(monkeypatch):
+    monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
+    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
+    assert {counting._choose(10_000 * 59_000, n_bits, truth, False, 1) for n_bits in (8, 12, 16)} == {Shell}
+    assert counting._choose(1000 * 59_000, 17, truth, False, 1) is Plain
+
+
+def test_transform_with_maximum():
+    assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
+
+
+@pytest.mark.usefixtures("fresh")
 def test_several_labels_of_an_item_are_counted_by_words():
     several = {"t": LabelRelevance(np.eye(3, dtype=bool), np.eye(3, dtype=bool))}
     one = LabelRelevance(np.arange(10), np.arange(10))
-    assert counting._choose(10_000 * 59_000, 16, several, False, 1) is Words
-    assert counting._choose(10_000 * 59_000, 16, {"a": one, "b": one}, False, 1) is Words
+    assert counting._choose(10_000 * 59_000, 32, several, False, 1) is Words
+    assert counting._choose(10_000 * 59_000, 32, {"a": one, "b": one}, False, 1) is Words
 
 
 @pytest.mark.usefixtures("fresh")

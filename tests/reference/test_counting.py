@@ -8,24 +8,21 @@ from protocol.counting import _buckets, _compiled, count, counting
 from protocol.counting._buckets import Buckets
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
+from protocol.counting._shell import Shell
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 255, 256, 512, 1024, 4096)
+ALGORITHMS = (Plain, BitPlanes, Words, Shell)
+LONGEST = {Shell: 9, BitPlanes: 512}
 CASES = [
-    (algorithm, n_bits)
-    for algorithm in (Plain, BitPlanes, Words)
-    for n_bits in LENGTHS
-    if algorithm is not BitPlanes or n_bits <= 512
+    (algorithm, n_bits) for algorithm in ALGORITHMS for n_bits in LENGTHS if n_bits <= LONGEST.get(algorithm, 4096)
 ]
+CASES.append((Shell, 16))
 
 
 @pytest.fixture
 def forced(monkeypatch, algorithm):
-    def forced(pairs, n_bits, by_label, *others):
-        kinds = [relevance.kind for relevance in by_label.values()]
-        return Words if algorithm is BitPlanes and kinds not in ([], ["class labels"]) else algorithm
-
-    monkeypatch.setattr(counting, "_choose", forced)
+    monkeypatch.setattr(counting, "_choose", lambda *args: algorithm)
 
 
 def slow_counts(query, database, n_bits, level_of):
@@ -78,13 +75,20 @@ def test_class_labels(algorithm, n_bits, n_queries, n_items, n_distinct):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-def test_several_truths_at_once(algorithm, n_bits):
+@pytest.mark.parametrize(
+    ("algorithm", "n_bits", "are_classes"),
+    [(algorithm, n_bits, algorithm is BitPlanes) for algorithm, n_bits in CASES],
+)
+def test_several_truths_at_once(algorithm, n_bits, are_classes):
+    """Lists, and labels as the algorithm counts them: one class of each item for `BitPlanes`, otherwise several."""
     rng = np.random.default_rng(n_bits)
     query, database = random_codes(rng, 6, n_bits, 6), random_codes(rng, 50, n_bits, 20)
     of_query, of_database = rng.random((6, 5)) < 0.4, rng.random((50, 5)) < 0.4
     of_query[0] = False  # a query without labels
     shared = of_query.astype(int) @ of_database.T.astype(int)
+    if are_classes:
+        of_query, of_database = rng.integers(0, 4, 6), rng.integers(0, 3, 50)
+        shared = (of_query[:, None] == of_database).astype(int)
     listed = rng.integers(0, 4, (6, 50)) * (rng.random((6, 50)) < 0.3)
     indptr = np.append(0, np.cumsum((listed > 0).sum(axis=1)))
     truths = {
@@ -99,7 +103,7 @@ def test_several_truths_at_once(algorithm, n_bits):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize("algorithm", [Plain, BitPlanes, Words])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("labels", [(0, 1), (0, 0)], ids=["none relevant", "all relevant"])
 def test_extreme_truths(algorithm, labels):
     rng = np.random.default_rng(0)
@@ -111,11 +115,15 @@ def test_extreme_truths(algorithm, labels):
 
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize(
-    ("algorithm", "n_bits"),
-    [(Plain, 12), (BitPlanes, 12), (Words, 12), (Plain, 70), (BitPlanes, 70), (Words, 70)],
+    ("algorithm", "n_bits", "names"),
+    [
+        *((algorithm, 12, ["one", "several"]) for algorithm in (Plain, Words, Shell)),
+        *((algorithm, 70, ["one", "several"]) for algorithm in (Plain, Words)),
+        *((BitPlanes, n_bits, ["one"]) for n_bits in (12, 70)),
+    ],
 )
 @pytest.mark.parametrize("n_distinct", [1, 4000, 10**6])
-def test_many_items_blocks_and_threads(algorithm, n_bits, n_distinct):
+def test_many_items_blocks_and_threads(algorithm, n_bits, names, n_distinct):
     """Several tiles, with a last one that is partly filled; checked against distances as one matrix."""
     rng = np.random.default_rng(1)
     n_queries, n_items = 70, 20_000
@@ -128,8 +136,7 @@ def test_many_items_blocks_and_threads(algorithm, n_bits, n_distinct):
         "several": LabelRelevance(of_query, of_database),
         "one": LabelRelevance(one, np.arange(n_items) % 4),
     }
-    if algorithm is BitPlanes:
-        del truths["several"]
+    truths = {name: truths[name] for name in names}
     alone, threaded = (count(query, database, n_bits, truths, index_order=True, threads=n) for n in (1, 3))
     distances = codes.hamming_distance(query, database)
     shared = of_query.astype(int) @ of_database.T.astype(int)
@@ -152,9 +159,17 @@ def test_many_items_blocks_and_threads(algorithm, n_bits, n_distinct):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), [(BitPlanes, 40), (BitPlanes, 200), (Words, 40), (Words, 1000)])
+@pytest.mark.parametrize(
+    ("algorithm", "n_bits", "names"),
+    [
+        (BitPlanes, 40, ["class"]),
+        (BitPlanes, 200, ["class"]),
+        (Words, 40, ["class", "labels"]),
+        (Words, 1000, ["class", "labels"]),
+    ],
+)
 @pytest.mark.parametrize("n_items", [63, 64, 65, 1023, 1024, 1025, 8191, 8192, 8193])
-def test_borders_of_vectors_and_tiles(algorithm, n_bits, n_items):
+def test_borders_of_vectors_and_tiles(algorithm, n_bits, names, n_items):
     """Classes that start and stop at these borders and near them, and an odd number of queries."""
     rng = np.random.default_rng(n_items)
     query, database = random_codes(rng, 5, n_bits, 5), random_codes(rng, n_items, n_bits, 700)
@@ -162,13 +177,11 @@ def test_borders_of_vectors_and_tiles(algorithm, n_bits, n_items):
     shared = np.eye(5, dtype=bool)[:, of_database].T | (rng.random((n_items, 5)) < 0.1)
     several = np.eye(5, dtype=bool) | (rng.random((5, 5)) < 0.3)
     truths = {"class": LabelRelevance(of_query, of_database), "labels": LabelRelevance(several, shared)}
-    counts = {
-        name: count(query, database, n_bits, {name: truth}, largest_bucket=False)[name]
-        for name, truth in truths.items()
-    }
+    counts = count(query, database, n_bits, {name: truths[name] for name in names}, largest_bucket=False)
     distances = codes.hamming_distance(query, database)
     at_level = {"class": (of_query[:, None] == of_database).astype(int), "labels": several.astype(int) @ shared.T}
-    for name, level_of in at_level.items():
+    for name in names:
+        level_of = at_level[name]
         for q in range(5):
             np.testing.assert_array_equal(counts[name].retrieved[q], np.bincount(distances[q], minlength=n_bits + 1))
             for level, row in zip(counts[name].levels, counts[name].at_level[q], strict=True):
@@ -177,8 +190,10 @@ def test_borders_of_vectors_and_tiles(algorithm, n_bits, n_items):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), [(BitPlanes, 64), (Words, 300)])
-def test_blocks_of_queries(monkeypatch, algorithm, n_bits):
+@pytest.mark.parametrize(
+    ("algorithm", "n_bits", "names"), [(BitPlanes, 64, ["class"]), (Words, 300, ["class", "labels"])]
+)
+def test_blocks_of_queries(monkeypatch, algorithm, n_bits, names):
     monkeypatch.setattr(_compiled, "_PAIRS", 1)
     monkeypatch.setattr(_compiled, "_LEAST_QUERIES", 2)
     monkeypatch.setattr(_compiled, "_ROW_BYTES", 1)
@@ -189,8 +204,7 @@ def test_blocks_of_queries(monkeypatch, algorithm, n_bits):
         "class": LabelRelevance(rng.integers(0, 3, 37), rng.integers(0, 3, 600)),
         "labels": LabelRelevance(rng.random((37, 4)) < 0.4, rng.random((600, 4)) < 0.4),
     }
-    if algorithm is BitPlanes:
-        del truths["labels"]
+    truths = {name: truths[name] for name in names}
     done = []
     found = count(query, database, n_bits, truths, index_order=True, progress=done.append)
     assert len(done) > 2
@@ -222,7 +236,7 @@ def test_equal_codes_have_equal_hashes():
     assert first == again != other
 
 
-@pytest.mark.parametrize("algorithm", [Plain, BitPlanes, Words])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.usefixtures("forced")
 def test_without_the_sizes_of_buckets(algorithm):
     rng = np.random.default_rng(0)

@@ -1,0 +1,102 @@
+"""Counting for short codes: the shell transform of a table of all codes, without comparing pairs."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.counting._buckets import Buckets
+from protocol.truth.relevance import LabelRelevance
+
+MOST_BITS = 16
+"""The longest code length for which all codes can be tabulated."""
+
+_TABLE_BYTES = 16 << 20
+"""Memory for the transforms that are computed at once."""
+
+
+class Shell:
+    """Counts blocks of queries by the shell transform; see `protocol.counting.counting` for the names."""
+
+    block_size = 1024
+
+    def __init__(
+        self,
+        query_words: NDArray[np.uint64],
+        database_words: NDArray[np.uint64],
+        n_bits: int,
+        by_label: Mapping[str, LabelRelevance],
+    ) -> None:
+        query, database = (side[:, 0].view(np.int64) for side in (query_words, database_words))
+        self._at_code = np.bincount(database, minlength=2**n_bits)
+        self._retrieved = transform(self._at_code, np.add)[:, query].T
+        self._by_name = {name: _by_level(query, database, n_bits, relevance) for name, relevance in by_label.items()}
+
+    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        """Return the items at each distance, and those at each level of each ground truth given by labels."""
+        return self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()}
+
+    def largest_buckets(
+        self, queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1)."""
+        return self._largest[:, queries[:, 0]].T
+
+    @cached_property
+    def _largest(self) -> NDArray[np.int64]:
+        return np.maximum.accumulate(transform(self._at_code, np.maximum), axis=0)
+
+
+def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int64]:
+    """Return, for every code and distance, the sum or the maximum of `at_code` over the codes at that distance.
+
+    Bits are processed one after another: a code at distance d, once bit i may differ, was at distance d with bit i
+    equal, or at d - 1 with bit i flipped. This takes b (b + 1) / 2 * 2^b operations for b bits, independent of the
+    numbers of queries and items.
+
+    Parameters
+    ----------
+    at_code : ndarray of int, shape (..., 2 ** n_bits)
+        A value for each code, such as the number of items that have it.
+    combine : {np.add, np.maximum}
+
+    Returns
+    -------
+    ndarray of int64, shape (n_bits + 1, ..., 2 ** n_bits)
+
+    Examples
+    --------
+    Three items at code 00, one at code 11:
+
+    >>> transform(np.array([3, 0, 0, 1]), np.add)
+    array([[3, 0, 0, 1],
+           [0, 4, 4, 0],
+           [1, 0, 0, 3]])
+    """
+    n_codes = at_code.shape[-1]
+    n_bits = n_codes.bit_length() - 1
+    at_distance = np.zeros((n_bits + 1, *at_code.shape), dtype=np.int64)
+    at_distance[0] = at_code
+    for bit in range(n_bits):
+        by_bit = at_distance.reshape(n_bits + 1, -1, 2, 2**bit)
+        for distance in range(bit + 1, 0, -1):
+            combine(by_bit[distance], by_bit[distance - 1, :, ::-1], out=by_bit[distance])
+    return at_distance
+
+
+def _by_level(
+    query: NDArray[np.int64], database: NDArray[np.int64], n_bits: int, relevance: LabelRelevance
+) -> NDArray[np.int64]:
+    """Return the items at each level and distance, (n_queries, n_levels, n_bits + 1)."""
+    n_levels, n_codes = relevance.levels.size, 2**n_bits
+    at_level = np.empty((query.size, n_levels, n_bits + 1), dtype=np.int64)
+    at_once = max(1, _TABLE_BYTES // (8 * n_levels * n_codes * (n_bits + 1)))
+    for first in range(0, relevance.n_groups, at_once):
+        groups = range(first, min(first + at_once, relevance.n_groups))
+        cells = (relevance.level_numbers(group).astype(np.int64) * n_codes + database for group in groups)
+        at_code = np.stack([np.bincount(each, minlength=(n_levels + 1) * n_codes)[n_codes:] for each in cells])
+        around = transform(at_code.reshape(len(groups), n_levels, n_codes), np.add)
+        here = np.flatnonzero((relevance.group >= first) & (relevance.group < groups.stop))
+        at_level[here] = around[:, relevance.group[here] - first, :, query[here]].swapaxes(1, 2)
+    return at_level
