@@ -86,8 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             traceback.print_exc()
         _discard_unwritable_output()
-        _report(_explained(error))
-        return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _REFUSED
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__ or cause.__context__  # a library may raise an error of its own when interrupted
+        _report(_explained(cause or error))
+        return _REFUSED if cause is None else _INTERRUPTED
     return int(status)
 
 

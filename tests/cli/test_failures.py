@@ -253,3 +253,15 @@ def test_a_file_name_that_is_not_utf_8_is_escaped(here, capsys):
     shutil.copy("q.txt", name)
     assert main(["audit", "--query", name, "--database", "d.txt"]) == 0
     assert "q\\udcff.txt" in capsys.readouterr().out
+
+
+def test_an_interrupt_that_a_library_reports_as_its_own_error_is_an_interrupt(monkeypatch, capsys):
+    def run(_):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise ImportError("initialization failed") from interrupt
+
+    monkeypatch.setattr("protocol.cli.check.run", run)
+    assert main(["check"]) == 130
+    assert capsys.readouterr().err == "protocol: interrupted.\n"
