@@ -15,7 +15,7 @@ import pytest
 
 from protocol import checks, evaluation
 from protocol.counting import counting
-from protocol.counting._bit_planes import BitPlanes
+from protocol.counting._compiled import BitPlanes
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

@@ -29,31 +29,19 @@ class Buckets:
         return self.sizes[: len(self.repeated_words)]
 
     @classmethod
-    def of(cls, database: NDArray[np.uint64], keys: NDArray[np.uint64] | None = None) -> Self:
-        """Return the buckets of a database.
-
-        Parameters
-        ----------
-        database : ndarray of uint64, shape (n_database, n_words)
-        keys : ndarray of uint64, shape (n_database,), optional
-            Hashes that are equal for equal codes, and rarely for others; sorting them is faster than sorting codes.
-        """
+    def of(cls, database: NDArray[np.uint64]) -> Self:
+        """Return the buckets of a database, (n_database, n_words)."""
         if database.shape[1] == 1:
             ordered = np.sort(database[:, 0])
             return cls._of_runs(ordered[1:] != ordered[:-1], lambda first: ordered[first, None])
-        if keys is not None:
-            in_order = np.sort(keys)
-            if (in_order[1:] != in_order[:-1]).all():
-                return cls(np.ones(len(keys), dtype=np.int64), database[:0])
-            order = np.argsort(keys)
-            differs = keys[order[1:]] != keys[order[:-1]]
-            same = np.flatnonzero(~differs)
-            if (database[order[same]] == database[order[same + 1]]).all():
-                return cls._of_runs(differs, lambda first: database[order[first]])
-        order = np.lexsort(database.T)
-        return cls._of_runs(
-            (database[order[1:]] != database[order[:-1]]).any(axis=1), lambda first: database[order[first]]
-        )
+        keys = hashes(database)  # sorting them is faster than sorting codes
+        order = np.argsort(keys)
+        differs = keys[order[1:]] != keys[order[:-1]]
+        same = np.flatnonzero(~differs)
+        if (database[order[same]] != database[order[same + 1]]).any():  # different codes with the same hash
+            order = np.lexsort(database.T)
+            differs = (database[order[1:]] != database[order[:-1]]).any(axis=1)
+        return cls._of_runs(differs, lambda first: database[order[first]])
 
     @classmethod
     def _of_runs(cls, differs: NDArray[np.bool_], code_at: Callable[[NDArray[np.int64]], NDArray[np.uint64]]) -> Self:
@@ -64,6 +52,16 @@ class Buckets:
         repeated = repeated[np.argsort(-sizes[repeated], kind="stable")]
         ones = np.ones(sizes.size - repeated.size, dtype=np.int64)
         return cls(np.append(sizes[repeated], ones), np.ascontiguousarray(code_at(first[repeated])))
+
+
+def hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a hash of each code (n_database, n_words): equal codes have equal hashes, others hardly ever."""
+    mixed = np.zeros(len(words), dtype=np.uint64)
+    for word in words.T:
+        mixed ^= word
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    return mixed
 
 
 def largest_buckets(queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting._buckets import Buckets
-from protocol.counting._listed import Lists
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 _GATHERED = 16
@@ -44,13 +43,15 @@ class Plain:
                 by_name[name][row] = _histogram(distances[positions], levels, relevance, self._n_bits)
         return retrieved, by_name
 
-    def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
-        """Return the size of the largest bucket within each radius."""
+    @staticmethod
+    def largest_buckets(
+        queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1)."""
         largest = (retrieved > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
         if buckets.repeated_sizes.size:
-            for row, query in enumerate(self._queries[block]):
-                distances = distances_from(query, buckets.repeated_words.T)
-                np.maximum.at(largest[row], distances, buckets.repeated_sizes)
+            for row, query in zip(largest, queries, strict=True):
+                np.maximum.at(row, distances_from(query, buckets.repeated_words.T), buckets.repeated_sizes)
         return np.maximum.accumulate(largest, axis=1)
 
 
@@ -60,36 +61,34 @@ def distances_from(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> N
 
 
 def gathered(
-    queries: NDArray[np.uint64], database: NDArray[np.uint64], lists: Lists, block: slice, shape: tuple[int, ...]
+    queries: NDArray[np.uint64], database: NDArray[np.uint64], relevance: Relevance, block: slice, n_bits: int
 ) -> NDArray[np.int64]:
     """Count the relevant items of a block of queries at each level and distance, from the codes of these items alone.
 
     Parameters
     ----------
     queries, database : ndarray of uint64, shape (n_queries, n_words), (n_database, n_words)
-    lists : Lists
-        Lists of the relevant items; this is efficient if they are short.
+    relevance : Relevance
+        This is efficient if few items are relevant.
     block : slice
         The block of queries.
-    shape : tuple of int
-        The shape of the counts of all queries.
+    n_bits : int
 
     Returns
     -------
     ndarray of int64, shape (n_block, n_levels, n_bits + 1)
     """
-    n_levels, n_distances = shape[1:]
+    n_levels, n_distances = relevance.levels.size, n_bits + 1
     numbers = range(len(queries))[block]
     counts = np.empty((len(numbers), n_levels, n_distances), dtype=np.int64)
     for first in range(0, len(numbers), _GATHERED):
         some = numbers[first : first + _GATHERED]
-        starts, stops, positions, levels = lists.of(slice(some.start, some.stop))
-        pairs = stops - starts
-        query = np.repeat(np.arange(pairs.size), pairs)
-        listed = np.arange(query.size) + np.repeat(starts - np.append(0, np.cumsum(pairs)[:-1]), pairs)
-        distances = np.bitwise_count(database[positions[listed]] ^ queries[some.start + query])
-        cells = (query * n_levels + levels[listed]) * n_distances + distances.sum(axis=1, dtype=np.int64)
-        binned = np.bincount(cells, minlength=pairs.size * n_levels * n_distances)
+        rows = [relevance.row(query) for query in some]
+        positions, levels = (np.concatenate(column) for column in zip(*rows, strict=True))
+        query = np.repeat(np.arange(len(some)), [positions.size for positions, _ in rows])
+        distances = np.bitwise_count(database[positions] ^ queries[some.start + query]).sum(axis=1, dtype=np.int64)
+        cells = (query * n_levels + np.searchsorted(relevance.levels, levels)) * n_distances + distances
+        binned = np.bincount(cells, minlength=len(some) * n_levels * n_distances)
         counts[first : first + _GATHERED] = binned.reshape(-1, n_levels, n_distances)
     return counts
 

@@ -29,7 +29,7 @@ class Shell:
         by_label: Mapping[str, LabelRelevance],
     ) -> None:
         query, database = (side[:, 0].view(np.int64) for side in (query_words, database_words))
-        self._query, self._at_code = query, np.bincount(database, minlength=2**n_bits)
+        self._at_code = np.bincount(database, minlength=2**n_bits)
         self._retrieved = transform(self._at_code, np.add)[:, query].T
         self._by_name = {name: _by_level(query, database, n_bits, relevance) for name, relevance in by_label.items()}
 
@@ -37,13 +37,15 @@ class Shell:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         return self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()}
 
-    def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
-        """Return the size of the largest bucket within each radius."""
-        return self._largest[block]
+    def largest_buckets(
+        self, queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1)."""
+        return self._largest[:, queries[:, 0]].T
 
     @cached_property
     def _largest(self) -> NDArray[np.int64]:
-        return np.maximum.accumulate(transform(self._at_code, np.maximum), axis=0)[:, self._query].T
+        return np.maximum.accumulate(transform(self._at_code, np.maximum), axis=0)
 
 
 def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int64]:
@@ -86,14 +88,15 @@ def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int
 def _by_level(
     query: NDArray[np.int64], database: NDArray[np.int64], n_bits: int, relevance: LabelRelevance
 ) -> NDArray[np.int64]:
+    """Return the items at each level and distance, (n_queries, n_levels, n_bits + 1)."""
     n_levels, n_codes = relevance.levels.size, 2**n_bits
-    at_level = np.zeros((query.size, n_levels, n_bits + 1), dtype=np.int64)
+    at_level = np.empty((query.size, n_levels, n_bits + 1), dtype=np.int64)
     at_once = max(1, _TABLE_BYTES // (8 * n_levels * n_codes * (n_bits + 1)))
     for first in range(0, relevance.n_groups, at_once):
         groups = range(first, min(first + at_once, relevance.n_groups))
-        members = (level for group in groups for level in relevance.members(group))
-        at_code = np.stack([np.bincount(database[level], minlength=n_codes) for level in members])
-        around = transform(at_code, np.add).reshape(n_bits + 1, len(groups), n_levels, n_codes)
-        chosen = np.flatnonzero((relevance.group >= first) & (relevance.group < groups.stop))
-        at_level[chosen] = around[:, relevance.group[chosen] - first, :, query[chosen]].swapaxes(1, 2)
+        cells = (relevance.level_numbers(group).astype(np.int64) * n_codes + database for group in groups)
+        at_code = np.stack([np.bincount(each, minlength=(n_levels + 1) * n_codes)[n_codes:] for each in cells])
+        around = transform(at_code.reshape(len(groups), n_levels, n_codes), np.add)
+        here = np.flatnonzero((relevance.group >= first) & (relevance.group < groups.stop))
+        at_level[here] = around[:, relevance.group[here] - first, :, query[here]].swapaxes(1, 2)
     return at_level

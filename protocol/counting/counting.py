@@ -1,27 +1,16 @@
 """The function `count`, from packed codes to `HammingCounts`; several ground truths share one pass over the distances.
 
-Four algorithms give the same integers, and `count` chooses the one that it estimates to be fastest. Each of them is
-much faster than the others for some inputs. This table shows 10^9 pairs per second on one core at 2.5 GHz, for 1,000
-queries (10,000 up to 16 bits) and 59,000 items in 10 classes:
+Four algorithms give the same integers:
 
-============ ======= ======= ======= ======= ======= ======== ==========
-algorithm     8 bits 12 bits 16 bits 32 bits 64 bits 256 bits 1,024 bits
-============ ======= ======= ======= ======= ======= ======== ==========
-`Shell`         76.8    62.3     6.6       -       -        -          -
-`BitPlanes`     10.1    14.2    14.5     6.9     5.0      1.1          -
-`Words`          1.4     1.7     1.4     1.7     1.7      0.7        0.4
-`Plain`          0.3       -       -     0.4     0.4      0.1       0.03
-============ ======= ======= ======= ======= ======= ======== ==========
+- `Shell` compares no pairs, but requires a table of all codes: for up to 16 bits and few classes. It uses only NumPy.
+- `BitPlanes` compares 64 items with each logical operation. It is the fastest for 14 to 64 bits and class labels
+  or lists.
+- `Words` increments a counter for each pair. It counts long codes and several labels for each item. Its loops also
+  compute mAP[index], with ties in database order.
+- `Plain` is the reference that the others must equal. It has no start-up time, and is used if numba is not installed.
 
-- `Shell` compares no pairs, but requires a table of all codes. It uses only NumPy.
-- `BitPlanes` compares 512 items at once. It is faster than `Words` up to 256 bits if distances are widely spread, and
-  up to 384 bits for random codes.
-- `Words` increments a counter for each pair. It also computes mAP[index], with ties in database order.
-- `Plain` is the reference that all others must equal. It has no start-up time, and is used if numba is not installed.
-
-`BitPlanes` and `Words` require the optional dependency numba, and must load its compiled code. A process that counts
-repeatedly, such as a training loop, loads this code as soon as that pays off for all its calls together, and uses it
-from then on.
+`BitPlanes` and `Words` require the optional dependency numba, and must load its compiled code, which pays off for more
+than some 100 million pairs. `python tests/benchmarks/counting.py --lengths` measures the speed at each code length.
 """
 
 import importlib.util
@@ -35,12 +24,10 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import install_hint, integer, warn_once
-from protocol.counting._bit_planes import LONGEST, BitPlanes
-from protocol.counting._buckets import Buckets
-from protocol.counting._listed import Lists
-from protocol.counting._plain import Plain, average_precision, gathered
+from protocol.counting import _buckets, _compiled, _plain
+from protocol.counting._compiled import BitPlanes, Words
+from protocol.counting._plain import Plain
 from protocol.counting._shell import MOST_BITS, Shell
-from protocol.counting._words import Words
 from protocol.counting.counts import HammingCounts
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
@@ -51,12 +38,9 @@ _KERNELS = "protocol.counting._kernels"
 
 # Seconds, measured on one core of a server. Only their ratios matter, and only for the choice of the algorithm.
 _COMPILED_START = 0.4
-_COMPILED_PER_PAIR, _COMPILED_PER_BIT = 0.1e-9, 0.0025e-9
-_PLAIN_PER_PAIR = 2e-9
+_PLAIN_PER_PAIR, _SORT_PER_PAIR = 2e-9, 50e-9
+_PLANES_PER_PAIR, _WORDS_PER_PAIR = 0.15e-9, 0.7e-9
 _SHELL_PER_ADDITION, _SHELL_PER_BIT = 0.5e-9, 0.1e-3
-_SORT_PER_PAIR, _RANK_PER_PAIR = 50e-9, 1e-9
-_missed = {"seconds": 0.0}
-"""The estimated seconds that the compiled code would have saved in the calls of this process so far."""
 _WORTH_A_WARNING = 0.5
 """The estimated seconds that numba must save before its absence is worth a warning. For 300 million pairs of 64 bits,
 NumPy takes one second, and numba a tenth of a second."""
@@ -130,25 +114,12 @@ def count(
         check_relevance(relevance, len(query_codes), len(database_codes), name)
     integer(threads, "threads")
     queries, items = codes.words(query_codes), codes.words(database_codes)
-    pairs = len(queries) * len(items)
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
-    algorithm = _choose(pairs, n_bits, by_label, index_order, calls)
-    counter: Plain | BitPlanes | Words | Shell
-    if algorithm is Words:
-        counter = Words(queries, items, n_bits, relevances)
-    else:
-        counter = algorithm(queries, items, n_bits, by_label)
+    algorithm = _choose(len(queries) * len(items), n_bits, by_label, index_order, calls)
+    counter = algorithm(queries, items, n_bits, by_label)
     is_compiled = algorithm in (BitPlanes, Words)
-    ranker = None
-    if index_order and is_compiled:
-        ranker = counter if isinstance(counter, Words) else Words(queries, items, n_bits, relevances)
-    buckets = (
-        Buckets.of(items, _keys(items) if is_compiled and items.shape[1] > 1 else None)
-        if bucket_sizes or largest_bucket
-        else None
-    )
-    listed = {name: relevances[name] for name in relevances if name not in by_label and algorithm is not Words}
-    lists = {name: Lists(relevance) for name, relevance in listed.items()}
+    transposed = np.ascontiguousarray(items.T) if index_order and is_compiled else items.T
+    buckets = _buckets.Buckets.of(items) if bucket_sizes or largest_bucket else None
 
     shape = (len(queries), n_bits + 1)
     retrieved = np.empty(shape, dtype=np.int64)
@@ -162,22 +133,23 @@ def count(
     def work(block: slice) -> int:
         retrieved[block], labelled = counter.count(block)
         if largest is not None and buckets is not None:
-            largest[block] = counter.largest(block, retrieved[block], buckets)
+            largest[block] = counter.largest_buckets(queries[block], buckets, retrieved[block])
         for name, counts in at_level.items():
             counts[block] = (
-                labelled[name] if name in labelled else gathered(queries, items, lists[name], block, counts.shape)
+                labelled[name] if name in labelled else _plain.gathered(queries, items, relevances[name], block, n_bits)
             )
-        if ranker is not None:
-            relevant = [counts[block].sum(axis=1) for counts in at_level.values()]
-            values = ranker.average_precision(block, retrieved[block], relevant)
-            for precisions, of_block in zip(in_order.values(), values, strict=True):
-                precisions[block] = of_block
-        else:
-            for name, precisions in in_order.items():
-                precisions[block] = average_precision(queries, items, relevances[name], block)
+        for name, precisions in in_order.items():
+            relevant = at_level[name][block].sum(axis=1)
+            precisions[block] = (
+                _compiled.average_precision(queries, transposed, relevances[name], block, retrieved[block], relevant)
+                if is_compiled
+                else _plain.average_precision(queries, items, relevances[name], block)
+            )
         return block.stop - block.start
 
-    block_size = min(counter.block_size, counter.block_size if ranker is None else ranker.block_size)
+    block_size = counter.block_size
+    if index_order:
+        block_size = min(block_size, _compiled.rows_block_size(len(items)))
     _in_blocks(work, len(queries), block_size, threads, progress)
     return {
         name: HammingCounts(
@@ -192,49 +164,28 @@ def count(
     }
 
 
-def _keys(items: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a hash of each code, because sorting hashes is faster than sorting codes of several words."""
-    from protocol.counting._kernels import write_keys  # loads numba
-
-    keys = np.empty(len(items), dtype=np.uint64)
-    write_keys(items, keys)
-    return keys
-
-
 def _choose(
     pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
 ) -> Algorithm:
-    """Return the algorithm with the shortest estimated time."""
+    """Return the fastest algorithm; the compiled code is loaded if that saves time in all calls together."""
     seconds: dict[Algorithm, float] = {Plain: pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)}
     if n_bits <= MOST_BITS:
         transforms = 1 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
         additions = transforms * n_bits * (n_bits + 1) / 2 * 2**n_bits
         seconds[Shell] = _SHELL_PER_BIT * n_bits + _SHELL_PER_ADDITION * additions
     of_numpy = min(seconds, key=seconds.__getitem__)
-    compiled: Algorithm = BitPlanes if n_bits <= LONGEST else Words
-    seconds[compiled] = pairs * (_COMPILED_PER_PAIR + _COMPILED_PER_BIT * n_bits)
-    first = compiled if index_order else min(seconds, key=seconds.__getitem__)
-    saved = seconds[of_numpy] - seconds[first] + index_order * pairs * (_SORT_PER_PAIR - _RANK_PER_PAIR)
+    kinds = [relevance.kind for relevance in by_label.values()]
+    compiled: Algorithm = BitPlanes if n_bits <= _compiled.LONGEST and kinds in ([], ["class labels"]) else Words
+    of_compiled = pairs * (_PLANES_PER_PAIR if compiled is BitPlanes else _WORDS_PER_PAIR)
+    saved = calls * (seconds[of_numpy] - of_compiled + index_order * pairs * _SORT_PER_PAIR)
     if not _numba_is_installed():
-        if calls * saved - _COMPILED_START > _WORTH_A_WARNING:
+        if saved - _COMPILED_START > _WORTH_A_WARNING:
             warn_once(
                 "numba is not installed, so counting uses NumPy, which is about ten times slower. "
                 f"{install_hint('fast')}"
             )
         return of_numpy
-    if _KERNELS not in sys.modules and saved <= _loading_seconds(calls):
-        _missed["seconds"] += saved
-        return of_numpy
-    return first
-
-
-def _loading_seconds(calls: int) -> float:
-    """Return the time per call of loading the compiled code; 0 if it would have paid off in earlier calls.
-
-    The code is loaded at the latest when it would have saved as much time as loading takes, so a process loses at most
-    twice that time.
-    """
-    return max(0.0, _COMPILED_START / calls - _missed["seconds"])
+    return compiled if saved > (0 if _KERNELS in sys.modules else _COMPILED_START) else of_numpy
 
 
 def _numba_is_installed() -> bool:

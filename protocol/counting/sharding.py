@@ -33,10 +33,9 @@ def count_in_shards(
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
-    shard_items: int | None = SHARD_ITEMS,
+    shard_items: int = SHARD_ITEMS,
     bucket_sizes: bool = True,
     largest_bucket: bool = True,
-    index_order: bool = False,
     calls: int = 1,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
@@ -50,14 +49,11 @@ def count_in_shards(
         May be memory-mapped (`numpy.memmap`), or any array that is read by slices of rows.
     n_bits : int
     relevances : mapping of str to Relevance
-    shard_items : int or None, default=SHARD_ITEMS
-        The largest number of items in a shard; None counts the complete database at once. The results do not depend on
-        it.
+    shard_items : int, default=SHARD_ITEMS
+        The largest number of items in a shard. The results do not depend on it.
     bucket_sizes, largest_bucket : bool, default=True
         Whether to return the arrays of these names. If there are several shards, this requires sorting all codes in
         memory, and for `largest_bucket` counting those items a second time that share their code with another item.
-    index_order : bool, default=False
-        As for `count`; only if there is a single shard.
     calls, threads, progress
         As for `count`. A query is processed when it has been compared with all items of the database.
 
@@ -69,8 +65,8 @@ def count_in_shards(
     Raises
     ------
     ProtocolError
-        As for `count`; if `index_order` is requested for several shards; or if buckets are requested and the codes take
-        more than `MOST_SORTED` bytes.
+        As for `count`; or if there are several shards, buckets are requested and the codes take more than
+        `MOST_SORTED` bytes.
 
     Examples
     --------
@@ -81,7 +77,7 @@ def count_in_shards(
     (array([[1, 2, 0, 1]]), array([[1, 1, 0, 0]]), array([2, 1, 1]), array([[1, 2, 2, 2]]))
     """
     n_database = len(database_codes)
-    if shard_items is None or n_database <= integer(shard_items, "shard_items"):
+    if n_database <= integer(shard_items, "shard_items"):
         return count(
             query_codes,
             database_codes,
@@ -89,15 +85,9 @@ def count_in_shards(
             relevances,
             bucket_sizes=bucket_sizes,
             largest_bucket=largest_bucket,
-            index_order=index_order,
             calls=calls,
             threads=threads,
             progress=progress,
-        )
-    if index_order:
-        raise ProtocolError(
-            f"index_order: expected a database of at most {shard_items:,} items (shard_items), because ties in "
-            f"database order can't be added up over shards, got {n_database:,}."
         )
     codes.check(query_codes, n_bits, "query codes")
     for name, relevance in relevances.items():

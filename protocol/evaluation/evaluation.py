@@ -1,13 +1,14 @@
 """The function `evaluate`, which scores codes against a ground truth."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import metrics as scores
-from protocol.counting import SHARD_ITEMS, HammingCounts, asymmetric_counts, count_in_shards
+from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import GroundTruth, Labels, Nearest, Relevant, ground_truth, only_truth
 from protocol.evaluation.progress import Progress, stage
@@ -143,13 +144,13 @@ def _counted(
             number: asymmetric_counts(*codes[:3], relevance, index_order=index_order, threads=threads, progress=report)
             for number, relevance in truth.by_number.items()
         }
-    counts = count_in_shards(
+    # Average precisions with ties in database order can't be added up over shards.
+    counter = partial(count, index_order=True) if index_order else count_in_shards
+    counts = counter(
         *codes[:3],
         {str(number): relevance for number, relevance in truth.by_number.items()},
-        shard_items=None if index_order else SHARD_ITEMS,  # ties in database order can't be added up over shards
         bucket_sizes="bucket_sizes" in needed,
         largest_bucket="largest_bucket" in needed,
-        index_order=index_order,
         threads=threads,
         progress=stage(progress, "counting", len(codes.query)),
     )

@@ -163,31 +163,11 @@ class LabelRelevance:
         """The number of distinct labels, or sets of labels, of the queries."""
         return len(self.groups)
 
-    def members(self, group: int) -> NDArray[np.bool_]:
-        """Return masks of the database items at each level for the queries of a group, (n_levels, n_database)."""
+    def level_numbers(self, group: int) -> NDArray[np.unsignedinteger]:
+        """Return the level of each database item for the queries of a group, 0 if it is not relevant, (n_database,)."""
         if self._query.ndim == 1:
-            return (self._database == self.groups[group])[None]
-        return self._shared(self.groups[group]) == self.levels[:, None]
-
-    def labels_of(self, group: int) -> list[int]:
-        """Return the labels of the queries of a group: classes, or columns of the label matrix."""
-        labels = self.groups[group]
-        return [labels.item()] if self._query.ndim == 1 else np.flatnonzero(labels).tolist()
-
-    def labelled(self, label: int) -> NDArray[np.bool_]:
-        """Return a mask of the database items that have a label, (n_database,)."""
-        return self._database == label if self._query.ndim == 1 else self._of_class(label).view(bool)
-
-    @property
-    def grouped_by_label(self) -> NDArray[np.int64]:
-        """The database positions in an order in which items with equal labels are adjacent, (n_database,)."""
-        if self._query.ndim == 1:
-            return self._positions
-        order = np.arange(self.n_database)
-        for label in range(len(self._by_class)):  # like np.lexsort, which would require unpacked labels
-            has = self._of_class(label)[order].view(bool)
-            order = np.concatenate([order[~has], order[has]])
-        return order
+            return (self._database == self.groups[group]).view(np.uint8)
+        return self._shared(self.groups[group])
 
     def _of_class(self, label: int) -> NDArray[np.uint8]:
         """Return 1 for each database item that has a label, else 0, (n_database,)."""

@@ -7,10 +7,9 @@ import pytest
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.counting import count, counting
-from protocol.counting._bit_planes import BitPlanes
+from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
 from protocol.counting._shell import Shell, transform
-from protocol.counting._words import Words
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])
@@ -88,9 +87,8 @@ def test_no_truths_no_counts():
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """A process that has neither loaded the compiled code nor counted anything."""
+    """A process that has not loaded the compiled code."""
     monkeypatch.delitem(sys.modules, "protocol.counting._kernels", raising=False)
-    monkeypatch.setattr(counting, "_missed", {"seconds": 0.0})
 
 
 @pytest.mark.usefixtures("fresh")
@@ -113,9 +111,28 @@ def test_the_algorithm_depends_on_the_amount_of_work(pairs, n_bits, calls, expec
 
 
 @pytest.mark.usefixtures("fresh")
-def test_codes_are_not_listed_for_every_class_of_many():
+def test_codes_are_not_tabulated_for_every_class_of_many():
     many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
     assert counting._choose(10_000 * 59_000, 16, many, False, 1) is BitPlanes
+
+
+def test_short_codes_without_numba_are_tabulated(monkeypatch):
+    monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
+    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
+    assert {counting._choose(10_000 * 59_000, n_bits, truth, False, 1) for n_bits in (8, 12, 16)} == {Shell}
+    assert counting._choose(1000 * 59_000, 17, truth, False, 1) is Plain
+
+
+def test_transform_with_maximum():
+    assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
+
+
+@pytest.mark.usefixtures("fresh")
+def test_several_labels_of_an_item_are_counted_by_words():
+    several = {"t": LabelRelevance(np.eye(3, dtype=bool), np.eye(3, dtype=bool))}
+    one = LabelRelevance(np.arange(10), np.arange(10))
+    assert counting._choose(10_000 * 59_000, 32, several, False, 1) is Words
+    assert counting._choose(10_000 * 59_000, 32, {"a": one, "b": one}, False, 1) is Words
 
 
 @pytest.mark.usefixtures("fresh")
@@ -125,38 +142,6 @@ def test_once_loaded_the_compiled_code_is_used(monkeypatch):
     monkeypatch.setitem(sys.modules, "protocol.counting._kernels", object())
     assert counting._choose(1000 * 59_000, 64, truth, False, 1) is BitPlanes
     assert counting._choose(100 * 1000, 64, truth, False, 1) is BitPlanes
-
-
-@pytest.mark.usefixtures("fresh")
-def test_many_calls_of_59_million_pairs_load_the_compiled_code():
-    """A training loop calls `evaluate` after each epoch, without announcing the number of calls."""
-    chosen = [counting._choose(1000 * 59_000, 64, {}, False, 1) for _ in range(30)]
-    assert chosen[0] is Plain
-    assert set(chosen[5:]) == {BitPlanes}
-    assert sorted(chosen, key=(Plain, BitPlanes).index) == chosen
-
-
-@pytest.mark.usefixtures("fresh")
-def test_the_compiled_code_is_loaded_when_all_calls_together_are_worth_it(monkeypatch):
-    chosen = []
-
-    def noted(*arguments):
-        chosen.append(choose(*arguments))
-        return chosen[-1]
-
-    choose = counting._choose
-    monkeypatch.setattr(counting, "_choose", noted)
-    monkeypatch.setattr(counting, "_COMPILED_START", 2.5 * 1000 * 500 * (2e-9 - 0.1e-9 - 64 * 0.0025e-9))
-    query, database = np.zeros((1000, 8), np.uint8), np.zeros((500, 8), np.uint8)
-    truth = {"t": LabelRelevance(np.zeros(1000, int), np.zeros(500, int))}
-    counts = [count(query, database, 64, truth)["t"] for _ in range(4)]
-    assert chosen == [Plain, Plain, BitPlanes, BitPlanes]
-    for again in counts[1:]:
-        np.testing.assert_array_equal(again.relevant, counts[0].relevant)
-
-
-def test_transform_with_maximum():
-    assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
 
 
 def test_counting_loads_numba_only_for_large_work():

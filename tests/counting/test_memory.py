@@ -17,7 +17,7 @@ from protocol.truth.relevance import LabelRelevance, ground_truth_sha256
 scale = 1 if sys.platform == "darwin" else 1024
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
 truth = LabelRelevance(*label_pair("ql.npy", "dl.npy", 50, 100_000)[:2])
-ground_truth_sha256(truth), truth.grouped_by_label, truth.row(0)
+ground_truth_sha256(truth), truth.level_numbers(0), truth.row(0)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale - before)
 """
 

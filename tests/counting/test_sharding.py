@@ -54,7 +54,7 @@ def assert_same(found, expected):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("shard_items", [1, 10, 52, 102, 103, 1000, None])
+@pytest.mark.parametrize("shard_items", [1, 10, 52, 102, 103, 1000])
 @pytest.mark.parametrize("n_bits", [5, 16, 70])
 def test_the_counts_of_shards_are_those_of_the_database(n_bits, shard_items, threads):
     rng = np.random.default_rng(0)
@@ -138,8 +138,6 @@ def test_refusals(monkeypatch):
         return str(error.value)
 
     assert refused(shard_items=0) == "shard_items: expected an integer >= 1, got 0."
-    assert refused(shard_items=20, index_order=True).startswith("index_order: expected a database of at most 20 items")
-    assert count_in_shards(query, database, 16, truths, shard_items=103, index_order=True)
     monkeypatch.setattr(sharding, "MOST_SORTED", 800)
     message = "database codes: expected at most 100 of 16 bits for metrics about buckets, .* got 103. Choose other"
     with pytest.raises(ProtocolError, match=message):

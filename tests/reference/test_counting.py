@@ -4,21 +4,18 @@ import numpy as np
 import pytest
 
 from protocol import codes
-from protocol.counting import _bit_planes, _words, count, counting
-from protocol.counting._bit_planes import BitPlanes
+from protocol.counting import _buckets, _compiled, count, counting
 from protocol.counting._buckets import Buckets
+from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
 from protocol.counting._shell import Shell
-from protocol.counting._words import Words
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 255, 256, 512, 1024, 4096)
-LONGEST = {Shell: 9, BitPlanes: 256}
+ALGORITHMS = (Plain, BitPlanes, Words, Shell)
+LONGEST = {Shell: 9, BitPlanes: 512}
 CASES = [
-    (algorithm, n_bits)
-    for algorithm in (Plain, BitPlanes, Words, Shell)
-    for n_bits in LENGTHS
-    if n_bits <= LONGEST.get(algorithm, 4096)
+    (algorithm, n_bits) for algorithm in ALGORITHMS for n_bits in LENGTHS if n_bits <= LONGEST.get(algorithm, 4096)
 ]
 CASES.append((Shell, 16))
 
@@ -78,13 +75,20 @@ def test_class_labels(algorithm, n_bits, n_queries, n_items, n_distinct):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-def test_several_truths_at_once(algorithm, n_bits):
+@pytest.mark.parametrize(
+    ("algorithm", "n_bits", "are_classes"),
+    [(algorithm, n_bits, algorithm is BitPlanes) for algorithm, n_bits in CASES],
+)
+def test_several_truths_at_once(algorithm, n_bits, are_classes):
+    """Lists, and labels as the algorithm counts them: one class of each item for `BitPlanes`, otherwise several."""
     rng = np.random.default_rng(n_bits)
     query, database = random_codes(rng, 6, n_bits, 6), random_codes(rng, 50, n_bits, 20)
     of_query, of_database = rng.random((6, 5)) < 0.4, rng.random((50, 5)) < 0.4
     of_query[0] = False  # a query without labels
     shared = of_query.astype(int) @ of_database.T.astype(int)
+    if are_classes:
+        of_query, of_database = rng.integers(0, 4, 6), rng.integers(0, 3, 50)
+        shared = (of_query[:, None] == of_database).astype(int)
     listed = rng.integers(0, 4, (6, 50)) * (rng.random((6, 50)) < 0.3)
     indptr = np.append(0, np.cumsum((listed > 0).sum(axis=1)))
     truths = {
@@ -99,7 +103,7 @@ def test_several_truths_at_once(algorithm, n_bits):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize("algorithm", [Plain, BitPlanes, Words, Shell])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("labels", [(0, 1), (0, 0)], ids=["none relevant", "all relevant"])
 def test_extreme_truths(algorithm, labels):
     rng = np.random.default_rng(0)
@@ -111,11 +115,15 @@ def test_extreme_truths(algorithm, labels):
 
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize(
-    ("algorithm", "n_bits"),
-    [(Plain, 12), (BitPlanes, 12), (Words, 12), (Shell, 12), (Plain, 70), (BitPlanes, 70), (Words, 70)],
+    ("algorithm", "n_bits", "names"),
+    [
+        *((algorithm, 12, ["one", "several"]) for algorithm in (Plain, Words, Shell)),
+        *((algorithm, 70, ["one", "several"]) for algorithm in (Plain, Words)),
+        *((BitPlanes, n_bits, ["one"]) for n_bits in (12, 70)),
+    ],
 )
 @pytest.mark.parametrize("n_distinct", [1, 4000, 10**6])
-def test_many_items_blocks_and_threads(algorithm, n_bits, n_distinct):
+def test_many_items_blocks_and_threads(algorithm, n_bits, names, n_distinct):
     """Several tiles, with a last one that is partly filled; checked against distances as one matrix."""
     rng = np.random.default_rng(1)
     n_queries, n_items = 70, 20_000
@@ -123,17 +131,22 @@ def test_many_items_blocks_and_threads(algorithm, n_bits, n_distinct):
     chosen = pool[rng.integers(0, len(pool), n_queries + n_items)]
     query, database = codes.pack(chosen[:n_queries]), codes.pack(chosen[n_queries:])
     of_query, of_database = rng.random((n_queries, 4)) < 0.3, rng.random((n_items, 4)) < 0.3
+    one = rng.integers(0, 5, n_queries)
     truths = {
         "several": LabelRelevance(of_query, of_database),
-        "one": LabelRelevance(rng.integers(0, 5, n_queries), np.arange(n_items) % 4),
+        "one": LabelRelevance(one, np.arange(n_items) % 4),
     }
+    truths = {name: truths[name] for name in names}
     alone, threaded = (count(query, database, n_bits, truths, index_order=True, threads=n) for n in (1, 3))
     distances = codes.hamming_distance(query, database)
     shared = of_query.astype(int) @ of_database.T.astype(int)
     for q in range(n_queries):
         np.testing.assert_array_equal(alone["one"].retrieved[q], np.bincount(distances[q], minlength=n_bits + 1))
-        for level, row in zip(alone["several"].levels, alone["several"].at_level[q], strict=True):
+        of_class = distances[q, np.arange(n_items) % 4 == one[q]]
+        np.testing.assert_array_equal(alone["one"].relevant[q], np.bincount(of_class, minlength=n_bits + 1))
+        for level in alone["several"].levels if "several" in alone else ():
             there = distances[q, shared[q] == level]
+            row = alone["several"].at_level[q, level - 1]
             np.testing.assert_array_equal(row, np.bincount(there, minlength=n_bits + 1))
     each, sizes = np.unique(database, axis=0, return_counts=True)
     to_each = codes.hamming_distance(query, each)
@@ -146,9 +159,17 @@ def test_many_items_blocks_and_threads(algorithm, n_bits, n_distinct):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), [(BitPlanes, 40), (BitPlanes, 200), (Words, 40), (Words, 1000)])
-@pytest.mark.parametrize("n_items", [63, 64, 65, 511, 512, 513, 1025, 2048, 2049])
-def test_borders_of_vectors_and_tiles(algorithm, n_bits, n_items):
+@pytest.mark.parametrize(
+    ("algorithm", "n_bits", "names"),
+    [
+        (BitPlanes, 40, ["class"]),
+        (BitPlanes, 200, ["class"]),
+        (Words, 40, ["class", "labels"]),
+        (Words, 1000, ["class", "labels"]),
+    ],
+)
+@pytest.mark.parametrize("n_items", [63, 64, 65, 1023, 1024, 1025, 8191, 8192, 8193])
+def test_borders_of_vectors_and_tiles(algorithm, n_bits, names, n_items):
     """Classes that start and stop at these borders and near them, and an odd number of queries."""
     rng = np.random.default_rng(n_items)
     query, database = random_codes(rng, 5, n_bits, 5), random_codes(rng, n_items, n_bits, 700)
@@ -156,10 +177,11 @@ def test_borders_of_vectors_and_tiles(algorithm, n_bits, n_items):
     shared = np.eye(5, dtype=bool)[:, of_database].T | (rng.random((n_items, 5)) < 0.1)
     several = np.eye(5, dtype=bool) | (rng.random((5, 5)) < 0.3)
     truths = {"class": LabelRelevance(of_query, of_database), "labels": LabelRelevance(several, shared)}
-    counts = count(query, database, n_bits, truths, largest_bucket=False)
+    counts = count(query, database, n_bits, {name: truths[name] for name in names}, largest_bucket=False)
     distances = codes.hamming_distance(query, database)
     at_level = {"class": (of_query[:, None] == of_database).astype(int), "labels": several.astype(int) @ shared.T}
-    for name, level_of in at_level.items():
+    for name in names:
+        level_of = at_level[name]
         for q in range(5):
             np.testing.assert_array_equal(counts[name].retrieved[q], np.bincount(distances[q], minlength=n_bits + 1))
             for level, row in zip(counts[name].levels, counts[name].at_level[q], strict=True):
@@ -168,19 +190,21 @@ def test_borders_of_vectors_and_tiles(algorithm, n_bits, n_items):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), [(BitPlanes, 64), (Words, 300)])
-def test_blocks_of_queries(monkeypatch, algorithm, n_bits):
-    monkeypatch.setattr(_bit_planes, "_PAIRS", 1)
-    monkeypatch.setattr(_bit_planes, "_LEAST_QUERIES", 2)
-    monkeypatch.setattr(_bit_planes, "_MASK_BYTES", 1)
-    monkeypatch.setattr(_words, "_HISTOGRAM_BYTES", 1)
-    monkeypatch.setattr(_words, "_LIST_BYTES", 1)
+@pytest.mark.parametrize(
+    ("algorithm", "n_bits", "names"), [(BitPlanes, 64, ["class"]), (Words, 300, ["class", "labels"])]
+)
+def test_blocks_of_queries(monkeypatch, algorithm, n_bits, names):
+    monkeypatch.setattr(_compiled, "_PAIRS", 1)
+    monkeypatch.setattr(_compiled, "_LEAST_QUERIES", 2)
+    monkeypatch.setattr(_compiled, "_ROW_BYTES", 1)
+    monkeypatch.setattr(_compiled, "_HISTOGRAM_BYTES", 1)
     rng = np.random.default_rng(3)
     query, database = random_codes(rng, 37, n_bits, 30), random_codes(rng, 600, n_bits, 100)
     truths = {
         "class": LabelRelevance(rng.integers(0, 3, 37), rng.integers(0, 3, 600)),
         "labels": LabelRelevance(rng.random((37, 4)) < 0.4, rng.random((600, 4)) < 0.4),
     }
+    truths = {name: truths[name] for name in names}
     done = []
     found = count(query, database, n_bits, truths, index_order=True, progress=done.append)
     assert len(done) > 2
@@ -192,13 +216,13 @@ def test_blocks_of_queries(monkeypatch, algorithm, n_bits):
 
 
 @pytest.mark.parametrize("n_words", [1, 3])
-@pytest.mark.parametrize("keys", ["none", "of their own", "colliding"])
-def test_buckets_do_not_depend_on_the_keys(n_words, keys):
+@pytest.mark.parametrize("collide", [False, True])
+def test_buckets_do_not_depend_on_the_hashes(monkeypatch, n_words, collide):
+    if collide:
+        monkeypatch.setattr(_buckets, "hashes", lambda words: words.sum(axis=1) % np.uint64(4))
     rng = np.random.default_rng(n_words)
     words = rng.integers(0, 3, (200, n_words)).astype(np.uint64)
-    numbers = np.unique(words, axis=0, return_inverse=True)[1].reshape(-1).astype(np.uint64)
-    given = {"none": None, "of their own": numbers * np.uint64(3), "colliding": numbers % np.uint64(4)}[keys]
-    buckets = Buckets.of(words, given)
+    buckets = Buckets.of(words)
     each, sizes = np.unique(words, axis=0, return_counts=True)
     assert buckets.sizes.tolist() == sorted(sizes.tolist(), reverse=True)
     expected = {tuple(code): size for code, size in zip(each.tolist(), sizes.tolist(), strict=True) if size > 1}
@@ -206,13 +230,13 @@ def test_buckets_do_not_depend_on_the_keys(n_words, keys):
     assert dict(zip(repeated, buckets.repeated_sizes.tolist(), strict=True)) == expected
 
 
-def test_equal_codes_have_equal_keys():
+def test_equal_codes_have_equal_hashes():
     words = np.arange(6, dtype=np.uint64).reshape(2, 3)[[0, 1, 0]]
-    first, other, again = counting._keys(words).tolist()
+    first, other, again = _buckets.hashes(words).tolist()
     assert first == again != other
 
 
-@pytest.mark.parametrize("algorithm", [Plain, BitPlanes, Words, Shell])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.usefixtures("forced")
 def test_without_the_sizes_of_buckets(algorithm):
     rng = np.random.default_rng(0)
