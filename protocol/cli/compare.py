@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from protocol.checks import need
 from protocol.cli._output import check_outputs, show
 
 
@@ -10,6 +11,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run `protocol compare`."""
     from protocol.comparison import compare
 
+    need("altair", "report")  # before the files are read
     if arguments.html:
         from protocol.provenance.storage import check_writable
 
