@@ -238,8 +238,8 @@ def test_dsh_with_other_options(options):
 def test_dsh_with_empty_clusters():
     # Five rows, each of them many times: 12 starting rows can't be distinct, so clusters are empty from the start.
     train = np.repeat(TRAIN[:40], [10, 10, 10, 10, 10] + 35 * [1], axis=0)
-    planes = slow_dsh(train.astype(np.float64), 12, 0)
-    agree(DSH(12, seed=0), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]), train)
+    planes = slow_dsh(train.astype(np.float64), 12, 1)
+    agree(DSH(12, seed=1), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]), train)
 
 
 PAIRS = (TRAIN[:, :4] @ np.random.default_rng(5).normal(size=(4, 3)) + mixture(151, 3, seed=2)).astype(np.float32)

@@ -44,7 +44,7 @@ def test_every_combination_is_scored_and_hashing_beats_chance_on_labels(wiki):
     labels = storage.read(wiki.data / "items.h5", ["labels"])["labels"]
     chance = (np.bincount(labels) ** 2).sum() / len(labels) ** 2  # share of relevant items, over random queries
     for split in ("standard", "improved"):
-        assert 1.05 * chance < value["class_label", split, "itq"] < 0.15  # visual words fit these categories badly
+        assert 1.03 * chance < value["class_label", split, "itq"] < 0.15  # visual words fit these categories badly
         assert value["epsilon_ball", split, "itq"] > value["epsilon_ball", split, "lsh"]
 
 
