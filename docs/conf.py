@@ -28,6 +28,7 @@ html_math_renderer = "mathml"
 # Every reference must be resolved, except those to other packages, whose documentation is not available offline.
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!protocol\.).*")]
+nitpick_ignore = [("py:class", "protocol.inputs.validation.Sliceable")]  # arrays and HDF5 datasets satisfy it
 
 suppress_warnings = ["ref.python"]  # annotations with a class name that two packages have
 napoleon_use_ivar = True  # otherwise, attributes that are also properties would be described twice
