@@ -21,7 +21,7 @@ pytestmark = pytest.mark.ci
         ),
         (
             {"features": {"gist": {"options": {"scales": 10**15}}}},
-            "config file: expected usable values, got MemoryError ",
+            "feature 'gist': expected options of usable sizes, got ",
         ),
         ({"mirror": "https:/me:secret@host"}, "mirror: expected a URL or an existing folder, got '***@host' "),
     ],
