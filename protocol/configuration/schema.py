@@ -107,9 +107,8 @@ def _mapping(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) ->
     missing = [key for key in required if key not in value]
     if missing:
         *first, last = missing
-        what = f"the keys {', '.join(first)} and {last}" if first else f"the key {last}"
-        number = "no such keys" if first else "no such key"
-        raise ProtocolError(f"{where or 'config file'}: expected {what}, got {number}.")
+        what = f"the keys {', '.join(first)} and {last} are missing" if first else f"the key {last} is missing"
+        raise ProtocolError(f"{where or 'config file'}: {what}.")
     return result
 
 
@@ -167,7 +166,7 @@ def _refuse(value: Any, schema: Mapping[str, Any], where: str) -> NoReturn:
 def shown(value: Any) -> str:
     """Return a value as error messages show it: its representation, truncated if it is long."""
     try:
-        text = repr(value)
+        text = "null" if value is None else repr(value)
     except RecursionError:
         return f"a {type(value).__name__} with too many levels"
     except ValueError:  # Python does not convert integers of more than 4,300 digits

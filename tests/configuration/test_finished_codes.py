@@ -162,7 +162,7 @@ def test_invalid_values(here, changes, message):
 
 
 def test_both_names_of_files_are_required(here):
-    assert refused({"mine": {"query": "q.npy"}}) == "codes.mine: expected the key database, got no such key."
+    assert refused({"mine": {"query": "q.npy"}}) == "codes.mine: the key database is missing."
 
 
 @pytest.mark.parametrize(

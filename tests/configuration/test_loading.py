@@ -148,21 +148,21 @@ def test_the_leak_study_refuses_supervised_hashers():
 def test_a_missing_key_is_named():
     broken = copy.deepcopy(SMALL)
     del broken["metrics"]
-    with pytest.raises(ProtocolError, match="config file: expected the key metrics, got no such key"):
+    with pytest.raises(ProtocolError, match="config file: the key metrics is missing"):
         configuration.load(broken)
 
 
 def test_all_missing_keys_are_named_at_once():
     with pytest.raises(ProtocolError) as error:
         configuration.load({"experiment": "a", "dataset": "digits", "hashers": ["lsh"]})
-    message = "config file: expected the keys features, ground_truths, splits, n_bits and metrics, got no such keys."
+    message = "config file: the keys features, ground_truths, splits, n_bits and metrics are missing."
     assert str(error.value) == message
 
 
 def test_an_empty_file_is_not_the_default_experiment():
     nameless = copy.deepcopy(SMALL)
     del nameless["experiment"]
-    with pytest.raises(ProtocolError, match="config file: expected the key experiment"):
+    with pytest.raises(ProtocolError, match="config file: the key experiment is missing"):
         configuration.load(nameless)
 
 
