@@ -70,7 +70,7 @@ class Reported:
         return bool(self._distance(score, values) <= 1e-9 * max(1, abs(self.value)))
 
     def coarser(self, values: NDArray[np.float64]) -> str:
-        """Return which has fewer decimals, as the beginning of a clause: the reported score, or the log (not if equal)."""
+        """Return which of both has too few decimals, the reported score or the log, as the beginning of a clause."""
         is_coarse = 10.0**-self.decimals >= self._scale(values) * 10.0 ** -_decimals(values) * (1 - 1e-9)
         return f"the reported {self.text} has" if is_coarse else "the log has"
 
