@@ -301,14 +301,13 @@ def check_record(make, record):
 
 
 TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-PAGES = ["how-to/add-a-hasher", "tutorials/a-hasher-that-learns"]
 HASHERS = [pytest.param(entry.name, marks=[TORCH] * (entry.extra is not None)) for entry in registry.entries("hasher")]
 
 
-@pytest.fixture(scope="module", params=[*HASHERS, *PAGES])
-def record(request, shown):
+@pytest.fixture(scope="module", params=[*HASHERS, "how-to/add-a-hasher", "tutorials/a-hasher-that-learns"])
+def record(request, find):
     """The record of a registered hasher, or of one that a page shows."""
-    return shown(request.param, "hashers") if request.param in PAGES else registry.entry("hasher", request.param)
+    return find("hasher", request.param)
 
 
 @pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
