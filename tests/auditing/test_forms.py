@@ -76,7 +76,7 @@ def test_lists_that_share_some_ids_may_share_others_in_another_form():
 
 def test_ids_of_a_dataset_and_row_numbers_have_one_form():
     (made,) = audit(query=["a", "b"], database=["A", "c"], ids=["a", "A", "b", "c"]).findings.values()
-    assert made == ()
+    assert list(made) == []
     assert audited([1, 2], [10, 20]) == []
 
 

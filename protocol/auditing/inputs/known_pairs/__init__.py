@@ -21,8 +21,8 @@ from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import as_numpy, is_file
+from protocol.inputs.text import unsafe
 from protocol.provenance.storage import file_sha256
-from protocol.scores import tables
 
 EXACT, NEAR, SIMILAR = range(3)
 """The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
@@ -271,14 +271,14 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int
     """
     rows = read_rows(path, "a table of judged pairs")
     header = rows[0][1] if rows else []
-    names = [tables.unsafe(name).lower() for name in header]
+    names = [unsafe(name).lower() for name in header]
     columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
     if columns is None:
         raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
     positions, are_rows = [names.index(column) for column in columns], columns == _CIFAIR or not has_ids
     items, judgements = [], []
     for line, fields in rows[1:]:
-        *pair, judgement = (tables.unsafe(fields[position]) for position in positions)
+        *pair, judgement = (unsafe(fields[position]) for position in positions)
         _check_pair(pair, judgement, f"{path}: line {line}", are_rows)
         if judgement not in _NOT_JUDGED:
             items += pair
