@@ -18,17 +18,18 @@ def evaluated(query, database, *, n_bits=None, bit_order="little", binarize=None
 
 
 def refusals(name):
-    """Return the cases of a table in this folder: the inputs, and the message."""
-    cases = yaml.safe_load((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    """Return the cases of a table in tests/: the inputs, and the message."""
+    cases = yaml.safe_load((Path(__file__).parents[1] / name).read_text(encoding="utf-8"))
     return [({key: _array(case[key]) for key in case if key != "message"}, case["message"]) for case in cases]
 
 
 def _array(entry):
-    """Return a value of a table; arrays state their dtype and shape, and sparse matrices their arrays."""
+    """Return a value of a table; arrays repeat values of a dtype over a shape, and sparse matrices have arrays."""
     if not isinstance(entry, dict) or not entry.keys() & {"csr", "dtype"}:
         return entry
     if "dtype" in entry:
-        return np.array(entry["values"], dtype=entry["dtype"]).reshape(entry.get("shape", -1))
+        array = np.array(entry["values"], dtype=entry["dtype"])
+        return np.resize(array, entry["shape"]) if "shape" in entry else array
     arrays = {name: np.asarray(_array(entry["csr"][name])) for name in ("indptr", "indices", "data")}
     rows = SimpleNamespace(**arrays, shape=tuple(entry["csr"]["shape"]))
     rows.tocsr = lambda: rows

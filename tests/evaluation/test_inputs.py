@@ -253,7 +253,7 @@ def test_inputs_are_not_modified():
         np.testing.assert_array_equal(array, copy)
 
 
-@pytest.mark.parametrize(("change", "message"), refusals("refusals.yaml"))
+@pytest.mark.parametrize(("change", "message"), refusals("evaluation/refusals.yaml"))
 def test_refusals(change, message):
     labels = {} if "relevance" in change else {"query_labels": [7, 8], "database_labels": [7, 8, 7]}
     with pytest.raises(ProtocolError) as refused:

@@ -229,7 +229,7 @@ def test_text_html_and_figure():
         labelled.plot("rescoring")
 
 
-@pytest.mark.parametrize(("change", "message"), refusals("refused_quantisation.yaml"))
+@pytest.mark.parametrize(("change", "message"), refusals("evaluation/refused_quantisation.yaml"))
 def test_refusals(change, message):
     def refused_call(query=((1, 2), (3, 4)), database=((1, 0), (0, 1), (2, 2)), codes=None, **options):
         vectors = Nearest(query, database, *(options.pop(name, default) for name, default in DEFAULTS.items()))
