@@ -311,6 +311,9 @@ def test_a_damaged_type_and_another_version_of_a_matlab_file_are_refused(tmp_pat
         content[at : at + 4] = bytes(damage)
         path.write_bytes(content)
         refused(path, rf"expected a .mat file, got one that can't be read \({message}")
+    scipy_io.savemat(path, {"B": ARRAY.astype(float)}, do_compression=True)
+    path.write_bytes(path.read_bytes()[:150])
+    refused(path, "a.mat: expected a .mat file, got one that can't be read")
     scipy_io.savemat(path, {"B": ARRAY.astype(float)}, format="4")
     refused(path, r"not a file of version 5 to 7\.3")
 

@@ -25,6 +25,7 @@ def test_accepted_arrays():
     X = np.ones((2, 3), dtype=np.float32)
     assert matrix(X) is X
     assert class_labels([[0, 1], [1, 1]], 2).dtype == bool
+    assert class_labels([3, 1], 2).tolist() == [3, 1]
     for shape in ((2, 3, 4), (2, 3, 4, 3)):
         check_images(np.zeros(shape, np.uint8), n_items=2)
 
