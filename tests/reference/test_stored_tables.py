@@ -1,7 +1,6 @@
 """The stored tables are those of their experiments and of each other, and parts of them are computed again."""
 
 import importlib
-import itertools
 
 import cifar10_tables
 import claims_tables
@@ -241,14 +240,3 @@ def test_cross_modal_combinations_are_computed_again(shared, cell):
     values = np.array([cross_modal_table.mean_average_precision(cell, run, files) for run in range(10)])
     found = {"mean": values.mean(), "std": values.std(ddof=1), "min": values.min(), "max": values.max(), "n_runs": 10}
     assert found == pytest.approx(WIKI[cell], abs=0.05 * WIKI[cell]["std"] + 1e-6)
-
-
-def test_average_precision_is_the_mean_over_all_orders_of_ties():
-    similarity, relevant = np.array([0.5, 0.9, 0.5, 0.1, 0.5, 0.1]), np.array([1, 0, 1, 1, 0, 0], dtype=bool)
-    values = []
-    for order in itertools.permutations(range(6)):
-        if (np.diff(similarity[list(order)]) <= 0).all():
-            found = relevant[list(order)]
-            values.append((np.cumsum(found) / np.arange(1, 7))[found].mean())
-    assert len(values) == 12
-    assert cross_modal_table.average_precision(similarity, relevant) == pytest.approx(np.mean(values))
