@@ -79,7 +79,7 @@ class Split:
         flags: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
         self.entries = parts
-        self.parts = {name: _distinct(part) for name, part in parts.items()}
+        self.parts = {name: distinct(part) for name, part in parts.items()}
         self.dataset = dataset
         self.flags = flags or {}
 
@@ -117,7 +117,7 @@ class Split:
         return findings_of(name, severity, len(items), names, removals=removals, **words)
 
 
-def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the same as `numpy.unique`, which takes ten times as long for a million numbers."""
     if (numbers[1:] > numbers[:-1]).all():
         return numbers

@@ -21,9 +21,8 @@ from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import as_numpy, is_file
-from protocol.inputs.text import lines
+from protocol.inputs.text import lines, unsafe
 from protocol.provenance.storage import file_sha256
-from protocol.scores import tables
 
 EXACT, NEAR, SIMILAR = range(3)
 """The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
@@ -284,7 +283,7 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[list[str]], NDArray[
     """
     table = csv.reader(lines(path, "a table of judged pairs"), strict=True)
     try:
-        header = [tables.unsafe(name) for name in next(table, [])]
+        header = [unsafe(name) for name in next(table, [])]
         names = [column.strip().lower() for column in header]
         columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
         if columns is None:
@@ -295,7 +294,7 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[list[str]], NDArray[
             where = f"{path}: line {table.line_num}"
             if len(fields) != len(names):
                 raise ProtocolError(f"{where}: expected {len(names)} fields, got {len(fields)}.")
-            *pair, judgement = (tables.unsafe(fields[position]).strip() for position in positions)
+            *pair, judgement = (unsafe(fields[position]).strip() for position in positions)
             if judgement not in ("", "0", "1", "2", "3"):
                 raise ProtocolError(
                     f"{where}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 "
