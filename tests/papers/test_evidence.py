@@ -69,8 +69,8 @@ COMPARISON = {"rows": {}, "by": ["n_bits"], "sides": {"a": {"hasher": "lsh"}}, "
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"valeus": {}}, r"key in compare: expected .*, got 'valeus'\. Did you mean 'values'\?"),
-        ({"values": {"n": "conut of a > 1"}}, "aggregate of 'n': expected .* Did you mean 'count'"),
+        ({"value": {}}, r"key in compare: expected .*, got 'value'\. Did you mean 'values'\?"),
+        ({"values": {"n": "counts of a > 1"}}, "aggregate of 'n': expected .* Did you mean 'count'"),
         ({"values": {"n": "count of b > 1"}}, "n: 'count of b > 1' can't be computed: name 'b' is not defined"),
         ({"values": {"n": "count of a >"}}, "n: 'count of a >' can't be computed: invalid syntax"),
         ({"values": {"n": "difference of a - b"}}, "n: 'difference of a - b' can't be computed: 'b'"),
