@@ -58,17 +58,11 @@ def test_one_modality_is_that_of_all_partitions_and_has_no_pairs(tmp_path):
         np.testing.assert_array_equal(items.raw(TRAIN), VECTORS["image"][TRAIN])
 
 
-@pytest.mark.parametrize(
-    ("feature", "query", "database"), [(ImageToText(), "image", "text"), (TextToImage(), "text", "image")]
-)
-def test_each_modality_is_read_from_the_file(tmp_path, feature, query, database):
-    features, _ = written(tmp_path, feature)
-    for modality, name in (("", query), ("database/", database)):
+def test_each_modality_is_read_from_the_file(tmp_path):
+    features, _ = written(tmp_path, TextToImage())
+    for modality, name in (("", "text"), ("database/", "image")):
         with extracted(features, modality) as items:
             np.testing.assert_array_equal(items.raw(QUERY)[:], VECTORS[name][QUERY])
-
-
-def test_a_file_of_one_modality_has_no_other(tmp_path):
     features, _ = written(tmp_path, Precomputed(name="text"))
     with pytest.raises(ProtocolError, match=r"expected an array 'database/X', got: X, image\.$"):
         extracted(features, "database/").__enter__()
