@@ -50,7 +50,7 @@ WRONG = {
     "flat vectors": ({"vectors": {"bow": np.zeros(3, np.uint8)}}, "got uint8 of shape (3,)"),
     "empty part": (
         {"partitions": {"test": np.array([], np.int64)}},
-        "partition 'test': expected at least one row number, got none",
+        "partition 'test': the list of row numbers is empty",
     ),
     "row outside": ({"partitions": {"test": np.array([3])}}, "expected row numbers from 0 to 2, got 3 to 3"),
     "row twice": (
