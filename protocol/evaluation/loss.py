@@ -170,7 +170,7 @@ def quantisation(
     """
     scoring, rescoring = Scoring(metrics, convention, spread), rescoring or Rescoring()
     query, database = vectors.vectors()
-    first = _source(codes or Hashing(), query, database)
+    first = _source(Hashing() if codes is None else codes, query, database)
     second = None if rescoring.codes is None else _source(rescoring.codes, query, database, "rescore_codes: ")
     if measure_speed or second is not None:
         _check_hamming(first, "measure_speed" if measure_speed else "rescore_codes")

@@ -55,6 +55,7 @@ def json_text(content: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    """Return a record of dataclasses, named tuples and arrays as dictionaries, lists and values of JSON."""
     if dataclasses.is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     elif hasattr(value, "_asdict"):
@@ -64,7 +65,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return list(map(_plain, value))
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
