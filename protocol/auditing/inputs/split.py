@@ -42,6 +42,10 @@ class Dataset:
     digest: str | None = None
     name: str | None = None
 
+    def n_rows(self, n_listed: int) -> int:
+        """Return the number of items; if it is not known, `n_listed`, the largest listed item number plus one."""
+        return n_listed if self.n_items is None else self.n_items
+
     def names(self, items: NDArray[np.int64]) -> list[str]:
         """Return the names of items."""
         return list(map(str, (items if self.ids is None else self.ids[items]).tolist()))
