@@ -41,6 +41,7 @@ include: "workflow/rules/leak.smk"
 
 
 onstart:
+    STAMPS.confirm()
     # To limit the number of jobs per second, Snakemake checks all ready jobs every second, once for each finished job.
     # A single machine does not need the limit, which takes up to a third of a core (Snakemake 9.27). A test checks that
     # Snakemake still has this attribute.

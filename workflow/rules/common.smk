@@ -27,6 +27,7 @@ from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.metrics import needs as needs_of_metrics
+from protocol.provenance.stamps import Stamps, stamp_path
 from protocol.provenance.storage import check_writable
 
 try:
@@ -76,6 +77,7 @@ def is_there(path):
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
+PLUGINS, STAMPS = {}, Stamps()
 # Every script imports this one, and a script from git sees only fetched files.
 source("workflow/scripts/job.py")
 # The files of a pattern for all combinations of feature, split, run and hasher.
@@ -126,14 +128,30 @@ def code(script, **plugins):
     `plugins` contains a name or a tuple of names for each kind, or a function that returns them.
     """
 
-    def digest_of_job(wildcards):
-        named = {
+    def named(wildcards):
+        return {
             kind: names(wildcards) if callable(names) else names
             for kind, names in plugins.items()
         }
-        return digest(script, **named)
 
-    return digest_of_job
+    PLUGINS[script] = named
+    return lambda wildcards: digest(script, **named(wildcards))
+
+
+def stamp(script, folder=f"results/{EXPERIMENT.name}"):
+    """Return a function that returns a file that is newer than all results of other code than `code` describes.
+
+    It stands first among the inputs, without a name. There is none if jobs run on machines that do not share files.
+    """
+
+    def file(wildcards):
+        plugins = PLUGINS[script](wildcards)
+        path = stamp_path(folder, script, plugins)
+        if workflow.is_main_process:
+            STAMPS.update(path, digest(script, **plugins))
+        return local(str(path))
+
+    return file if BY_REFERENCE or workflow.local_exec else lambda wildcards: []
 
 
 def needs(name):

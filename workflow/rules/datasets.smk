@@ -37,6 +37,7 @@ rule downloads:
 rule dataset:
     """Load the dataset: images and vectors into one file; ids, labels and official partitions into another."""
     input:
+        stamp("dataset.py", f"results/datasets/{EXPERIMENT.data}"),
         files=rules.downloads.input.files,
         provenance=rules.downloads.input.provenance,
         checksums=checksums(*rules.downloads.input.provenance),

@@ -2,6 +2,7 @@
 rule draw:
     """Draw queries, validation partitions and training set of one run."""
     input:
+        stamp("draw.py"),
         labels="<data>/items.h5",
         lists=local_files("list_files"),
     output:
@@ -29,6 +30,7 @@ rule draw:
 rule split:
     """Add the database of one split protocol to a draw."""
     input:
+        stamp("split.py"),
         labels="<data>/items.h5",
         draw=file("<results>/draws/{draw}/run{run}.h5"),
         lists=local_files("list_files"),

@@ -33,7 +33,8 @@ def main(job):
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += auditing.audit_truth(storage.grouped(rules), queries, split=split)
         findings |= {file: auditing.audit_learned(storage.read_provenance(file), vectors, y) for file in own}
-    auditing.write_findings(job.output.audit, findings, auditing.audit_libraries(job.input))
+    results = [path for path in job.input if path.endswith(".h5")]
+    auditing.write_findings(job.output.audit, findings, auditing.audit_libraries(results))
 
 
 if __name__ == "__main__":
