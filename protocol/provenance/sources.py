@@ -194,8 +194,7 @@ def _digest_of_tree(tree: ast.Module) -> str:
     """Return a digest of a module without comments and formatting, and without docstrings that nothing reads."""
     read = {node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
     for node in ast.walk(tree):
-        unread = isinstance(node, ast.Module | ast.FunctionDef) and node not in read
-        if unread and ast.get_docstring(node, clean=False) is not None:
+        if isinstance(node, ast.Module | ast.FunctionDef) and node not in read and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 

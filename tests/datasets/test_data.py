@@ -172,7 +172,7 @@ def test_a_missing_path_is_a_one_line_error(own, options, message):
     refused(message, datasets.user_paths, "own", {"features": None, "labels": None, "folder": "."} | options)
 
 
-def test_the_digest_of_a_folder_follows_names_sizes_and_times_only(tmp_path):
+def test_the_state_of_a_folder_follows_names_and_states_of_files(tmp_path):
     file = tmp_path / "cat" / "a.png"
     file.parent.mkdir()
     file.write_bytes(b"one")
@@ -184,12 +184,14 @@ def test_the_digest_of_a_folder_follows_names_sizes_and_times_only(tmp_path):
         return seen[-1] not in seen[:-1]
 
     assert not changed()
-    os.utime(file, ns=(5, 10))  # only read
+    file.read_bytes()
     assert not changed()
-    os.utime(file, ns=(5, 11))
+    file.write_bytes(b"two")
+    os.utime(file, ns=(1, 10))  # an edit in place, with the modification time restored
     assert changed()
-    file.write_bytes(b"four")
-    os.utime(file, ns=(5, 11))
+    (tmp_path / "new.png").write_bytes(b"two")
+    os.utime(tmp_path / "new.png", ns=(1, 5))  # an older file of the same size takes its place
+    (tmp_path / "new.png").replace(file)
     assert changed()
     file.rename(tmp_path / "cat" / "b.png")
     assert changed()

@@ -1,6 +1,5 @@
 """The experiment and its plan, and the few functions that connect the plan with Snakemake."""
 
-import functools
 import os
 import re
 import sys
@@ -27,7 +26,6 @@ from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.metrics import needs as needs_of_metrics
-from protocol.provenance.stamps import Stamps, stamp_path
 from protocol.provenance.storage import check_writable
 
 try:
@@ -77,7 +75,9 @@ def is_there(path):
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
-PLUGINS, STAMPS = {}, Stamps()
+CODE = configuration.Code(
+    PLAN, lambda script: str(source(f"workflow/scripts/{script}"))
+)
 # Every script imports this one, and a script from git sees only fetched files.
 source("workflow/scripts/job.py")
 # The files of a pattern for all combinations of feature, split, run and hasher.
@@ -117,41 +117,25 @@ def checksums(*tables):
     return [f"{table}.sha256" for table in tables]
 
 
-@functools.cache
-def digest(script, **plugins):
-    return registry.code_digest(str(source(f"workflow/scripts/{script}")), **plugins)
-
-
 def code(script, **plugins):
     """Return a function that returns a digest of a script, of the job's plug-ins, and of all code that they import.
 
     `plugins` contains a name or a tuple of names for each kind, or a function that returns them.
     """
-
-    def named(wildcards):
-        return {
-            kind: names(wildcards) if callable(names) else names
-            for kind, names in plugins.items()
-        }
-
-    PLUGINS[script] = named
-    return lambda wildcards: digest(script, **named(wildcards))
+    CODE.declare(script, plugins)
+    return lambda wildcards: CODE.digest(script, wildcards)
 
 
-def stamp(script, folder=f"results/{EXPERIMENT.name}"):
-    """Return a function that returns a file that is newer than all results of other code than `code` describes.
+def stamps(script):
+    """Return a function that returns files that are newer than all results of other code than `code` declares.
 
-    It stands first among the inputs, without a name. There is none if jobs run on machines that do not share files.
+    They stand first among the inputs, without a name. There are none if jobs run on machines that do not share files.
     """
 
-    def file(wildcards):
-        plugins = PLUGINS[script](wildcards)
-        path = stamp_path(folder, script, plugins)
-        if workflow.is_main_process:
-            STAMPS.update(path, digest(script, **plugins))
-        return local(str(path))
+    def files(wildcards):
+        return [local(str(path)) for path in CODE.stamps(script, wildcards)]
 
-    return file if BY_REFERENCE or workflow.local_exec else lambda wildcards: []
+    return files if BY_REFERENCE or workflow.local_exec else lambda wildcards: []
 
 
 def needs(name):

@@ -1,7 +1,7 @@
 rule count:
     """Count the database items at each Hamming distance, in the database of every split protocol of a draw."""
     input:
-        stamp("count.py"),
+        stamps("count.py"),
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),

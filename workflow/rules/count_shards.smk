@@ -6,7 +6,7 @@ scattergather:
 rule count_shard:
     """Count one shard of the database, in the database of every split protocol of a draw."""
     input:
-        stamp("count_shard.py"),
+        stamps("count_shard.py"),
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
@@ -36,7 +36,7 @@ rule count_shard:
 rule add_counts:
     """Add up the counts of all shards of the database."""
     input:
-        stamp("add_counts.py"),
+        stamps("add_counts.py"),
         shards=gather.count(
             "<results>/{{feature}}/{{draw}}/run{{run}}/{{hasher}}/shards/{scatteritem}.h5"
         ),

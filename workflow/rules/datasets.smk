@@ -37,7 +37,7 @@ rule downloads:
 rule dataset:
     """Load the dataset: images and vectors into one file; ids, labels and official partitions into another."""
     input:
-        stamp("dataset.py", f"results/datasets/{EXPERIMENT.data}"),
+        stamps("dataset.py"),
         files=rules.downloads.input.files,
         provenance=rules.downloads.input.provenance,
         checksums=checksums(*rules.downloads.input.provenance),
@@ -57,7 +57,7 @@ rule dataset:
     params:
         dataset=DATASET,
         options=CONFIG["dataset_options"],
-        folders=PLAN.folder_states,
+        user=PLAN.user_states,
         by_reference=BY_REFERENCE,
         code=code("dataset.py", dataset=DATASET),
     message:

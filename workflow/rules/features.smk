@@ -1,7 +1,7 @@
 rule feature_part:
     """Extract one feature from one part of the images."""
     input:
-        stamp("feature_part.py", f"results/datasets/{EXPERIMENT.data}"),
+        stamps("feature_part.py"),
         content="<data>/content.h5",
     output:
         features=temp("<data>/{extraction}/parts/{part}.h5"),
@@ -31,7 +31,7 @@ rule feature_part:
 rule feature:
     """Extract one feature from all images, or join the parts for a large dataset."""
     input:
-        stamp("feature.py", f"results/datasets/{EXPERIMENT.data}"),
+        stamps("feature.py"),
         content="<data>/content.h5",
         parts=of("parts"),
     output:
@@ -65,7 +65,7 @@ rule features:
 rule preprocessing:
     """Fit the preprocessing of one feature on the training set of one run of a draw."""
     input:
-        stamp("preprocessing.py"),
+        stamps("preprocessing.py"),
         features=file("<data>/{extraction}/features.h5"),
         draw="<results>/draws/{draw}/run{run}.h5",
     output:

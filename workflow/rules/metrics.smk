@@ -8,7 +8,7 @@ rule counts:
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
-        stamp("score.py"),
+        stamps("score.py"),
         counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
     output:
         scores="<results>/{feature}/scores/{hasher}.csv",
@@ -40,7 +40,7 @@ SCORES = each("<results>/{feature}/scores/{hasher}.csv")
 rule metrics:
     """Gather the scores into metrics.csv, their means over the runs into summary.csv, and the runs into runs.csv."""
     input:
-        stamp("metrics.py"),
+        stamps("metrics.py"),
         scores=SCORES,
         checksums=checksums(*SCORES),
     output:

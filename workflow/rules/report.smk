@@ -9,7 +9,7 @@ else:
 rule display:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
-        stamp("display.py"),
+        stamps("display.py"),
         counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
         codes=files("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
         ground_truth=file("<results>/{feature}/{draw}/run0/ground_truth.h5"),
@@ -57,7 +57,7 @@ rule display:
 rule report:
     """Write the report: one HTML page that opens offline."""
     input:
-        stamp("report.py"),
+        stamps("report.py"),
         content="<data>/content.h5",
         labels="<data>/items.h5",
         metrics="<results>/metrics.csv",
@@ -106,7 +106,7 @@ rule report:
 rule paper:
     """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
     input:
-        stamp("paper.py"),
+        stamps("paper.py"),
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
         displayed=PLAN.displayed,

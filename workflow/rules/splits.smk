@@ -2,7 +2,7 @@
 rule draw:
     """Draw queries, validation partitions and training set of one run."""
     input:
-        stamp("draw.py"),
+        stamps("draw.py"),
         labels="<data>/items.h5",
         lists=local_files("list_files"),
     output:
@@ -19,6 +19,7 @@ rule draw:
     params:
         sizes=of("draw_sizes"),
         lists=of("split_options"),
+        states=of("list_states"),
         seed=of("draw_seed"),
         code=code("draw.py", split=of("split")),
     message:
@@ -30,7 +31,7 @@ rule draw:
 rule split:
     """Add the database of one split protocol to a draw."""
     input:
-        stamp("split.py"),
+        stamps("split.py"),
         labels="<data>/items.h5",
         draw=file("<results>/draws/{draw}/run{run}.h5"),
         lists=local_files("list_files"),
@@ -47,6 +48,7 @@ rule split:
         **needs("split"),
     params:
         lists=of("split_options"),
+        states=of("list_states"),
         code=code("split.py", split=of("split")),
     message:
         "splits: {wildcards.split}, run {wildcards.run}"
