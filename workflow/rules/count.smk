@@ -18,7 +18,6 @@ rule count:
         **needs("count"),
     params:
         splits=files("{split}"),
-        extensions=of("extensions"),
         index_order="index_average_precision" in needs_of_metrics(CONFIG["metrics"]),
         code=code("count.py"),
     message:

@@ -23,7 +23,6 @@ rule count_shard:
         **needs("count_shard"),
     params:
         splits=files("{split}"),
-        extensions=of("extensions"),
         number=of("shard"),
         n_shards=CONFIG["count_shards"],
         code=code("count_shard.py"),
@@ -56,7 +55,6 @@ rule add_counts:
         **needs("add_counts"),
     params:
         splits=files("{split}"),
-        extensions=of("extensions"),
         code=code("add_counts.py"),
     message:
         "counts of all shards: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"

@@ -25,6 +25,7 @@ rule score:
     params:
         dataset=DATASET,
         runs=keys("draw", "run"),
+        extensions=of("extensions"),
         metrics=CONFIG["metrics"],
         empty=CONFIG["empty"],
         code=code("score.py", metric=tuple(CONFIG["metrics"])),

@@ -45,6 +45,7 @@ rule display:
         runs=keys("draw", "run", "hasher"),
         hashers=keys("hasher"),
         n_bits=of("feature.n_bits"),
+        extensions=of("extensions"),
         extended=of("extended_hasher"),
         empty=CONFIG["empty"],
         code=code("display.py", metric=tuple(registry.names("metric"))),
