@@ -17,13 +17,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypeGuard
 
 from protocol.checks import ProtocolError
 
 _ROOT = Path(__file__).parents[2]
 _PACKAGE = Path(__file__).parents[1].name
 # Modules that can't change a result: downloads are verified by checksums, and digests only decide which jobs are rerun.
-_LEFT_OUT = ("protocol.downloads", "protocol.provenance.sources")
+_LEFT_OUT = ("protocol.downloads.", "protocol.provenance.sources.")
 # The distributions on which numbers depend, by the name that is imported.
 _LIBRARIES = {
     "cv2": "opencv-python-headless",
@@ -137,23 +138,26 @@ def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
     requested = imported
     for _ in range(100):  # two packages that import a name from each other never define it
         module, name = imported
-        if module.split(".")[0] != _PACKAGE or f"{module}.".startswith(tuple(f"{left}." for left in _LEFT_OUT)):
+        if not _in_package(imported) or f"{module}.".startswith(_LEFT_OUT):
             return set()
         path = _existing(module, root, by=by)
-        if name is None and module == _PACKAGE:
+        if imported == (_PACKAGE, None):
             raise ProtocolError(f"{by}: expected `from {module} import NAME`, whose files can be found, got `import`.")
         if name is None or path.name != "__init__.py":
             return {module}
-        origins = _read(path, module).origins
-        origin = origins.get(name, imported)
+        origin = _read(path, module).origins.get(name, imported)
         if origin == imported:  # not bound in `__init__`, or as the module in it
             origin = (f"{module}.{name}", None)
             if _path(origin[0], root) is None:
                 break
-        elif origin is None or origin[0].split(".")[0] != _PACKAGE:
+        elif not _in_package(origin):
             return {module}
         imported = origin
     raise ProtocolError(f"{by}: expected a name or a module of {requested[0]}, got {requested[1]!r}.")
+
+
+def _in_package(imported: _Import | None) -> TypeGuard[_Import]:
+    return imported is not None and imported[0].split(".")[0] == _PACKAGE
 
 
 def _existing(module: str, root: Path, *, by: str) -> Path:

@@ -1,3 +1,5 @@
+"""Pairs of modalities that a split divides."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,8 +8,6 @@ from hypothesis import strategies as st
 from protocol import registry
 from protocol.auditing import Dataset, Split
 from protocol.auditing.checks.known import audit_modalities, divided_pairs
-from protocol.auditing.inputs.items import modalities_from
-from protocol.checks import ProtocolError
 from protocol.cli import main
 
 PAIRS = np.array([[0, 10], [1, 11], [2, 12], [3, 13]])
@@ -45,30 +45,10 @@ def test_pairs_drawn_together_are_not_divided_except_by_hand(seed, divided):
 IDS = np.array(["i0", "i1", "t0", "t1"])
 
 
-def test_divided_pairs_are_a_finding_by_their_first_halves(tmp_path):
-    (tmp_path / "pairs.csv").write_text("i0,t0\ni1,t1\ni9,t9\n")
-    dataset = Dataset(n_items=4, ids=IDS)
-    split = Split({"query": np.array([0]), "database": np.array([1, 2, 3])}, dataset)
-    (finding,) = audit_modalities(split, modalities_from(tmp_path / "pairs.csv", dataset, 4))
+def test_divided_pairs_are_a_finding_by_their_first_halves():
+    split = Split({"query": np.array([0]), "database": np.array([1, 2, 3])}, Dataset(n_items=4, ids=IDS))
+    (finding,) = audit_modalities(split, np.array([[0, 2], [1, 3]]))
     assert (finding.name, finding.severity, finding.count, finding.examples) == ("pair-split", "error", 1, ("i0 ~ t0",))
-
-
-@pytest.mark.parametrize(
-    ("ids", "text", "message"),
-    [
-        (IDS, "i0 t0\ni1\n", "line 2: expected two ids, got 'i1'"),
-        (None, "0 2\n1 t1\n", "expected row numbers >= 0, as in the lists, got 't1'"),
-        (None, "0 99999999999999999999999\n", "expected row numbers >= 0, as in the lists, got '9999"),
-        (IDS, "i8 t8\ni9 t9\n", "expected pairs of listed ids, got none among 2 pairs"),
-        (None, "", "expected pairs of listed row numbers, got none among 0 pairs"),
-    ],
-)
-def test_lines_without_a_pair_are_reported(tmp_path, ids, text, message):
-    (tmp_path / "pairs.txt").write_text(text)
-    with pytest.raises(ProtocolError, match=message):
-        modalities_from(tmp_path / "pairs.txt", Dataset(ids=ids), 4)
-    with pytest.raises(ProtocolError, match=r"expected two (ids|row numbers) per line, got no such file"):
-        modalities_from(tmp_path / "none.txt", Dataset(ids=ids), 4)
 
 
 @pytest.mark.parametrize(("database", "status"), [("t0 t1 i1", 1), ("t1 i1", 0)])

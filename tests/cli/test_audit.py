@@ -329,7 +329,7 @@ def array(values):
 
 BAD = {
     "no file": ("query.txt", Path.unlink, "query.txt: expected a list of items, got no such file"),
-    "empty": ("query.txt", text(""), "query.txt: expected one item per line, got none"),
+    "empty": ("query.txt", text(""), "query.txt: the list is empty"),
     "labels": ("query.txt", text("a 0 2\n"), r"query.txt: line 1: expected an id and labels, 0 or 1, got 'a'"),
     "ragged": ("train.txt", text("a 0 1\nb 0\n"), "train.txt: line 2: expected an id and 2 labels, 0 or 1, got 'b'"),
     "width": ("train.txt", text("a 0 1\n"), "lists: expected labels for the same classes in every list, got 5 in"),

@@ -114,7 +114,7 @@ def labels_but(**changed):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"labels": labels_but(concept07=None)}, "expected AllLabels/Labels_concept07.txt in the archive, got none"),
+        ({"labels": labels_but(concept07=None)}, "the archive lacks AllLabels/Labels_concept07.txt"),
         (
             {"labels": labels_but(concept07="1\n" * 29)},
             "_concept07.txt: expected 0 or 1 for each of 30 images, got 29 lines",

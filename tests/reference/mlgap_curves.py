@@ -118,10 +118,15 @@ def rows_of(path: Path) -> list[list[str]]:
         return list(csv.reader(file))[1:]
 
 
+def complete(folder: Path, network: str, run: int) -> bool:
+    """Return whether a network was trained for all epochs."""
+    table = folder / f"{network}-{run}.csv"
+    return table.exists() and int(rows_of(table)[-1][COLUMNS.index("epoch")]) == EPOCHS
+
+
 def train(network: str, run: int, folder: Path) -> None:
     """Train one network, or resume its training; do nothing if it is complete."""
-    table = folder / f"{network}-{run}.csv"
-    if table.exists() and int(rows_of(table)[-1][COLUMNS.index("epoch")]) == EPOCHS:
+    if complete(folder, network, run):
         return
     found = images()
     rows = found["partitions/train"]

@@ -45,7 +45,7 @@ def test_the_order_is_that_of_the_grid_and_not_of_the_values():
 @given(st.lists(st.sampled_from([NAN, -1.0, 0.0, 0.25, 0.5]), min_size=1, max_size=6))
 def test_the_best_is_the_first_of_the_largest_that_is_defined(scores):
     if np.isnan(scores).all():
-        with pytest.raises(ProtocolError, match=f"at least one of {len(scores)} grid points, got none"):
+        with pytest.raises(ProtocolError, match=f"the metric is undefined for all {len(scores)} grid points"):
             best(scores)
     else:
         assert best(scores) == obvious_best(scores)

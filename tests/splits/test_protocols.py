@@ -367,7 +367,7 @@ def test_items_with_several_labels_are_drawn_at_random():
 
 def test_numbers_for_each_class_need_labels_and_enough_of_each():
     protocol = SplitProtocol({"query": Drawn(per_class=3)})
-    with pytest.raises(ProtocolError, match="expected labels, by which query must be drawn, got none"):
+    with pytest.raises(ProtocolError, match=r"expected labels, by which query must be drawn. The dataset has none"):
         protocol.split(20, None, seed=0)
     message = "expected 3 items for each class, .* got 2 for class 1 of 2, which has 2 items"
     with pytest.raises(ProtocolError, match=message):

@@ -72,8 +72,8 @@ def test_a_class_that_is_too_small_is_reported():
 
 
 def test_items_without_a_single_label_are_refused():
-    for y in (None, np.ones((10, 2), dtype=bool)):
-        with pytest.raises(ProtocolError, match="expected one class label per item"):
+    for y, message in ((None, "no labels"), (np.ones((10, 2), dtype=bool), "expected one class label per item")):
+        with pytest.raises(ProtocolError, match=message):
             halves(y, **SIZES, seed=0)
 
 
