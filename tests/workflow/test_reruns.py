@@ -52,7 +52,7 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
     options = {"features": "own/features.npy", "labels": "own/labels.npy"}
     project.write(
         {name: value for name, value in SMALL.items() if name != "reproduction"}
-        | {"dataset": "arrays", "dataset_options": options, "features": {"vectors": {}}}
+        | {"dataset": "arrays", "dataset_options": options, "features": {"precomputed": {}}}
     )
     assert project.run("dataset").returncode == 0
     assert project.jobs("dataset") == {}
