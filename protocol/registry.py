@@ -388,15 +388,24 @@ def _field_error(error: TypeError) -> ProtocolError | None:
     return ProtocolError(f"{file}: line {place.lineno}: {record.__name__}: {problem}")
 
 
+@functools.cache
+def _numbered(name: str, records: tuple[MetricRecord, ...]) -> tuple[MetricRecord, dict[str, float]] | None:
+    """Return the record of a requested metric, and its numbers; None if the name fits no record."""
+    for record in sorted(records, key=lambda record: record.name):  # F1@rR before F_beta@rR
+        if match := re.fullmatch(_pattern(record.name), name):
+            texts = match.groupdict().items()
+            return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
+    return None
+
+
 class _MetricRegistry(Registry[MetricRecord]):
     """The metrics, whose registered names have placeholders for the numbers in requested names."""
 
     def find(self, name: str) -> tuple[MetricRecord, dict[str, float]]:
         """Return the record whose name, with numbers in place of K, R and beta, is the requested one."""
-        for record in self.entries():
-            if match := re.fullmatch(_pattern(record.name), name):
-                texts = match.groupdict().items()
-                return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
+        self._scan()
+        if numbered := _numbered(name, tuple(self.records.values())):
+            return numbered
         if name in self.records:  # a name with placeholders
             return self.records[name], {}
         number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)

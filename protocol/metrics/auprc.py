@@ -66,9 +66,12 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zer
     >>> pr_curve(HammingCounts.from_histograms([[1, 3], [2, 2]], [[1, 1], [1, 0]]), average="macro")
     PRCurve(precision=array([0.75 , 0.375]), recall=array([0.75, 1.  ]))
     """
-    balls = counts.pooled() if one_of(average, AVERAGES, "average") == "micro" else counts
+    is_micro = one_of(average, AVERAGES, "average") == "micro"
+    balls = counts.pooled() if is_micro else counts
     precision = ratio(balls.relevant_within, balls.retrieved_within, empty=empty)
     recall = ratio(balls.relevant_within, balls.n_relevant[:, None], empty=empty)
+    if is_micro:
+        return PRCurve(precision[0], recall[0])
     return PRCurve(*(np.array([mean(values) for values in of_queries.T]) for of_queries in (precision, recall)))
 
 

@@ -1,6 +1,6 @@
 """Average precision of the Hamming ranking, with variants for ties, the cutoff and the denominator."""
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,7 @@ def sum_of_precisions(
     tops : ndarray of int64, shape (n_queries,)
         The last rank of each query that counts.
     """
-    harmonic = _harmonic_numbers(counts)
+    harmonic = _harmonic_numbers(counts.n_database)
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -150,7 +150,7 @@ def expected_over_retrieved(
     gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(m, 1)
     fewest, most = np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)
     sure = sum_of_precisions(counts, gains, before)
-    harmonic = _harmonic_numbers(counts)
+    harmonic = _harmonic_numbers(counts.n_database)
     harmonic = harmonic[top] - harmonic[before]
     values = np.empty(counts.n_queries)
     by_width = np.argsort(most - fewest, kind="stable")  # so that widths in a block are similar
@@ -167,8 +167,9 @@ def expected_over_retrieved(
     return values
 
 
-def _harmonic_numbers(counts: HammingCounts) -> NDArray[np.float64]:
-    return running_sums(counts.n_database, lambda ranks: 1.0 / ranks)
+@lru_cache(maxsize=1)  # several metrics of one database need it
+def _harmonic_numbers(n: int) -> NDArray[np.float64]:
+    return running_sums(n, lambda ranks: 1.0 / ranks)
 
 
 def _in_tie(
@@ -185,7 +186,7 @@ def _in_tie(
 
 def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArray[np.float64]:
     """Return the sum of the precisions at the ranks of the relevant items up to `top`, tied ones first or last."""
-    harmonic = _harmonic_numbers(counts)
+    harmonic = _harmonic_numbers(counts.n_database)
     n, m, before, relevant_before = ties_at(counts, slice(None))
     first = before if ties == "best" else before + n - m
     counted = np.clip(top - first, 0, m)

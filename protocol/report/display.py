@@ -32,7 +32,7 @@ _MEAN_BY = ("ground_truth", "hasher", "n_bits", "extension", "extension_bits", "
 
 MOST_CODES_IN_BALL = 10_000
 """The time of a lookup is measured up to the largest radius whose ball contains at most this many codes."""
-LOOKUP_QUERIES = 100
+LOOKUP_QUERIES = 20
 LARGEST_CUTOFF, CUTOFFS, BALL = 1000, 21, 2
 """The largest N and the number of points of the curves over the top N, and the radius of the figure about balls."""
 SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
