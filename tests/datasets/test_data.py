@@ -31,7 +31,7 @@ WRONG = [
     ({"vectors": {"gist": np.zeros((3, 2))}}, "vectors 'gist': expected float32 or integers of shape (n, d)"),
     ({"vectors": {"bow": np.zeros((2, 2), np.uint8)}}, "n = 3, got uint8 of shape (2, 2)"),
     ({"vectors": {"bow": np.zeros(3, np.uint8)}}, "got uint8 of shape (3,)"),
-    ({"partitions": {"test": np.array([], np.int64)}}, "partition 'test': expected at least one row number, got none"),
+    ({"partitions": {"test": np.array([], np.int64)}}, "partition 'test': the list of row numbers is empty"),
     ({"partitions": {"test": np.array([3])}}, "expected row numbers from 0 to 2, got 3 to 3"),
     ({"partitions": {"test": np.array([1, 1])}}, "partition 'test': expected each row at most once, got duplicates"),
 ]
