@@ -50,7 +50,7 @@ class Scoring:
     def __post_init__(self) -> None:
         find(self.convention)
         if self.metrics is not None and not len(self.metrics):
-            raise ProtocolError("metrics: expected at least one metric, or None for those of the convention, got none.")
+            raise ProtocolError("metrics: the list is empty. None selects the metrics of the convention.")
         for metric in self.requested:
             if metric != metrics.ALL:
                 metrics.keywords(metric)
