@@ -173,6 +173,7 @@ def test_a_split_is_compared_with_a_protocol():
         ({"train": 4_500}, [("query 999 (declared 1,000)",)]),
         ({"train": 4_501}, [("query 999 (declared 1,000)", "train 4,500 (expected 4,501)")]),
         ({"train": 4_500, "query": 999}, []),
+        ({"train": 4_500, "query": 998}, [("query 999 (expected 998)",)]),
         ({"train": 4_500, "query": 999, "validation_query": 3}, [("validation_query 0 (expected 3)",)]),
     ],
 )
