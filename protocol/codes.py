@@ -74,7 +74,7 @@ def check_pair(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: in
     for codes, name in ((query, "query codes"), (database, "database codes")):
         check(codes, n_bits, name)
         if not len(codes):
-            raise ProtocolError(f"{name}: expected at least one code, got none.")
+            raise ProtocolError(f"{name}: there are no codes.")
 
 
 def words(codes: NDArray[np.uint8]) -> NDArray[np.uint64]:

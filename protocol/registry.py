@@ -382,17 +382,13 @@ class _MetricRegistry(Registry[MetricRecord]):
 
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the number that was requested."""
-        known = self._with_numbers(name)
-        request = _comparable(name)
+        known, request = self._with_numbers(name), _comparable(name)
         variants = [known[key] for key in known if key.startswith(f"{request}[")]
         if variants and request not in known:
             choices = f"{', '.join(variants[:-1])} or {variants[-1]}"
             return ProtocolError(f"metric {name!r} is ambiguous: choose {choices} (protocol list metrics).")
-        keys = [request, request.replace("@#", "@r#")] if "@" in request else [request]
-        near = [known[key] for key in keys if key in known]
-        near = near or [known[f"{request}@{number}"] for number in ("#", "r#") if f"{request}@{number}" in known]
-        near = near or [known[key] for key in difflib.get_close_matches(request, known, n=1)]
-        hint = f" Did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?" if near else ""
+        near = _near(request, known)
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
         return ProtocolError(f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}")
 
@@ -424,6 +420,18 @@ def _comparable(name: str) -> str:
     head = _F_BETA.sub("F_beta", head)
     tail = re.sub(r"^(r?)(?:k *= *|r *= *|top-?)?(?:[0-9]+|k(?![a-z0-9])|r(?![a-z0-9]))?", r"\1#", tail.casefold())
     return f"{head}{mark}{tail if mark else ''}".casefold()
+
+
+def _near(request: str, known: Mapping[str, str]) -> list[str]:
+    """Return the metrics of which a comparable name has the cutoff as a radius, lacks the number, or is misspelt."""
+    for keys in (
+        [request, request.replace("@#", "@r#")],
+        [f"{request}@#", f"{request}@r#"],
+        difflib.get_close_matches(request, known, n=1),
+    ):
+        if near := [known[key] for key in keys if key in known]:
+            return list(dict.fromkeys(near))
+    return []
 
 
 DATASETS, FEATURES, GROUND_TRUTHS = Registry(DatasetRecord), Registry(FeatureRecord), Registry(GroundTruthRecord)
