@@ -6,6 +6,7 @@ The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
+import contextlib
 import difflib
 import functools
 import importlib
@@ -296,11 +297,18 @@ class Registry(Generic[R]):
 
     def _scan(self) -> None:
         if not self._scanned:
-            try:
+            with _explained():
                 import_below(importlib.import_module(f"protocol.{self.package}"))
-            except TypeError as error:
-                raise _field_error(error) or error from error
             self._scanned = True
+
+    def _import_named(self, name: str) -> None:
+        """Import the file that has the name of a plug-in, if there is one; most plug-ins are found without a scan."""
+        if name.isidentifier() and not self._scanned:
+            for path in sorted((_PACKAGE / self.package).rglob(f"{name}.py")):
+                parts = path.relative_to(_PACKAGE.parent).with_suffix("").parts
+                if not any(part.startswith("_") for part in parts):
+                    with _explained():
+                        _import(".".join(parts))
 
     def names(self) -> list[str]:
         """Return the names, sorted."""
@@ -308,8 +316,11 @@ class Registry(Generic[R]):
 
     def find(self, name: str) -> tuple[R, dict[str, float]]:
         """Return a record and the numbers in the requested name; raises the errors of `get`."""
-        self._scan()
-        one_of(name, sorted(self.records), self.kind, listing=f"protocol list {self.kind}s")
+        if name not in self.records:
+            self._import_named(name)
+        if name not in self.records:
+            self._scan()
+            one_of(name, sorted(self.records), self.kind, listing=f"protocol list {self.kind}s")
         return self.records[name], {}
 
     def entry(self, name: str) -> R:
@@ -330,16 +341,29 @@ def import_below(package: ModuleType) -> None:
     """Import every public module of a package and of its public sub-packages."""
     for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
         if not module.name.startswith("_"):
-            folder = os.getcwd()
-            imported = importlib.import_module(f"{package.__name__}.{module.name}")
-            if os.getcwd() != folder:
-                os.chdir(folder)
-                raise ProtocolError(
-                    f"{imported.__file__}: changed the working directory, to which relative paths refer. Remove "
-                    "os.chdir."
-                )
+            imported = _import(f"{package.__name__}.{module.name}")
             if module.ispkg:
                 import_below(imported)
+
+
+def _import(module: str) -> ModuleType:
+    folder = os.getcwd()
+    imported = importlib.import_module(module)
+    if os.getcwd() != folder:
+        os.chdir(folder)
+        raise ProtocolError(
+            f"{imported.__file__}: changed the working directory, to which relative paths refer. Remove os.chdir."
+        )
+    return imported
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Turn the error of a record with missing or unknown fields into one that names its file and line."""
+    try:
+        yield
+    except TypeError as error:
+        raise _field_error(error) or error from error
 
 
 def _field_error(error: TypeError) -> ProtocolError | None:

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from official_archives import refused
+from official_archives import REFUSED, refused
 
 from protocol import datasets, registry
 from protocol.checks import ProtocolError
@@ -134,36 +134,27 @@ def test_files_and_folders_are_found_and_options_without_a_value_are_skipped(own
     assert datasets.user_paths("own", options | {"features": None}) == ([], [tmp_path])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"features": "no.npy"}, "'own': features: expected a file, got 'no.npy', which does not exist (in "),
-        ({"features": "."}, "features: expected a file, got '.', which is something else"),
-        ({"features": 3}, "features: expected a file, got 3"),
-        ({"features": ""}, "features: expected a file, got ''"),
-        ({"folder": None}, "dataset_options of 'own': folder: expected a path, {folder: PATH}, got none."),
-        ({"folder": "no"}, "folder: expected a folder, got 'no', which does not exist"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), REFUSED["user_paths"])
 def test_a_missing_path_is_a_one_line_error(own, options, message):
     refused(message, datasets.user_paths, "own", {"features": None, "labels": None, "folder": "."} | options)
 
 
-def test_the_digest_of_a_folder_follows_names_sizes_and_times_only(tmp_path):
+def test_the_state_of_a_folder_follows_names_and_states_of_files(tmp_path):
     file = tmp_path / "cat" / "a.png"
     file.parent.mkdir()
     file.write_bytes(b"one")
     os.utime(file, ns=(1, 10))
     states = [datasets.folder_state(tmp_path)]
     for change in (
-        lambda: os.utime(file, ns=(5, 11)),
-        lambda: (file.write_bytes(b"four"), os.utime(file, ns=(5, 11))),
+        lambda: (file.write_bytes(b"two"), os.utime(file, ns=(1, 10))),  # in place, with the time restored
+        lambda: ((tmp_path / "older.png").write_bytes(b"two"), os.utime(tmp_path / "older.png", ns=(1, 5))),
+        lambda: (tmp_path / "older.png").replace(file),
         lambda: file.rename(tmp_path / "cat" / "b.png"),
         lambda: (tmp_path / "cat" / "c.png").write_bytes(b""),
         lambda: (tmp_path / "cat" / "nowhere.png").symlink_to(tmp_path / "gone.png"),
     ):
         if file.exists():
-            os.utime(file, ns=(3, file.stat().st_mtime_ns))  # only read
+            file.read_bytes()
             assert datasets.folder_state(tmp_path) == states[-1]
         change()
         states.append(datasets.folder_state(tmp_path))

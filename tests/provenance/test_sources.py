@@ -15,7 +15,7 @@ SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 
 def forget():
-    for cached in (sources._digest, sources._read, sources._path, sources._data):
+    for cached in (sources._version, sources._digest, sources._read, sources._path, sources._data):
         cached.cache_clear()
 
 
@@ -45,8 +45,10 @@ CHANGED = {
     "datasets/_cifar.py": ["cifar10"],
     "datasets/digits.py": [],
     "inputs/archives.py": ["cifar10"],
+    "report/_drawing_child.py": ["page"],
     "report/templates/style.css.j2": ["page"],
     "papers/talr/claims.yaml": ["page"],
+    "papers/figures.yaml": ["page"],
     "checks.py": ["itq", "cvh", "cifar10", "model", "count", "score", "page"],
     "cli/__init__.py": [],
     "downloads/_fetch.py": [],  # its results are compared with checksums
@@ -74,12 +76,54 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
     try:
         for path, changed in CHANGED.items():
             with open(tmp_path / "protocol" / path, "a") as file:
-                file.write("# edited\n")
+                file.write("edited = 1\n" if path.endswith(".py") else "# edited\n")
             after = digests()
             assert {name for name in after if after[name] != before[name]} == set(changed), path
             before = after
     finally:
         forget()
+
+
+TEXT = """\"\"\"Of a module.\"\"\"
+import numpy
+def public():
+    \"\"\"Of a public function.\"\"\"
+    return 1
+def _private():
+    \"\"\"Of a private function.\"\"\"
+class Some:
+    \"\"\"Of a class.\"\"\"
+    def method(self):
+        \"\"\"Of a method.\"\"\"
+"""
+EDITS = [
+    ("return 1", "return 1  # a comment", False),
+    ("return 1", "return (1)", False),
+    ("return 1", "return 2", True),
+    ("Of a module.", "Changed.", False),
+    ("Of a private function.", "Changed.", False),
+    ("Of a method.", "Changed.", False),
+    ("Of a public function.", "Changed.", True),
+    ("Of a class.", "Changed.", True),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "counts"), EDITS)
+def test_comments_and_docstrings_that_nothing_reads_do_not_count(made, old, new, counts):
+    made({"protocol/a.py": TEXT})
+    before = sources.digest("protocol.a")
+    made({"protocol/a.py": TEXT.replace(old, new)})
+    assert (sources.digest("protocol.a") != before) == counts
+
+
+def test_the_versions_of_imported_libraries_count(made, monkeypatch):
+    made({"protocol/a.py": "from protocol.b import f", "protocol/b.py": "from sklearn.svm import SVC\nimport json"})
+    with monkeypatch.context() as patch:
+        patch.setattr(sources, "version", lambda library: "9.9.9")
+        assert sources.digest("protocol.a").endswith(" with scikit-learn 9.9.9")
+        sources._version.cache_clear()
+    made({"protocol/a.py": ""})
+    assert " with " not in sources.digest("protocol.a")
 
 
 @pytest.mark.parametrize("case", CASES["covered"])
@@ -115,7 +159,7 @@ def test_a_script_in_another_folder_has_the_same_digest_and_another_text_a_diffe
     assert sources.digest(copy) == sources.digest(SCRIPTS / "count.py") == sources.digest(str(SCRIPTS / "count.py"))
     other = tmp_path / "other" / "count.py"
     other.parent.mkdir()
-    other.write_text((SCRIPTS / "count.py").read_text() + "\n")
+    other.write_text((SCRIPTS / "count.py").read_text() + "edited = 1\n")
     assert sources.digest(other) != sources.digest(copy)
 
 
