@@ -7,12 +7,7 @@ from protocol.truth.relevance import relevance_from_arrays
 
 def main(job):
     """Write the counts of the whole database."""
-    p, total, arrays, ground_truths = job.params, {}, {}, {}
-    for path in job.input.shards:
-        for split, of_split in storage.grouped(storage.read(path)).items():
-            for place, packed in storage.grouped(of_split).items():
-                before, own = total.setdefault(split, {}).get(place), unpack_counts(packed)
-                total[split][place] = {truth: before[truth] + own[truth] for truth in own} if before else own
+    p, total, arrays, ground_truths = job.params, added_up(job.input.shards), {}, {}
     for split, path in zip(p.splits, job.input.splits, strict=True):
         n_database = next(iter(next(iter(total[split].values())).values())).n_database
         rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
@@ -24,6 +19,17 @@ def main(job):
         zip(p.splits, job.input.splits, strict=True)
     )
     write_counts(job.output.counts, arrays, extensions=p.extensions, ground_truths=ground_truths, inputs=inputs)
+
+
+def added_up(paths):
+    """Return the sums of the counts in several files, by split and by code length and extension."""
+    total = {}
+    for path in paths:
+        for split, of_split in storage.grouped(storage.read(path)).items():
+            for place, packed in storage.grouped(of_split).items():
+                before, own = total.setdefault(split, {}).get(place), unpack_counts(packed)
+                total[split][place] = {truth: before[truth] + own[truth] for truth in own} if before else own
+    return total
 
 
 if __name__ == "__main__":

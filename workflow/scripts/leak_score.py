@@ -10,16 +10,14 @@ from protocol.truth.relevance import relevance_from_arrays
 
 def main(job):
     """Write one row per training size, code length and ground truth, with the four scores."""
-    wc, p, rows, X, truths = job.wildcards, job.params, [], {}, {}
+    wc, p, rows, X = job.wildcards, job.params, [], {}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
     parts = {side: storage.read(job.input[f"splits_{side}"]) for side in SIDES}
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as items:
         for side in SIDES:
             X[side] = {name: items.vectors(name, images) for name, images in parts[side].items()}
     database = {side: X[side]["database"] for side in SIDES}
-    for side, rules in storage.grouped(storage.read(job.input.ground_truth)).items():
-        n_database, own = len(database[side]), storage.grouped(rules)
-        truths[side] = {name: relevance_from_arrays(rule, n_database) for name, rule in own.items()}
+    truths = truths_of(job.input.ground_truth, database)
     inside = {(side, size): TrainingSet(X[side][f"inside/{size}"]) for side in SIDES for size, _ in p.seeds}
     for size, n_bits in p.seeds:
         models = {
@@ -30,6 +28,15 @@ def main(job):
         place = (p.dataset, wc.feature, wc.run, wc.hasher, n_bits, size, len(X["a"][f"inside/{size}"]))
         rows += [(*place, truth, *four.values()) for truth, four in scores.items()]
     write_scores(job.output.scores, rows)
+
+
+def truths_of(path, database):
+    """Return the relevance in each of the two databases, by the name of the ground truth."""
+    truths = {}
+    for side, rules in storage.grouped(storage.read(path)).items():
+        n_database, own = len(database[side]), storage.grouped(rules)
+        truths[side] = {name: relevance_from_arrays(rule, n_database) for name, rule in own.items()}
+    return truths
 
 
 if __name__ == "__main__":
