@@ -1,6 +1,6 @@
 """The file with the counts of a complete database, which one job either computes at once or adds up from shards."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,3 +78,15 @@ def read_counts(path: str | Path) -> Iterator[StoredCounts]:
             for truth, counts in unpack_counts(arrays).items():
                 key = (split, int(n_bits), extension, int(extension_bits), truth)
                 yield StoredCounts(*key, **recorded[split][truth], counts=counts)
+
+
+def added_counts(paths: Iterable[str | Path]) -> dict[str, dict[str, dict[str, HammingCounts]]]:
+    """Return the sums of the counts in several files, by split, by code length and extension, and by ground truth."""
+    total: dict[str, dict[str, dict[str, HammingCounts]]] = {}
+    for path in paths:
+        for split, of_split in storage.grouped(storage.read(path)).items():
+            sums = total.setdefault(split, {})
+            for place, packed in storage.grouped(of_split).items():
+                before, own = sums.get(place), unpack_counts(packed)
+                sums[place] = {truth: before[truth] + own[truth] for truth in own} if before else own
+    return total

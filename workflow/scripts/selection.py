@@ -15,7 +15,9 @@ SEARCHED = ("code", "hasher_options", "grid", "criterion", "ground_truth", "grou
 def main(job):
     """Write the score of every grid point and the chosen options. The test queries and database are not read."""
     p, inputs, grid = job.params, dict(job.input.items()), points(job.params.grid)
-    made_of = searched_with(p, inputs)
+    read = {name: storage.read_provenance(path)["digest"] for name, path in inputs.items()}
+    common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
+    made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
     reusable, items = reuse.unchanged([job.output.selection], made_of), {}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
     y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.draw, PARTITIONS)
@@ -37,13 +39,6 @@ def main(job):
     record["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
     storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, record)
     reuse.keep(job.output.selection)
-
-
-def searched_with(p, inputs):
-    """Return everything on which the scores at each code length depend."""
-    read = {name: storage.read_provenance(path)["digest"] for name, path in inputs.items()}
-    common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
-    return {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
 
 
 if __name__ == "__main__":
