@@ -2,7 +2,6 @@
 
 import dataclasses
 import errno
-import functools
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from protocol.auditing.checks.known import audit_known
 from protocol.auditing.checks.training_log import Reported, about_log, audit_training_log, read_logs
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal
-from protocol.auditing.inputs.groups import groups_from
+from protocol.auditing.inputs.groups import Groups, groups_from
 from protocol.auditing.inputs.items import features_from, known_dataset, modalities_from, name_of
 from protocol.auditing.inputs.known_pairs import known_pairs_for
 from protocol.auditing.inputs.label_issues import AGREEMENT, label_issues_from
@@ -73,6 +72,11 @@ class Evidence:
     label_issues: Any = None
     label_agreement: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.label_agreement is not None and self.label_issues is None:
+            got = f"{self.label_agreement!r}"
+            raise ProtocolError(f"label_agreement: expected label issues (label_issues), got only {got}.")
+
     def files(self) -> dict[str, Any]:
         """Return the files and arrays by name, None for those that were not given."""
         names = ("features", "pairs", "known_pairs", "groups", "label_issues")
@@ -97,9 +101,8 @@ class Evidence:
         judged = known_pairs_for(self.known_pairs, dataset, n_listed)
         modalities = None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed)
         groups = None if self.groups is None else groups_from(self.groups, dataset, n_listed)
-        issues = None
+        issues, agreement = None, AGREEMENT if self.label_agreement is None else self.label_agreement
         if self.label_issues is not None:
-            agreement = AGREEMENT if self.label_agreement is None else self.label_agreement
             issues = label_issues_from(self.label_issues, dataset, n_listed, agreement=agreement)
         return Known(modalities=modalities, judged=judged, groups=groups, label_issues=issues)
 
@@ -205,43 +208,29 @@ class Audit:
             one_of(name, KIND_OF, "also", listing="protocol list findings")
         fixing.check_folder(folder)
         files = fixing.files_of(self.runs)
-        names = [" ".join(str(Path(folder, file.target)) for file in of_run) for of_run in files]
-        audited, keep, removed = self._without_faults(names, also)
-        sentences = [
-            fixing.sentence_about(old, new, removed[new.file], audited.findings[new.file])
-            for old, new in zip(self.runs, audited.runs, strict=True)
-        ]
+        splits = [fixing.Reduction(run, of_run, folder) for run, of_run in zip(self.runs, files, strict=True)]
+        audited = self._without_faults(splits, also)
+        sentences = [fixing.sentence_about(split, audited.findings[split.name]) for split in splits]
         with fixing.filling(Path(folder)) as temporary:
-            for run, files_of_run in zip(audited.runs, files, strict=True):
-                for file in files_of_run:
-                    fixing.write_file(temporary, file, keep[run.file], run)
-            fixing.write_log(temporary / fixing.LOG, sentences, audited.findings, removed)
-        return Fixed(Path(folder), audited, list(removed.values()), sentences)
+            for split in splits:
+                fixing.write_files(temporary, split)
+            fixing.write_log(temporary / fixing.LOG, sentences, audited.findings, splits)
+        return Fixed(Path(folder), audited, [split.removed for split in splits], sentences)
 
-    def _without_faults(
-        self, names: Sequence[str], also: Sequence[str]
-    ) -> tuple["Audit", dict[str, fixing.Keep], dict[str, list[fixing.Removed]]]:
-        """Return the audit of the splits without misplaced items, and by new name, the kept and the removed entries.
+    def _without_faults(self, splits: Sequence[fixing.Reduction], also: Sequence[str]) -> "Audit":
+        """Remove misplaced items from splits, and return the audit of what remains.
 
         Removing items may cause other findings, so the checks are repeated until nothing more must be removed.
         """
-        originals = dict(zip(names, self.runs, strict=True))
-        logs = {file: made for file, made in self.findings.items() if file not in {run.file for run in self.runs}}
-        keep = {
-            name: {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
-            for name, run in originals.items()
-        }
-        removed: dict[str, list[fixing.Removed]] = {name: [] for name in names}
-        findings: Mapping[str, Sequence[Finding]] = {name: self.findings[run.file] for name, run in originals.items()}
+        of_splits = {run.file for run in self.runs}
+        logs = {file: (made, self.about[file]) for file, made in self.findings.items() if file not in of_splits}
+        findings = [self.findings[run.file] for run in self.runs]
         while True:
-            new = {name: fixing.remove(findings[name], keep[name], run.split, also) for name, run in originals.items()}
-            runs = [fixing.reduced(run, keep[name], name) for name, run in originals.items()]
-            audited = _checked(runs, {file: (made, self.about[file]) for file, made in logs.items()})
-            if not any(new.values()):
-                return audited, keep, removed
-            for name, entries in new.items():
-                removed[name] += entries
-            findings = audited.findings
+            n_removed = sum(split.remove(made, also) for split, made in zip(splits, findings, strict=True))
+            audited = _checked([split.reduced() for split in splits], logs)
+            if not n_removed:
+                return audited
+            findings = [audited.findings[split.name] for split in splits]
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -353,25 +342,14 @@ def audit(
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
     evidence = evidence or Evidence()
-    for part in lists:
-        one_of(part, PARTITIONS, "audit: list of a partition")
-    lists = {part: lists[part] for part in _ORDER if lists.get(part) is not None}
-    if protocol is not None and not isinstance(protocol, str):
+    lists = _ordered(lists)
+    if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
-    for role, value in [*files.items(), *(("split", split) for split in splits)]:
-        _check_path(value, role)
-    for entry in str(against).split(",") if is_file(against) else ():
-        _check_path(entry.rpartition("=")[2], "against")
+    _check_paths([*files.items(), *(("split", split) for split in splits)], against)
     logs = _logs(training_log, reported)
-    if evidence.label_agreement is not None and evidence.label_issues is None:
-        got = f"{evidence.label_agreement!r}"
-        raise ProtocolError(f"label_agreement: expected label issues (label_issues), got only {got}.")
     if logs and not splits and all(value is None for value in files.values()):
-        of_splits = {"protocol": protocol, "sizes": sizes, "against": against, "distance": evidence.distance}
-        for name, value in of_splits.items():
-            if value is not None:
-                raise ProtocolError(f"{name}: expected a split, got only a training log.")
+        _check_only_a_log(protocol=protocol, sizes=sizes, against=against, distance=evidence.distance)
         return _checked([], logs)
     expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)
@@ -382,6 +360,20 @@ def audit(
         known = dataclasses.replace(known, copies=copies, sizes=expected, against=other)
         runs[position] = dataclasses.replace(run, known=known)
     return _checked(runs, logs)
+
+
+def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lists that are not None, in the order of reports; raise ProtocolError for another name."""
+    for part in lists:
+        one_of(part, PARTITIONS, "audit: list of a partition")
+    return {part: lists[part] for part in _ORDER if lists.get(part) is not None}
+
+
+def _check_only_a_log(**of_splits: Any) -> None:
+    """Raise ProtocolError if an option for splits is not None, because there is only a training log."""
+    for name, value in of_splits.items():
+        if value is not None:
+            raise ProtocolError(f"{name}: expected a split, got only a training log.")
 
 
 _ORDER = ("query", "database", "train", "validation_query", "validation_database")
@@ -397,24 +389,17 @@ def _checked(runs: Sequence[Run], logs: _Logs) -> Audit:
         split, known = run.split, run.known
         findings[run.file] += audit_relevance(split) + audit_known(split, known)
         sentences[run.file] = about(run, n_runs=n_runs[run.name], has_log=bool(logs))
-        for source in (known.groups, known.judged, known.label_issues):
-            if source is not None:
-                sentences[run.file].append(source.about(split))
-        queries = [source.queries(split) for source in (known.judged, known.label_issues) if source is not None]
+        sources = [source for source in (known.groups, known.judged, known.label_issues) if source is not None]
+        sentences[run.file] += [source.about(split) for source in sources]
+        queries = [source.queries(split) for source in sources if not isinstance(source, Groups)]
         if queries:
-            affected[run.file] = functools.reduce(np.union1d, queries)
+            affected[run.file] = np.unique(np.concatenate(queries))
         if known.against is not None:
             differences[run.file] = difference_of(run, known.against)
             findings[run.file] += differences[run.file].findings()
-    return Audit(
-        {file: tuple(made) for file, made in findings.items()}
-        | {file: tuple(made) for file, (made, _) in logs.items()},
-        {file: tuple(lines) for file, lines in sentences.items()}
-        | {file: tuple(lines) for file, (_, lines) in logs.items()},
-        differences,
-        affected,
-        tuple(runs),
-    )
+    for file, (of_log, lines) in logs.items():
+        findings[file], sentences[file] = list(of_log), list(lines)
+    return Audit(findings, sentences, differences, affected, runs)
 
 
 def _logs(files: Any, reported: Any) -> _Logs:
@@ -430,17 +415,17 @@ def _logs(files: Any, reported: Any) -> _Logs:
     return {file: (audit_training_log(log, score), about_log(log, score)) for file, log in logs}
 
 
-def _check_path(value: Any, role: str) -> None:
-    """Raise ProtocolError if a path is invalid."""
-    if not is_file(value):
-        return
-    try:
-        os.stat(value)
-    except (OSError, ValueError) as error:  # ValueError: a null character
-        if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
-            raise ProtocolError(
-                f"{role}: expected the path of a file, got {str(value)[:80]!r} ({error.args[-1]})."
-            ) from error
+def _check_paths(values: Sequence[tuple[str, Any]], against: Any) -> None:
+    """Raise ProtocolError if a path is invalid; `values` are pairs of an argument and its value."""
+    entries = str(against).split(",") if is_file(against) else ()
+    values = [*values, *(("against", entry.rpartition("=")[2]) for entry in entries)]
+    for role, path in [(role, value) for role, value in values if is_file(value)]:
+        try:
+            os.stat(path)
+        except (OSError, ValueError) as error:  # ValueError: a null character
+            if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
+                got = f"{str(path)[:80]!r} ({error.args[-1]})"
+                raise ProtocolError(f"{role}: expected the path of a file, got {got}.") from error
 
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:

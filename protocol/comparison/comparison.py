@@ -151,33 +151,41 @@ def compare(
         do.
     """
     assumed = assumptions(assume)
-    if margin is not None:
-        margin = positive_number(margin, "margin")
-    sources_scores = read_sources(sources)
-    files = [scores[0].file if scores else str(source) for source, scores in zip(sources, sources_scores, strict=True)]
-    selected = [metrics] if isinstance(metrics, str) else list(metrics)
-    known = dict.fromkeys(score.metric for scores in sources_scores for score in scores)
-    for metric in selected:
-        one_of(metric, known, "metric")
-    matched = match([[s for s in scores if not selected or s.metric in selected] for scores in sources_scores], assumed)
+    margin = None if margin is None else positive_number(margin, "margin")
+    by_source = read_sources(sources)
+    matched = match(_selected(itertools.chain(*by_source.values()), metrics), assumed)
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score, _ in matched.compared), "against")
-    tables: dict[tuple[tuple[str, str], ...], dict[tuple[str, str, str], _Rows]] = {}
-    for score, filled in matched.compared:
-        key = (score.metric, str(score.fields["empty"]), str(score.fields["ties"]))
-        tables.setdefault(tuple(_heading(score).items()), {}).setdefault(key, []).append((score, filled))
+    headings = _by_heading(matched.compared)
     sections: dict[str, Section] = {}
     compared: list[tuple[str, Score, Assumed]] = []
     paired: list[tuple[str, str, Differences]] = []
-    for heading, of_section in tables.items():
+    for heading, tables in headings.items():
         name = _unused(_name(value for _, value in heading), sections)
-        sections[name], of_tables = _section(name, _title(dict(heading)), of_section, against, margin)
-        compared += [(name, score, filled) for rows in of_section.values() for score, filled in rows]
-        paired += of_tables
+        sections[name], of_section = _section(name, _title(dict(heading)), tables, against, margin)
+        compared += [(name, *row) for row in itertools.chain(*tables.values())]
+        paired += of_section
     is_paired = any(of_table.comparisons for _, _, of_table in paired)
-    n_tables = sum(map(len, tables.values()))
-    first = _overview(n_tables, files, matched.left_out, paired=is_paired, margin=margin)
+    n_tables = sum(map(len, headings.values()))
+    first = _overview(n_tables, list(by_source), matched.left_out, paired=is_paired, margin=margin)
     return Comparison((first, *sections.values()), tuple(compared), tuple(paired))
+
+
+def _selected(scores: Iterable[Score], metrics: str | Iterable[str]) -> list[Score]:
+    """Return the scores of these metrics, or all if there are none; raise ProtocolError if no score has a metric."""
+    every = list(scores)
+    known = dict.fromkeys(score.metric for score in every)
+    selected = {one_of(metric, known, "metric") for metric in ([metrics] if isinstance(metrics, str) else metrics)}
+    return [score for score in every if score.metric in (selected or known)]
+
+
+def _by_heading(rows: _Rows) -> dict[tuple[tuple[str, str], ...], dict[tuple[str, str, str], _Rows]]:
+    """Return the rows of each table, by its metric, undefined values and ties, for each heading."""
+    headings: dict[tuple[tuple[str, str], ...], dict[tuple[str, str, str], _Rows]] = {}
+    for score, values in rows:
+        key = (score.metric, str(score.fields["empty"]), str(score.fields["ties"]))
+        headings.setdefault(tuple(_heading(score).items()), {}).setdefault(key, []).append((score, values))
+    return headings
 
 
 def _heading(score: Score) -> dict[str, str]:
@@ -217,19 +225,15 @@ def _section(
     missing: dict[str, dict[tuple[str, str], None]] = {}
     for (metric, empty, _), rows in tables.items():
         table_name = _unused(_name([name, empty, metric]), shown)
-        shown[table_name] = _scores_table(table_name, metric, rows)
         by_method: dict[str, dict[int, Score]] = {}
         for score, _ in rows:
             by_method.setdefault(score.method, {})[score.n_bits] = score
+        shown[table_name] = _scores_table(table_name, metric, by_method, _assumed(rows))
         of_table = differences(by_method, metric, against=against, margin=margin)
-        if of_table is None:
-            reasons = {f"{against} has no value here" if against else "no method has a value": list(by_method)}
-        else:
-            reasons = of_table.missing
-            paired.append((name, metric, of_table))
-            if of_table.comparisons:
-                shown[f"{table_name}-differences"] = _differences_table(table_name, metric, of_table, margin)
-        for reason, methods in reasons.items():
+        paired.append((name, metric, of_table))
+        if of_table.comparisons:
+            shown[f"{table_name}-differences"] = _differences_table(table_name, metric, of_table, margin)
+        for reason, methods in of_table.missing.items():
             missing.setdefault(reason, {}).update(dict.fromkeys((method, metric) for method in methods))
     text = _notes([score for rows in tables.values() for score, _ in rows])
     for reason, methods_and_metrics in missing.items():
@@ -301,27 +305,25 @@ def _assumed(rows: Sequence[tuple[Score, Assumed]]) -> list[str]:
     return [*sentences, f"Assumed to agree, because no file records it: {listed(fields)}."] if fields else sentences
 
 
-def _scores_table(name: str, metric: str, rows: Sequence[tuple[Score, Assumed]]) -> Table:
+def _scores_table(
+    name: str, metric: str, by_method: Mapping[str, Mapping[int, Score]], assumed: Sequence[str]
+) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
-    by_method: dict[str, list[Score]] = {}
-    for score, _ in rows:
-        by_method.setdefault(score.method, []).append(score)
-    lengths = sorted({score.n_bits for score, _ in rows})
+    lengths = sorted(set().union(*by_method.values()))
     cells = []
-    for method, of_method in by_method.items():
-        by_length = {score.n_bits: spread(score.mean, score.std) for score in of_method}
-        runs = [score.n_runs for score in of_method if score.n_runs is not None]
-        files = ", ".join(dict.fromkeys(score.file for score in of_method))
-        cells.append([method, files, between(runs) if runs else ABSENT, *(by_length.get(n, ABSENT) for n in lengths)])
-    fields = rows[0][0].fields
+    for method, by_length in by_method.items():
+        runs = [score.n_runs for score in by_length.values() if score.n_runs is not None]
+        files = ", ".join(dict.fromkeys(score.file for score in by_length.values()))
+        means = [spread(by_length[n].mean, by_length[n].std) if n in by_length else ABSENT for n in lengths]
+        cells.append([method, files, between(runs) if runs else ABSENT, *means])
+    fields = next(iter(next(iter(by_method.values())).values())).fields
     empty, ties = str(fields["empty"]), str(fields["ties"])
     statement = (
         f"{metric}: mean ± standard deviation over the runs; {_EMPTY.get(empty, f'undefined values: {empty}')}; "
         f"ties: {ties.rstrip('.')}."
     )
-    caption = " ".join([statement, *_assumed(rows)])
     header = ["method", "file", "runs", *(f"{n_bits} bits" for n_bits in lengths)]
-    return Table(name, caption, header, cells, n_labels=2)
+    return Table(name, " ".join([statement, *assumed]), header, cells, n_labels=2)
 
 
 def _differences_table(name: str, metric: str, of_table: Differences, margin: float | None) -> Table:

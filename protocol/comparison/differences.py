@@ -6,15 +6,14 @@ tests where all differences are equal. `holm` corrects them for multiple tests.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from protocol import registry
-from protocol.comparison.reading import QUERY, RUN, Pairs, Score, pair
-from protocol.scores.identity import PROTOCOL
+from protocol.comparison.reading import RUN, Pairs, Score, pair
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_of, shared_variance
 
 OVER_QUERIES = "paired t-test"
@@ -56,7 +55,8 @@ class Differences:
 
     Parameters
     ----------
-    reference : str
+    reference : str or None
+        None if no method has a value.
     n_tests : int
         The number of comparisons for which intervals and p-values are corrected: those in `comparisons` if the user
         named the reference. If the reference was chosen by its score, it could have been any method, so every pair of
@@ -68,7 +68,7 @@ class Differences:
         For each reason, the methods that could not be paired.
     """
 
-    reference: str
+    reference: str | None
     n_tests: int
     is_named: bool
     comparisons: list[Difference]
@@ -88,7 +88,7 @@ def best(rows: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
 
 def differences(
     rows: Mapping[str, Mapping[int, Score]], metric: str, *, against: str | None = None, margin: float | None = None
-) -> Differences | None:
+) -> Differences:
     """Return the differences of the methods of one table from the reference.
 
     Parameters
@@ -100,52 +100,64 @@ def differences(
         The reference; the method with the best mean if None.
     margin : float, optional
         The largest difference that does not matter.
-
-    Returns
-    -------
-    Differences or None
-        None if the reference is not in the table.
     """
     reference = against or best(rows, metric)
+    is_named = against is not None
     if reference is None or reference not in rows:
-        return None
+        reason = f"{against} has no value here" if is_named else "no method has a value"
+        return Differences(reference, 0, is_named, [], {reason: list(rows)})
+    paired, missing = _pairs(rows, reference)
+    n_tests = len(paired) if is_named else _n_pairs(n_bits for _, n_bits, _ in paired)
+    level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
+    sizes = next(iter(rows[reference].values())).fields
+    shared = shared_variance(sizes["n_queries"], sizes["n_database"])  # the same for all scores of a table
+    comparisons = []
+    for method, n_bits, pairs in paired:
+        mean, test = _mean(pairs, shared)
+        tested = outcome(mean, level=level, margin=margin, better=registry.METRICS.entry(metric).better)
+        comparisons.append(Difference(method, n_bits, pairs, test, tested))
+    names = ("p",) if margin is None else ("p", "p_no_worse", "p_equal")
+    return Differences(reference, n_tests, is_named, _corrected(comparisons, n_tests, names), missing)
+
+
+def _mean(pairs: Pairs, shared: float) -> tuple[Mean, str]:
+    """Return the mean difference and the name of its test; `shared` is the `shared_variance` of runs."""
+    test = OVER_QUERIES
+    if pairs.unit == RUN:
+        test = UNCORRECTED if math.isnan(shared) else CORRECTED
+    variance = shared if test == CORRECTED else 0.0
+    mean = mean_of(pairs.one - pairs.other, np.abs(pairs.one) + np.abs(pairs.other), shared=variance)
+    return mean, test if mean.error else EQUAL
+
+
+def _pairs(
+    rows: Mapping[str, Mapping[int, Score]], reference: str
+) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
+    """Return the pairs of each other method and code length, and for each reason the methods that have none."""
     paired: list[tuple[str, int, Pairs]] = []
-    missing: dict[str, list[str]] = {}
-    for method, by_length in rows.items():
-        if method == reference:
-            continue
-        common = sorted(by_length.keys() & rows[reference].keys())
+    missing: dict[str, dict[str, None]] = {}
+    for method in [name for name in rows if name != reference]:
+        common = sorted(rows[method].keys() & rows[reference].keys())
         if not common:
-            missing.setdefault(f"{reference}, the reference, has other code lengths", []).append(method)
+            missing.setdefault(f"{reference}, the reference, has other code lengths", {})[method] = None
         for n_bits in common:
-            pairs = _paired(by_length[n_bits], rows[reference][n_bits])
+            pairs = _paired(rows[method][n_bits], rows[reference][n_bits])
             if isinstance(pairs, Pairs):
                 paired.append((method, n_bits, pairs))
-            elif method not in missing.setdefault(pairs, []):
-                missing[pairs].append(method)
-    better = registry.METRICS.entry(metric).better
-    n_tests = len(paired) if against is not None else _n_pairs(n_bits for _, n_bits, _ in paired)
-    level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
-    sizes = dict(zip(PROTOCOL, next(iter(rows[reference].values())).protocol, strict=True))
-    of_runs = shared_variance(sizes["n_queries"], sizes["n_database"])  # the same for all scores of a table
-    is_known = not math.isnan(of_runs)
-    shared = {QUERY: 0.0, RUN: of_runs if is_known else 0.0}
-    tests = {QUERY: OVER_QUERIES, RUN: CORRECTED if is_known else UNCORRECTED}
-    means = [
-        mean_of(own.one - own.other, np.abs(own.one) + np.abs(own.other), shared=shared[own.unit]) for *_, own in paired
-    ]
-    outcomes = [outcome(mean, level=level, margin=margin, better=better) for mean in means]
-    names = ("p",) if margin is None else ("p", "p_no_worse", "p_equal")
-    untested = [1.0] * (n_tests - len(paired))
-    columns = {name: holm([getattr(one, name) for one in outcomes] + untested) for name in names}
-    corrected = [
-        one._replace(**{name: float(values[at]) for name, values in columns.items()}) for at, one in enumerate(outcomes)
-    ]
-    comparisons = [
-        Difference(*key, tests[key[-1].unit] if mean.error else EQUAL, one)
-        for key, mean, one in zip(paired, means, corrected, strict=True)
-    ]
-    return Differences(reference, n_tests, against is not None, comparisons, missing)
+            else:
+                missing.setdefault(pairs, {})[method] = None
+    return paired, {reason: list(methods) for reason, methods in missing.items()}
+
+
+def _corrected(comparisons: list[Difference], n_tests: int, names: Sequence[str]) -> list[Difference]:
+    """Return the comparisons with these p-values corrected for all tests; those that were not carried out have p 1."""
+    for name in names:
+        p = holm([getattr(one.outcome, name) for one in comparisons] + [1.0] * (n_tests - len(comparisons)))
+        comparisons = [
+            replace(one, outcome=one.outcome._replace(**{name: float(value)}))
+            for one, value in zip(comparisons, p[: len(comparisons)], strict=True)
+        ]
+    return comparisons
 
 
 def _n_pairs(n_bits: Iterable[int]) -> int:

@@ -57,7 +57,7 @@ def assumptions(given: str | Iterable[str]) -> dict[str, str | None]:
     return values
 
 
-def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None]) -> Matched:
+def match(scores: Sequence[Score], assumed: Mapping[str, str | None]) -> Matched:
     """Return the scores that at least two sources have under the same known or assumed protocol.
 
     A field that a score does not record takes the assumed value, or the single value recorded by the scores of the same
@@ -68,64 +68,76 @@ def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None])
     ProtocolError
         If an assumed field could have several values, or no scores can be compared.
     """
-    scores = [score for source in sources for score in source]
-    groups: dict[tuple[str, int], list[Score]] = defaultdict(list)
-    for score in scores:
-        groups[score.metric, score.n_bits].append(score)
-    filled: dict[int, Assumed] = {}
-    for group in groups.values():
-        kinds = {score.protocol: score for score in group}
-        values = {kind: _filled(kind, kinds, assumed) for kind in kinds}
-        filled |= {id(score): values[score.protocol] for score in group}
-    _check_one_value(scores, filled)
-    complete = _told_apart(
-        [
-            replace(
-                score,
-                protocol=tuple(filled[id(score)].get(f, v) for f, v in zip(PROTOCOL, score.protocol, strict=True)),
-            )
-            for score in scores
-        ]
-    )
+    filled = _assumed_values(scores, assumed)
+    complete = _with_digests([_with_values(*each) for each in zip(scores, filled, strict=True)])
     files: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for score in complete:
-        if None not in score.protocol:
-            files[score.metric, score.n_bits, score.protocol].add(score.file)
-    compared, left = [], []
-    for before, score in zip(scores, complete, strict=True):
-        if len(files.get((score.metric, score.n_bits, score.protocol), ())) > 1:
-            compared.append((score, filled[id(before)]))
-        else:
-            left.append(score)
-    if not compared:
+        files[score.metric, score.n_bits, score.protocol].add(score.file)
+    is_compared = [
+        None not in score.protocol and len(files[score.metric, score.n_bits, score.protocol]) > 1 for score in complete
+    ]
+    if not any(is_compared):
         raise ProtocolError(_nothing(complete))
-    named = named_by_method([score for score, _ in compared])
-    with_names = [(score, of_score) for score, (_, of_score) in zip(named, compared, strict=True)]
-    return Matched(with_names, _left_out(left, complete))
+    named = named_by_method(list(itertools.compress(complete, is_compared)))
+    left_out = [score for score, compared in zip(complete, is_compared, strict=True) if not compared]
+    return Matched(
+        list(zip(named, itertools.compress(filled, is_compared), strict=True)), _left_out(left_out, complete)
+    )
 
 
-def _told_apart(scores: Sequence[Score]) -> list[Score]:
+def _assumed_values(scores: Sequence[Score], assumed: Mapping[str, str | None]) -> list[Assumed]:
+    """Return the values that are assumed for each score.
+
+    Raises
+    ------
+    ProtocolError
+        If different values would be assumed for one score, or for scores of one file that record the same protocol.
+        The latter can happen because different files may supply the value for different code lengths or metrics.
+    """
+    groups: dict[tuple[str, int], dict[_Protocol, Score]] = defaultdict(dict)
+    for score in scores:
+        groups[score.metric, score.n_bits][score.protocol] = score
+    of_kind = {(key, kind): _filled(kind, kinds, assumed) for key, kinds in groups.items() for kind in kinds}
+    filled = [of_kind[(score.metric, score.n_bits), score.protocol] for score in scores]
+    first_values: dict[tuple[object, ...], str] = {}
+    for score, values in zip(scores, filled, strict=True):
+        for field in [field for field in values if field not in OF_METRIC and values[field] != NOT_RECORDED]:
+            first = first_values.setdefault((score.file, _without_metric(score), field), values[field])
+            if first != values[field]:
+                raise ProtocolError(
+                    f"assume {field}: expected one value for {score.file}, got "
+                    f"{listed(sorted((first, values[field])))}, from different files for different code lengths or "
+                    f"metrics. Give --assume {field}=VALUE."
+                )
+    return filled
+
+
+def _without_metric(score: Score) -> _Protocol:
+    """Return the recorded values that do not depend on the metric."""
+    return tuple(value for field, value in zip(PROTOCOL, score.protocol, strict=True) if field not in OF_METRIC)
+
+
+def _with_values(score: Score, values: Mapping[str, str | None]) -> Score:
+    """Return a score with other values of some fields."""
+    return replace(score, protocol=tuple((score.fields | dict(values)).values()))
+
+
+def _with_digests(scores: Sequence[Score]) -> list[Score]:
     """Return the scores; to equal names of ground truths whose digests differ, the start of the digest is added."""
-
-    def place(score: Score) -> _Protocol:
-        return tuple(value for field, value in zip(PROTOCOL, score.protocol, strict=True) if field not in OF_METRIC)
-
     digests: dict[_Protocol, set[str]] = defaultdict(set)
     for score in scores:
-        digests[place(score)] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
-    at, distinguished = PROTOCOL.index("ground_truth"), []
+        digests[_without_metric(score)] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
+    distinguished = []
     for score in scores:
-        known, name = digests[place(score)], score.protocol[at]
+        known, name = digests[_without_metric(score)], score.fields["ground_truth"]
         if len(known) > 1 and score.ground_truth_sha256 and name:
             length = next(n for n in itertools.count(_DIGEST) if len({digest[:n] for digest in known}) == len(known))
-            name = f"{name} ({score.ground_truth_sha256[:length]})"
-        distinguished.append(replace(score, protocol=(*score.protocol[:at], name, *score.protocol[at + 1 :])))
+            score = _with_values(score, {"ground_truth": f"{name} ({score.ground_truth_sha256[:length]})"})
+        distinguished.append(score)
     return distinguished
 
 
-def _filled(
-    kind: tuple[str | None, ...], kinds: Mapping[tuple[str | None, ...], Score], assumed: Mapping[str, str | None]
-) -> Assumed:
+def _filled(kind: _Protocol, kinds: Mapping[_Protocol, Score], assumed: Mapping[str, str | None]) -> Assumed:
     """Return the assumed values of the fields that a score of this kind does not record."""
     values: Assumed = {}
     for at, field in enumerate(PROTOCOL):
@@ -143,32 +155,12 @@ def _filled(
     return values
 
 
-def _check_one_value(scores: Sequence[Score], filled: Mapping[int, Assumed]) -> None:
-    """Raise ProtocolError if different values were assumed for scores of one file that record the same protocol.
-
-    This can happen because different files may supply the value for different code lengths or metrics.
-    """
-    first_values: dict[tuple[object, ...], str] = {}
-    for score in scores:
-        recorded = tuple(v for field, v in zip(PROTOCOL, score.protocol, strict=True) if field not in OF_METRIC)
-        for field, value in filled[id(score)].items():
-            if field in OF_METRIC or value == NOT_RECORDED:
-                continue
-            first = first_values.setdefault((score.file, recorded, field), value)
-            if first != value:
-                raise ProtocolError(
-                    f"assume {field}: expected one value for {score.file}, got {listed(sorted((first, value)))}, from "
-                    f"different files for different code lengths or metrics. Give --assume {field}=VALUE."
-                )
-
-
-def _may_agree(one: tuple[str | None, ...], other: tuple[str | None, ...], assumed: Mapping[str, str | None]) -> bool:
+def _may_agree(one: _Protocol, other: _Protocol, assumed: Mapping[str, str | None]) -> bool:
     """Return whether two scores agree in all fields that are not assumed, and in all values that are known or given."""
     for field, a, b in zip(PROTOCOL, one, other, strict=True):
-        if (a is None or b is None) and field not in assumed:
+        if field not in assumed and None in (a, b):
             return False
-        a, b = a or assumed.get(field), b or assumed.get(field)
-        if a is not None and b is not None and a != b:
+        if len({a or assumed.get(field), b or assumed.get(field)} - {None}) > 1:
             return False
     return True
 
@@ -183,18 +175,25 @@ class _Others:
             self._lengths[score.metric].add(score.file)
             self._kinds[score.metric, score.n_bits][score.file, score.protocol] = None
 
-    def nearest(self, score: Score) -> tuple[tuple[int, int], str, _Protocol] | None:
-        """Return the numbers of differing and unknown fields, the other file and its protocol; None without one."""
+    def nearest(self, scores: Sequence[Score]) -> tuple[Score, str, _Protocol] | None:
+        """Return the score with the fewest differing and unknown fields, the other file and its protocol, if any."""
         candidates = [
-            ((len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))), file, other)
+            (score, file, other)
+            for score in scores
             for file, other in self._kinds[score.metric, score.n_bits]
             if file != score.file
         ]
-        return min(candidates, key=lambda one: one[0]) if candidates else None
+        return min(candidates, key=_distance) if candidates else None
 
     def missing(self, score: Score) -> str:
         """Return which of "metric" and "code length" no other file has."""
         return "code length" if self._lengths[score.metric] - {score.file} else "metric"
+
+
+def _distance(candidate: tuple[Score, str, _Protocol]) -> tuple[int, int]:
+    """Return the numbers of differing and of unknown fields of a score and a protocol."""
+    score, _, other = candidate
+    return len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))
 
 
 def _differing(one: _Protocol, other: _Protocol) -> list[tuple[str, str, str]]:
@@ -221,25 +220,18 @@ def _nothing(scores: Sequence[Score]) -> str:
     """Return a one-line message with the reason for each file why nothing can be compared, and what to do."""
     others = _Others(scores)
     reasons: dict[frozenset[str], str] = {}
-    remedy: dict[str, None] = {}
+    remedy: set[str] = set()
     for file in dict.fromkeys(score.file for score in scores):
         of_file = [score for score in scores if score.file == file]
-        nearest_others = [(*nearest, score) for score in of_file if (nearest := others.nearest(score))]
-        if not nearest_others:
-            shared = (
-                "metric" if all(others.missing(score) == "metric" for score in of_file) else "metric and code length"
-            )
-            reasons[frozenset((file,))] = f"{file} shares no {shared} with another file"
-            continue
-        _, other, protocol, score = min(nearest_others, key=lambda one: one[0])
-        differing = _differing(score.protocol, protocol)
-        parts = _unrecorded(file, score.protocol, other, protocol)
-        if differing:
-            fields = listed([f"{field} ({a}; {b})" for field, a, b in differing])
-            parts.insert(0, f"{file} and {other} differ in {fields}")
+        nearest = others.nearest(of_file)
+        if nearest:
+            score, other, protocol = nearest
+            reasons.setdefault(frozenset((file, other)), _difference(score, other, protocol))
+            remedy |= set() if _differing(score.protocol, protocol) else {*_unknown(score.protocol, protocol)}
         else:
-            remedy |= dict.fromkeys(_unknown(score.protocol, protocol))
-        reasons.setdefault(frozenset((file, other)), "; ".join(parts))
+            missing = {others.missing(score) for score in of_file}
+            shared = "metric" if missing == {"metric"} else "metric and code length"
+            reasons[frozenset((file,))] = f"{file} shares no {shared} with another file"
     line = f"nothing to compare: {'. '.join(reasons.values())}."
     if not remedy:
         return line
@@ -248,6 +240,13 @@ def _nothing(scores: Sequence[Score]) -> str:
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
         f"`snakemake metrics` makes a summary.csv again), or assume that they agree: --assume {fields}."
     )
+
+
+def _difference(score: Score, other: str, protocol: _Protocol) -> str:
+    """Return in words how the protocol of a score differs from one in another file."""
+    differing = [f"{field} ({a}; {b})" for field, a, b in _differing(score.protocol, protocol)]
+    first = [f"{score.file} and {other} differ in {listed(differing)}"] if differing else []
+    return "; ".join([*first, *_unrecorded(score.file, score.protocol, other, protocol)])
 
 
 def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
@@ -268,7 +267,7 @@ def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[
 
 def _reason(score: Score, others: _Others) -> str:
     """Return the reason why a score is not compared."""
-    nearest = others.nearest(score)
+    nearest = others.nearest([score])
     if nearest is None:
         return f"no other file has this {others.missing(score)}"
     _, other, protocol = nearest

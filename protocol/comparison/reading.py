@@ -135,8 +135,8 @@ class Score:
         return dict(zip(PROTOCOL, self.protocol, strict=True))
 
 
-def read_sources(sources: Sequence[str | Path | Evaluation | WithoutQueries]) -> list[list[Score]]:
-    """Return the scores of each source; sources with the same name are numbered.
+def read_sources(sources: Sequence[str | Path | Evaluation | WithoutQueries]) -> dict[str, list[Score]]:
+    """Return the scores of each source by its name; sources with the same name are numbered.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def read_sources(sources: Sequence[str | Path | Evaluation | WithoutQueries]) ->
     unique = [
         name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)
     ]
-    return [read_scores(source, name) for source, name in zip(sources, unique, strict=True)]
+    return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
 
 
 def _name(source: str | Path | Evaluation | WithoutQueries, number: int) -> str:

@@ -164,17 +164,9 @@ class Transfer:
 
     def _opened(self, headers: dict[str, str]) -> Any:
         """Return the response, whose headers have been received."""
-        scheme, _, rest = self.url.partition("://")
-        user = user_of(rest) if scheme.startswith("http") else ""
         try:
-            address = f"{scheme}://{rest.removeprefix(user)}"
-            request = urllib.request.Request(address, headers=headers)  # noqa: S310 - a mirror may be a folder
-            if user:
-                name, _, password = urllib.parse.unquote(user.removesuffix("@")).partition(":")
-                secret = base64.b64encode(f"{name}:{password}".encode()).decode()
-                request.add_unredirected_header("Authorization", f"Basic {secret}")
             handler = urllib.request.HTTPSHandler(context=_certificates())
-            return urllib.request.build_opener(handler).open(request, timeout=self.policy.stall)
+            return urllib.request.build_opener(handler).open(self._http(headers), timeout=self.policy.stall)
         except urllib.error.HTTPError as error:
             if 300 <= error.code < 400:
                 raise RefusedError(self._one_line(error)) from error
@@ -190,6 +182,17 @@ class Transfer:
             broken = (TimeoutError, ConnectionResetError, BrokenPipeError, http.client.BadStatusLine)
             raise (_BrokenError if isinstance(reason, broken) else RefusedError)(self._one_line(reason)) from error
 
+    def _http(self, headers: dict[str, str]) -> urllib.request.Request:
+        """Return the request, with the credentials of the address in a header that is not sent to other servers."""
+        scheme, _, rest = self.url.partition("://")
+        user = user_of(rest) if scheme.startswith("http") else ""
+        request = urllib.request.Request(f"{scheme}://{rest.removeprefix(user)}", headers=headers)  # noqa: S310 - a mirror may be a folder
+        if user:
+            name, _, password = urllib.parse.unquote(user.removesuffix("@")).partition(":")
+            secret = base64.b64encode(f"{name}:{password}".encode()).decode()
+            request.add_unredirected_header("Authorization", f"Basic {secret}")
+        return request
+
     def _one_line(self, error: object) -> str:
         if isinstance(error, TimeoutError):
             return f"no data for {self.policy.stall} seconds"
@@ -197,25 +200,8 @@ class Transfer:
 
     def _begin(self, response: Any, stored: dict[str, Any], offset: int) -> tuple[int, int | None]:
         """Return the offset at which the body is written, and the size of the complete file if it is announced."""
-        fields = response.headers
-        sent = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", fields.get("Content-Range", ""))
-        if response.status not in (None, 200, 206):  # ftp and file have no status
-            raise RefusedError(f"HTTP status {response.status}")
-        if response.status != 206:
-            start, length = 0, fields.get("Content-Length", "")
-        elif sent and int(sent[1]) == offset:
-            start, length = offset, sent[2]
-        else:
-            clear(self.part)
-            raise _BrokenError(f"expected the range from byte {offset}, got {fields.get('Content-Range')!r}")
-        total = int(length) if length.isdecimal() else None
-        etag = fields.get("ETag", "")
-        origin = {
-            "url": self.origin,
-            "etag": etag if etag.startswith('"') else "",  # a weak ETag does not guarantee identical bytes
-            "modified": fields.get("Last-Modified", ""),
-            "size": total,
-        }
+        start, total = self._range(response, offset)
+        origin = self._origin_of(response, total)
         if start and any(origin[key] and origin[key] != stored[key] for key in ("etag", "modified", "size")):
             clear(self.part)
             raise _BrokenError("the file changed on the server")
@@ -230,6 +216,26 @@ class Transfer:
             clear(self.part)
             origin_path(Path(self.part.name)).write_text(json.dumps(origin))
         return start, total
+
+    def _origin_of(self, response: Any, total: int | None) -> dict[str, Any]:
+        """Return the identification of this version of the file; a weak ETag does not guarantee identical bytes."""
+        etag, modified = (response.headers.get(name, "") for name in ("ETag", "Last-Modified"))
+        etag = etag if etag.startswith('"') else ""
+        return {"url": self.origin, "etag": etag, "modified": modified, "size": total}
+
+    def _range(self, response: Any, offset: int) -> tuple[int, int | None]:
+        """Return the offset at which the response begins, and the announced size of the complete file."""
+        sent = response.headers.get("Content-Range", "")
+        if response.status not in (None, 200, 206):  # ftp and file have no status
+            raise RefusedError(f"HTTP status {response.status}")
+        if response.status != 206:
+            start, length = 0, response.headers.get("Content-Length", "")
+        elif match := re.fullmatch(rf"bytes {offset}-\d+/(\d+|\*)", sent):
+            start, length = offset, match[1]
+        else:
+            clear(self.part)
+            raise _BrokenError(f"expected the range from byte {offset}, got {sent!r}")
+        return start, int(length) if length.isdecimal() else None
 
     def _append(self, response: Any, start: int, total: int | None) -> None:
         """Write the body to the partial file, from an offset."""

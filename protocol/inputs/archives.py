@@ -76,7 +76,7 @@ def members(
             "Download it again."
         ) from error
     if selection.missing:
-        raise ProtocolError(f"{path}: expected {', '.join(sorted(selection.missing))} in the archive, got none.")
+        raise ProtocolError(f"{path}: the archive lacks {', '.join(sorted(selection.missing))}.")
 
 
 class _Selection:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.inputs import limits
 
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""The start of a cell that a spreadsheet evaluates, or whose apostrophes would be ambiguous."""
 _ENDS = "\r\n"
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -80,3 +82,8 @@ def string_array(strings: Sequence[str], name: str) -> NDArray[np.str_]:
             f"{len(strings):,} lines, got {longest:,}."
         )
     return np.array(strings, dtype=np.str_)
+
+
+def unsafe(cell: str) -> str:
+    """Return the text of a cell that `protocol.scores.tables.safe` wrote."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell

@@ -76,6 +76,20 @@ class Difference:
         squares = [variance**2 / (row.n_runs - 1) for variance, row in zip(variances, (upper, lower), strict=True)]
         return cls.of_runs(mean, sum(variances) ** 0.5, sum(variances) ** 2 / sum(squares))
 
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.mean + self.half_width
+
+    def nearest_and_farthest(self, value: float) -> tuple[float, float]:
+        """Return the points of the interval that are nearest to a value and farthest from it."""
+        return min(max(value, self.low), self.high), max(self.low, self.high, key=lambda end: abs(end - value))
+
     def exceeds(self, bound: float) -> bool | None:
         """Return whether the difference is above a bound; None if its interval contains the bound."""
         if 0 < abs(self.mean - bound) <= self.half_width:
@@ -85,9 +99,8 @@ class Difference:
     def __str__(self) -> str:
         if not self.half_width:
             return f"{self.mean:.6g}"
-        low, high = self.mean - self.half_width, self.mean + self.half_width
-        none = "; no difference shown" if low <= 0 <= high else ""
-        return f"{self.mean:.4g} [{low:.4g}, {high:.4g}]{none}"
+        none = "; no difference shown" if self.low <= 0 <= self.high else ""
+        return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]{none}"
 
 
 @dataclass(frozen=True)
@@ -257,10 +270,10 @@ class Claim:
         if isinstance(found, str):
             return None
         if isinstance(found, Difference):
-            low, high = (found.mean + sign * found.half_width for sign in (-1, 1))
-            nearest = min(max(self.expected[name], low), high) if self.relation == "=" else low
-            worst = max(low, high, key=lambda end: abs(end - self.expected[name])) if self.relation == "=" else high
-            outcomes = {self._compares(name, value) for value in (nearest, worst)}
+            ends = found.low, found.high
+            if self.relation == "=":
+                ends = found.nearest_and_farthest(self.expected[name])
+            outcomes = {self._compares(name, value) for value in ends}
             return outcomes.pop() if len(outcomes) == 1 else None
         expected, computed = (np.array(list(leaves(value)), dtype=np.float64) for value in (self.expected[name], found))
         if expected.shape != computed.shape:

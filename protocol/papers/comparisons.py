@@ -29,11 +29,13 @@
     The substitute for the paper's data.
 """
 
+import contextlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from protocol.checks import ProtocolError, one_of
 from protocol.papers.claim import AS_PRINTED, Difference, Evidence, number_of
 from protocol.papers.results import Mean, having
 from protocol.scores.summary import COMBINATION
@@ -54,40 +56,104 @@ AGGREGATES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "list": lambda values: values.tolist(),
     }
 )
+_AGGREGATES = (*AGGREGATES, "number", "each", "mapping", "difference", "decided count", "names")
+_SOURCES = ("rows", "statistics", "printed", "from")
+_KEYS = (
+    *(*_SOURCES, "arguments", "matching", "sides", "by", "best", "order", "steps", "pairs", "only", "points"),
+    *("each", "reading", "values", "label", "shown", "substitute"),
+)
 _MEAN = Mean._fields
 
 
 def compared(tables: Sequence[Table], source: "Callable[[Table], tuple[pd.DataFrame, Collection[str]]]") -> Evidence:
-    """Return the values of tables; `source` returns the rows of one, and the substitutes for the paper's data."""
+    """Return the values of tables; `source` returns the rows of one, and the substitutes for the paper's data.
+
+    Raises
+    ------
+    ProtocolError
+        If a key, a column or an expression of a table is wrong. The message names it.
+    """
     readings: dict[str, dict[str, Any]] = {}
     substitutes, of_tables = set[str](), dict[str, None]()
     for table in tables:
+        _check(table)
         rows, of_rows = source(table)
-        points = _points(rows, table)
-        if not len(points) or (table.get("shown") and not readings):
-            continue
-        each = table.get("each", [])
-        for _, group in points.groupby(each, sort=False) if each else [(None, points)]:
-            if len(group) >= table.get("points", 1):
-                words = group.iloc[0].to_dict()
-                reading = readings.setdefault(table.get("reading", AS_PRINTED).format(**words), {})
-                for name, value in _values(group, table).items():
-                    reading[name] = reading.pop(name) + value if name in reading else value
-                substitutes |= set(of_rows)
-                of_tables |= {table["substitute"]: None} if table.get("substitute") else {}
+        groups = _groups(rows, table)
+        for group in groups if readings or not table.get("shown") else ():
+            with _explained("reading", text := table.get("reading", AS_PRINTED)):
+                reading = readings.setdefault(text.format(**group.iloc[0].to_dict()), {})
+            for name, value in _values(group, table).items():
+                reading[name] = reading.pop(name) + value if name in reading else value
+            substitutes |= set(of_rows)
+            of_tables |= {table["substitute"]: None} if table.get("substitute") else {}
     return Evidence(readings, ", ".join([*of_tables, *sorted(substitutes)]))
+
+
+def _check(table: Table) -> None:
+    for key in table:
+        one_of(key, _KEYS, "key in compare")
+    missing = [key for key in ("sides", "values") if key not in table]
+    if missing or not any(key in table for key in _SOURCES):
+        raise ProtocolError(f"compare: the key {' or '.join(missing or _SOURCES)} is missing.")
+    for name, text in table["values"].items():
+        one_of(text.partition(" of ")[0], _AGGREGATES, f"aggregate of {name!r}")
+
+
+@contextlib.contextmanager
+def _explained(key: str, expression: str) -> Iterator[None]:
+    """Turn an error of an expression into a ProtocolError that contains the expression."""
+    try:
+        yield
+    except (KeyError, NameError, SyntaxError, TypeError, ValueError) as error:
+        raise ProtocolError(f"{key}: {expression!r} can't be computed: {' '.join(str(error).split())}.") from error
+
+
+def _groups(rows: "pd.DataFrame", table: Table) -> "list[pd.DataFrame]":
+    """Return the points of a table, separated by the columns ``each``; groups of too few points are left out."""
+    points = _points(rows, table)
+    each = table.get("each")
+    groups = [group for _, group in points.groupby(each, sort=False)] if each and len(points) else [points]
+    return [group for group in groups if len(group) >= table.get("points", 1)]
 
 
 def _points(rows: "pd.DataFrame", table: Table) -> "pd.DataFrame":
     """Return a row for each point at which all sides have a value."""
+    rows, by = _matched(rows, table)
+    for column in (*by, *table.get("order", ()), *table.get("each", ())):
+        one_of(column, rows.columns, "column in compare")
+    points = _joined(rows, table, by)
+    if points.empty:
+        return points
+    for column in reversed(table.get("order", [])):
+        listed = table.get("rows", {}).get(column)
+        points = points.sort_values(column, kind="stable", key=lambda of: of.map(listed.index) if listed else of)
+    by = [column for column in by if column in points]
+    if "steps" in table:
+        points = _steps(points, one_of(table["steps"], rows.columns, "steps"), by)
+    elif "pairs" in table:
+        one_of(table["pairs"], rows.columns, "pairs")
+        points = _pairs(points, [column for column in by if column != table["pairs"]])
+    if "only" not in table:
+        return points
+    with _explained("only", table["only"]):
+        return points.query(table["only"], engine="python")
+
+
+def _matched(rows: "pd.DataFrame", table: Table) -> "tuple[pd.DataFrame, list[str]]":
+    """Return the rows that match ``matching``, with columns for the named groups, and the columns of a point."""
     by = ["folder", *COMBINATION]
     for column, pattern in table.get("matching", {}).items():
-        rows = rows[rows[column].str.fullmatch(pattern)]
-        words = rows.pop(column).str.extract(f"^(?:{pattern})$")
+        text = rows[one_of(column, rows.columns, "column in matching")].astype(str)
+        rows = rows[text.str.fullmatch(pattern)].drop(columns=column)
+        words = text[rows.index].str.extract(f"^(?:{pattern})$")
         numbers = {name: text.astype(float) for name, text in words.items() if not text.str.contains(r"\D").any()}
         rows = rows.assign(**dict(words.items()) | numbers)
         by = [name for name in by if name != column] + [*words]
-    by = table.get("by", by)
+    return rows, table.get("by", by)
+
+
+def _joined(rows: "pd.DataFrame", table: Table, by: Sequence[str]) -> "pd.DataFrame":
+    """Return the points at which all sides have a row, with a column for the mean of each; empty if a side is."""
     if table.get("best"):
         rows = rows.sort_values("mean", kind="stable")
     points: Any = None
@@ -104,15 +170,7 @@ def _points(rows: "pd.DataFrame", table: Table) -> "pd.DataFrame":
         else:
             shared = [column for column in keys if column in points]
             points = points.merge(side[[*keys, *(_column(name, column) for column in _MEAN)]], on=shared)
-    for column in reversed(table.get("order", [])):
-        listed = table.get("rows", {}).get(column)
-        points = points.sort_values(column, kind="stable", key=lambda of: of.map(listed.index) if listed else of)
-    by = [column for column in by if column in points]
-    if "steps" in table:
-        points = _steps(points, table["steps"], by)
-    elif "pairs" in table:
-        points = _pairs(points, [column for column in by if column != table["pairs"]])
-    return points.query(table["only"], engine="python") if "only" in table else points
+    return points
 
 
 def _column(side: str, column: str) -> str:
@@ -137,32 +195,39 @@ def _pairs(points: "pd.DataFrame", shared: list[str]) -> "pd.DataFrame":
 
 def _values(points: "pd.DataFrame", table: Table) -> dict[str, Any]:
     """Return the values of points by name."""
-    rows, found = points.to_dict("records"), dict[str, Any]()
+    rows, values = points.to_dict("records"), dict[str, Any]()
     for name, text in table["values"].items():
         aggregate, _, expression = text.partition(" of ")
-        names = [name.format(**row) for row in rows]
-        if aggregate == "number":
-            found[names[0]] = len(rows)
-        elif aggregate in ("difference", "decided count"):
-            upper, lower, *bound = re.split(" - | > | <= ", expression)
-            differences = [Difference.of_means(_mean(row, upper), _mean(row, lower)) for row in rows]
-            if aggregate == "difference":
-                found |= dict(zip(names, differences, strict=True))
-            else:
-                above = [difference.exceeds(float(bound[0])) for difference in differences]
-                found[names[0]] = number_of([None if one is None else one is ("<=" not in expression) for one in above])
-        elif aggregate == "each":
-            found |= dict(zip(names, points.eval(expression, engine="python"), strict=True))
-        elif aggregate == "mapping":
-            found[names[0]] = dict(zip(points[table["by"][0]], points.eval(expression, engine="python"), strict=True))
-        elif aggregate == "names":
-            labels = [
-                table["label"].format(**row) for row in points.query(expression, engine="python").to_dict("records")
-            ]
-            found |= {names[0]: ", ".join(labels)} if labels else {}
-        else:
-            found[names[0]] = AGGREGATES[aggregate](points.eval(expression, engine="python"))
-    return found
+        with _explained(name, text):
+            names = [name.format(**row) for row in rows]
+            if aggregate == "each":
+                values |= dict(zip(names, points.eval(expression, engine="python"), strict=True))
+            elif aggregate == "difference":
+                values |= dict(zip(names, _differences(rows, *expression.split(" - ")), strict=True))
+            elif (value := _aggregated(aggregate, expression, points, table)) != "":
+                values[names[0]] = value
+    return values
+
+
+def _aggregated(aggregate: str, expression: str, points: "pd.DataFrame", table: Table) -> Any:
+    """Return the value of all points together; a list of names may be empty."""
+    if aggregate == "number":
+        return len(points)
+    if aggregate == "decided count":
+        upper, lower, bound = re.split(" - | > | <= ", expression)
+        above = [one.exceeds(float(bound)) for one in _differences(points.to_dict("records"), upper, lower)]
+        return number_of([None if one is None else one is ("<=" not in expression) for one in above])
+    if aggregate == "names":
+        rows = points.query(expression, engine="python").to_dict("records")
+        return ", ".join(table["label"].format(**row) for row in rows)
+    numbers = points.eval(expression, engine="python")
+    if aggregate == "mapping":
+        return dict(zip(points[table["by"][0]], numbers, strict=True))
+    return AGGREGATES[aggregate](numbers)
+
+
+def _differences(rows: Sequence[Mapping[Any, Any]], upper: str, lower: str) -> list[Difference]:
+    return [Difference.of_means(_mean(row, upper), _mean(row, lower)) for row in rows]
 
 
 def _mean(row: Mapping[Any, Any], side: str) -> Mean:

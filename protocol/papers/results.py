@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, one_of
 from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
 from protocol.scores.tables import read_text
 
@@ -40,6 +40,9 @@ class Row:
     mean: float
     n_runs: int
     std: float
+
+
+_COLUMNS = [field.name for field in fields(Row)]
 
 
 class Results:
@@ -77,7 +80,10 @@ class Results:
 
         A combination that is in several tables with the same mean is returned from the first one only.
         """
-        allowed = {name: value if isinstance(value, tuple | list) else (value,) for name, value in columns.items()}
+        allowed = {
+            one_of(name, _COLUMNS, "column"): value if isinstance(value, tuple | list) else (value,)
+            for name, value in columns.items()
+        }
         unique: dict[tuple[Any, ...], Row] = {}
         for row in self._content[0]:
             if all(getattr(row, name) in value for name, value in allowed.items()):
@@ -88,7 +94,7 @@ class Results:
         """Return the rows of a combination, as `rows` does, as a table with the columns of `Row`."""
         import pandas as pd
 
-        return pd.DataFrame(self.rows(**columns), columns=[field.name for field in fields(Row)])
+        return pd.DataFrame(self.rows(**columns), columns=_COLUMNS)
 
     def statistics(self, dataset: str) -> "pd.DataFrame":
         """Return the statistics of a dataset as a table: ``dataset``, ``statistic`` and the columns of `Mean`."""
@@ -112,15 +118,14 @@ class Results:
             if columns == ["dataset", "statistic", "value"]:
                 statistics |= {(row["dataset"], row["statistic"]): float(row["value"]) for row in table}
             elif of_experiment or set(REQUIRED) <= set(columns):
-                for values in summary_of(table, path):
-                    if not math.isnan(values["mean"]):
-                        names = [field.name for field in fields(Row)][1:]
-                        rows.append(Row(str(path.parent), *(values[name] for name in names)))
+                summary = [values for values in summary_of(table, path) if not math.isnan(values["mean"])]
+                rows += [Row(str(path.parent), *map(values.__getitem__, _COLUMNS[1:])) for values in summary]
         return rows, statistics
 
 
 def having(table: "pd.DataFrame", **columns: Any) -> "pd.DataFrame":
     """Return the rows of a table with these values; a list or tuple means one of its values."""
     for name, value in columns.items():
+        one_of(name, table.columns, "column")
         table = table[table[name].isin(value) if isinstance(value, list | tuple) else table[name] == value]
     return table

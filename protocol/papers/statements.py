@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from protocol.checks import need
+from protocol.checks import ProtocolError, need, one_of
 from protocol.papers import rankings as shared
 from protocol.papers.claim import AS_PRINTED, Claim, Evidence, Values
 from protocol.papers.comparisons import compared
@@ -98,7 +98,7 @@ def _claim(paper: str, entry: Mapping[str, Any], functions: Mapping[str, Callabl
         check = functools.partial(function, **arguments, **entry.get("arguments", {}))
     elif "compare" in entry:
         proof = all("printed" in table for table in entry["compare"])
-        check = functools.partial(_compared, entry["compare"], functions, *[Results()] * proof)
+        check = functools.partial(_compared, entry["id"], entry["compare"], functions, *[Results()] * proof)
     else:
         check = functools.partial(_read, entry)
     defining = ("check", "compare", "arguments", "scores", "rankings", "statistics", "means", "shown", "how")
@@ -108,21 +108,26 @@ def _claim(paper: str, entry: Mapping[str, Any], functions: Mapping[str, Callabl
 
 
 def _compared(
-    tables: Sequence[Mapping[str, Any]], functions: Mapping[str, Callable[..., Any]], results: Results
+    number: str, tables: Sequence[Mapping[str, Any]], functions: Mapping[str, Callable[..., Any]], results: Results
 ) -> Evidence:
-    """Compare stored results, or values that a paper prints."""
+    """Compare stored results, or values that a paper prints; the message of an error begins with the claim's id."""
 
     def rows_of(table: Mapping[str, Any]) -> "tuple[pd.DataFrame, Collection[str]]":
         if "printed" in table:
             return _printed(*table["printed"]), ()
         if "from" in table:
-            rows, substitutes = functions[table["from"]](results, **table.get("arguments", {}))
+            rows, substitutes = functions[one_of(table["from"], functions, "from")](
+                results, **table.get("arguments", {})
+            )
             return rows, substitutes
         if "statistics" in table:
             return results.statistics(table["statistics"]), ()
         return results.frame(**table["rows"]), ()
 
-    return compared(tables, rows_of)
+    try:
+        return compared(tables, rows_of)
+    except ProtocolError as error:
+        raise ProtocolError(f"claim {number}: {error}") from error
 
 
 def _printed(paper: str, number: str) -> "pd.DataFrame":
@@ -149,16 +154,21 @@ def _scores(scores: Mapping[str, Any], rankings: Mapping[str, Any]) -> Evidence:
 
 def _read(entry: Mapping[str, Any], results: Results) -> Values:
     """Return statistics and means, except those that the results lack, and the values that are only shown."""
-    values: dict[str, Any] = {}
-    for name, (dataset, *statistics) in entry.get("statistics", {}).items():
-        values[name] = [results.statistic(dataset, statistic) for statistic in statistics]
+    statistics = entry.get("statistics", {}).items()
+    values = {name: [results.statistic(dataset, one) for one in names] for name, (dataset, *names) in statistics}
     for selection in entry.get("means", ()):
         for name, hasher in selection["hashers"].items():
             rows = results.rows(extension="none", hasher=hasher, **selection["where"])
             by_length = {row.n_bits: row.mean for row in rows}
             values[name] = [by_length.get(n_bits) for n_bits in selection["n_bits"]]
+    shown = {name: _shown(value, results) for name, value in entry.get("shown", {}).items()}
     values = {name: numbers for name, numbers in values.items() if None not in numbers}
-    for name, shown in entry.get("shown", {}).items():
-        numbers = [results.statistic(shown[0], one) for one in shown[1:]] if isinstance(shown, list) else [shown]
-        values |= {} if None in numbers else {name: float(np.mean(numbers))}  # type: ignore[arg-type]
-    return values
+    return values | {name: value for name, value in shown.items() if value is not None}
+
+
+def _shown(value: Any, results: Results) -> float | None:
+    """Return a number, or the mean of the statistics that a list names after their dataset; None if one is missing."""
+    if not isinstance(value, list):
+        return float(value)
+    numbers = [results.statistic(value[0], name) for name in value[1:]]
+    return None if None in numbers else float(np.mean(numbers))  # type: ignore[arg-type]

@@ -53,8 +53,8 @@ def unchanged(paths: Sequence[str | Path], made_of: Mapping[int, Mapping[str, An
         For each code length, everything on which its arrays depend: code, libraries, seed, options and the digests of
         the inputs; serialisable as JSON. Earlier arrays are reused only if they were made from the same.
     """
-    files = [earlier(path) for path in paths]
-    if not all(file.exists() for file in files):
+    files = list(map(earlier, paths))
+    if not all(map(Path.exists, files)):
         return {}
     try:
         recorded = [storage.read_provenance(file)["fits"] for file in files]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import counted
-from protocol.report.figure import PAGE_WIDTH, Figure, Section, between, listed, number, spread
+from protocol.report.figure import PAGE_WIDTH, Figure, Section, between, listed, number, replaced, spread
 from protocol.report.styles import styles
 from protocol.scores.tables import Table
 
@@ -172,22 +172,23 @@ def vega(value: Any, values: Mapping[str, Any]) -> Any:
     >>> vega({"x": "radius:O", "y": {"field": "value:Q", "title": "$title"}}, {"title": "mAP"})
     {'x': {'field': 'radius', 'type': 'ordinal'}, 'y': {'field': 'value', 'type': 'quantitative', 'title': 'mAP'}}
     """
-    if isinstance(value, Mapping):
-        typed = _typed(value.get("field"))
-        return (typed or {}) | {
-            key: list(map(_tooltip, part)) if key == "tooltip" else vega(part, values)
-            for key, part in value.items()
-            if not (key == "field" and typed)
-        }
-    if isinstance(value, list):
-        layers = [
-            _hasher_lines(**part["lines"]) if isinstance(part, Mapping) and "lines" in part else [part]
-            for part in value
-        ]
-        return [vega(part, values) for part in itertools.chain(*layers)]
-    if isinstance(value, str) and value.startswith("$"):
-        return values[value[1:]]
-    return _typed(value) or value
+
+    def text(value: str) -> Any:
+        return values[value[1:]] if value.startswith("$") else _typed(value) or value
+
+    return replaced(value, text, _in_full)
+
+
+def _in_full(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a part of a chart with the type of its field, its tooltip's fields, and its layers of lines."""
+    typed = _typed(value.get("field"))
+    full = (typed or {}) | {key: part for key, part in value.items() if not (key == "field" and typed)}
+    if "tooltip" in value:
+        full["tooltip"] = [_tooltip(field) for field in value["tooltip"]]
+    if "layer" in value:
+        layers = [_hasher_lines(**part["lines"]) if "lines" in part else [part] for part in value["layer"]]
+        full["layer"] = list(itertools.chain(*layers))
+    return full
 
 
 def _typed(field: Any) -> dict[str, str] | None:

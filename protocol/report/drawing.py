@@ -16,7 +16,8 @@ from typing import Any
 
 from protocol.checks import ProtocolError, need
 
-_CHILD = Path(__file__).with_name("_drawing_child.py")
+PACKAGE_DATA = "_drawing_child.py"
+_CHILD = Path(__file__).with_name(PACKAGE_DATA)
 
 
 class DrawingError(ProtocolError):
@@ -52,18 +53,16 @@ def pictures(
     if not specs:
         return []
     requests = [{"spec": spec, "formats": list(formats), "scale": scale} for spec in specs]
-    paths = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
         [sys.executable, "-P", str(_CHILD)],
         input=json.dumps(requests).encode(),
         capture_output=True,
         check=False,
-        env=os.environ | {"PYTHONPATH": paths},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     replies = [json.loads(line) for line in done.stdout.splitlines()]
-    error = next((reply["error"] for reply in replies if "error" in reply), None)
-    if error is not None:
-        raise ProtocolError(f"figure {len(replies)}: expected a chart that can be drawn, got: {error}.")
+    if replies and "error" in replies[-1]:
+        raise ProtocolError(f"figure {len(replies)}: expected a chart that can be drawn, got: {replies[-1]['error']}.")
     if done.returncode or len(replies) < len(specs):
         raise DrawingError(f"pictures: expected static pictures from vl-convert, got {_ended(done.returncode)}.")
     return [{name: base64.b64decode(content) for name, content in reply.items()} for reply in replies]

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -255,16 +255,37 @@ def tooltips(*columns: str) -> list[Any]:
     return [alt.Tooltip(name, format=".4~g") if name.endswith(":Q") else alt.Tooltip(name) for name in columns]
 
 
-def _filled(value: Any, choices: Mapping[str, Any], hashers: Collection[str]) -> Any:
+def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping], Mapping] = lambda own: own) -> Any:
+    """Return a specification with each text, and each mapping before its parts, replaced by what a function returns.
+
+    Examples
+    --------
+    >>> replaced({"title": ["a", 1]}, str.upper)
+    {'title': ['A', 1]}
+    """
+    match value:
+        case str():
+            return text(value)
+        case Mapping():
+            return {key: replaced(part, text, mapping) for key, part in mapping(value).items()}
+        case list():
+            return [replaced(part, text, mapping) for part in value]
+    return value
+
+
+def _filled(spec: Any, choices: Mapping[str, Any], hashers: Collection[str]) -> Any:
     """Return a specification with each ``{column}`` replaced by the choice, and no other hasher in its legends."""
-    if isinstance(value, str):
+
+    def text(value: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: str(choices.get(match[1], match[0])), value)
-    if isinstance(value, Mapping):
-        if value.get("field") == "hasher" and "scale" in value:
-            drawn = [i for i, hasher in enumerate(value["scale"]["domain"]) if hasher in hashers]
-            value = {**value, "scale": {key: [own[i] for i in drawn] for key, own in value["scale"].items()}}
-        return {key: _filled(item, choices, hashers) for key, item in value.items()}
-    return [_filled(item, choices, hashers) for item in value] if isinstance(value, list) else value
+
+    def mapping(value: Mapping[str, Any]) -> Mapping[str, Any]:
+        if value.get("field") != "hasher" or "scale" not in value:
+            return value
+        drawn = [i for i, hasher in enumerate(value["scale"]["domain"]) if hasher in hashers]
+        return {**value, "scale": {key: [own[i] for i in drawn] for key, own in value["scale"].items()}}
+
+    return replaced(spec, text, mapping)
 
 
 def scaling(svg: str) -> str:

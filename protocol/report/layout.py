@@ -1,5 +1,7 @@
 """Figures of the partitions of a split within the dataset, and the number of items of each class in them."""
 
+import itertools
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -83,30 +85,31 @@ def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[
     list of dict
         ``row``, ``start`` and ``end`` in items, ``items`` and ``role``.
     """
-    names = [name for name in WORDS if len(parts.get(name, ()))]
-    member = np.zeros((n_items, len(names)), dtype=bool)
-    for column, name in enumerate(names):
-        member[parts[name], column] = True
-    patterns, sizes = np.unique(member, axis=0, return_counts=True)
-    memberships = [
-        frozenset(name for name, inside in zip(names, pattern, strict=True) if inside) for pattern in patterns
-    ]
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in (_WHOLE, *names, _NONE)}
-    end = 0
-    for index in sorted(range(len(memberships)), key=lambda index: _sort_key(memberships[index])):
-        start, end, inside = end, end + int(sizes[index]), memberships[index]
-        for row in (_WHOLE, *(name for name in names if name in inside), *(() if inside else (_NONE,))):
-            before = rows[row][-1] if rows[row] else None
-            if before and before["end"] == start and before["role"] == _role(inside):
-                before["end"] = end
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in (_WHOLE, *WORDS, _NONE)}
+    sizes, end = Counter[str](), 0
+    for inside, size in _stretches(parts, n_items):
+        start, end, role = end, end + size, _role(inside)
+        for row in (_WHOLE, *(inside or (_NONE,))):
+            sizes[row] += size
+            if rows[row] and (rows[row][-1]["end"], rows[row][-1]["role"]) == (start, role):
+                rows[row][-1]["end"] = end
             else:
-                rows[row].append({"start": start, "end": end, "role": _role(inside)})
+                rows[row].append({"start": start, "end": end, "role": role})
     return [
-        {"row": f"{WORDS.get(row, row)} · {sum(box['end'] - box['start'] for box in own):,}", **box}
-        | {"items": box["end"] - box["start"]}
-        for row, own in rows.items()
-        for box in own
+        {"row": f"{WORDS.get(row, row)} · {sizes[row]:,}", **box, "items": box["end"] - box["start"]}
+        for row, boxes in rows.items()
+        for box in boxes
     ]
+
+
+def _stretches(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[tuple[frozenset[str], int]]:
+    """Return the sets of partitions that have items in common, in the order of the layout, with the number of these."""
+    member = np.zeros((n_items, len(WORDS)), dtype=bool)
+    for column, name in enumerate(WORDS):
+        member[parts.get(name, ()), column] = True
+    patterns, sizes = np.unique(member, axis=0, return_counts=True)
+    inside = [frozenset(itertools.compress(WORDS, pattern)) for pattern in patterns]
+    return sorted(zip(inside, sizes.tolist(), strict=True), key=lambda stretch: _sort_key(stretch[0]))
 
 
 def _role(inside: frozenset[str]) -> str:

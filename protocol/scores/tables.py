@@ -8,13 +8,13 @@ CSV is written by the standard library, or by pandas for data frames.
 import csv
 import html
 import io
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, need, printable
+from protocol.inputs.text import FORMULA
 from protocol.provenance.checksums import verified, verify
 from protocol.provenance.storage import replacing
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 _LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
 _DAGGER = _LATEX["†"]
@@ -43,25 +42,20 @@ def write_csv(
 def safe(cell: Any) -> Any:
     """Return a cell for CSV that a spreadsheet doesn't evaluate: text that begins like a formula gets an apostrophe.
 
-    Numbers remain numbers, also as text. `unsafe` returns the original text.
+    Numbers remain numbers, also as text. `protocol.inputs.text.unsafe` returns the original text.
 
     Examples
     --------
     >>> [safe("=1+1.jpg"), safe("'=1.jpg"), safe("-0.5"), safe(-0.5)]
     ["'=1+1.jpg", "''=1.jpg", '-0.5', -0.5]
     """
-    if not (isinstance(cell, str) and _FORMULA.match(cell)):
+    if not (isinstance(cell, str) and FORMULA.match(cell)):
         return cell
     try:
         float(cell)
     except ValueError:
         return f"'{cell}"
     return cell
-
-
-def unsafe(cell: str) -> str:
-    """Return the text that `safe` wrote."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def write_table(path: str | Path, table: "pd.DataFrame") -> None:

@@ -56,8 +56,7 @@ def best(scores: ArrayLike) -> int:
     values = np.asarray(scores, dtype=np.float64)
     if np.isnan(values).all():
         raise ProtocolError(
-            f"selection: expected a defined score for at least one of {values.size} grid points, got none. "
-            "Choose another metric."
+            f"selection: the metric is undefined for all {values.size} grid points. Choose another metric."
         )
     return int(np.nanargmax(values))
 

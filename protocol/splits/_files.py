@@ -4,15 +4,13 @@ A complete split is an HDF5 file as the pipeline writes it, an ``.npz`` file (bo
 or a ``.csv`` file with a line ``partition,id`` for each item. A list contains one partition: as text, with a line
 ``id label label ...`` for each item, where the labels are 0 or 1 for each class, or are missing; as ``.csv`` with the
 same fields, where a first line that begins with ``id`` is a header; or as an array of row numbers. Text may be
-compressed as ``.gz``. Fields are separated by blanks; or by commas or semicolons, if these divide every line of the
-file in the same way (in a ``.csv`` file, commas by default, or tabs). Otherwise these characters belong to the ids.
+compressed as ``.gz``; `protocol.inputs.lists` describes its separators.
 """
 
 import contextlib
 import csv
 import gzip
 import itertools
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
@@ -23,18 +21,14 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_labels
 from protocol.inputs.limits import check_regular
-from protocol.inputs.text import lines as text_lines
-from protocol.inputs.text import raw_lines, string_array
+from protocol.inputs.lists import HEADER, MARKS, rows_of_text
+from protocol.inputs.text import raw_lines, string_array, unsafe
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.scores import tables
-from protocol.splits._plain_lists import read_plain
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
-_HEADER = ("partition", "id")
-_MARKS = ",;"
-_LABELS = re.compile(r".[,;][01](?:[,;][01])*$")
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
@@ -56,7 +50,7 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
         given = files.get(name)
         if given is None and part.required:
             raise ProtocolError(
-                f"split_options: expected a list of the {name}, {{from_lists: {{{name}: FILE}}}}, got none."
+                f"split_options: a list of the {name} is missing. Add it as {{from_lists: {{{name}: FILE}}}}."
             )
         if given is not None:
             found[name] = path_of(given)
@@ -65,13 +59,6 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
                     f"split_options: from_lists: {name}: expected an existing file, got {given!r} (in {Path.cwd()})."
                 )
     return found
-
-
-def _decoded(array: NDArray[np.bytes_], name: str) -> NDArray[np.str_]:
-    try:
-        return np.char.decode(array, "utf-8")
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"{name}: expected ids in UTF-8, got other bytes ({error}).") from error
 
 
 def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
@@ -98,31 +85,34 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     """
     path = path_of(file)
     if path.suffix.lower() in ARRAYS:
-        array = read_labels(file)
-        if array.ndim != 1:
-            raise ProtocolError(f"{file}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
-        if array.dtype == bool:
-            raise ProtocolError(f"{file}: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.")
-        if array.dtype.kind == "S":
-            array = _decoded(array, str(file))
-        return (array if array.dtype.kind == "U" else as_integers(array, str(file))), None
-    plain = read_plain(path, _delimiter, _HEADER)
-    if plain is not None:
-        return plain[0], plain[1] if plain[1].shape[1] else None
+        return _items_of_array(file), None
     ids: list[str] = []
     flags: list[str] = []
     for number, (name, *values) in _lines(path):
-        joined = "".join(values)
-        if len(joined) != len(values) or joined.strip("01") or (flags and len(joined) != len(flags[0])):
-            labels = f"{len(flags[0])} labels" if flags else "labels"
-            raise ProtocolError(f"{path}: line {number}: expected an id and {labels}, 0 or 1, got {name!r} {values}.")
         ids.append(name)
-        flags.append(joined)
+        flags.append("".join(values))
+        width = len(flags[0])
+        if not len(flags[-1]) == len(values) == width or flags[-1].strip("01"):
+            labels = f"{width} labels" if len(ids) > 1 else "labels"
+            raise ProtocolError(f"{path}: line {number}: expected an id and {labels}, 0 or 1, got {name!r} {values}.")
     if not ids:
-        raise ProtocolError(f"{path}: expected one item per line, got none.")
-    width = len(flags[0])
-    matrix = np.frombuffer("".join(flags).encode("ascii"), dtype=np.uint8).reshape(len(ids), width) == ord("1")
-    return string_array(ids, str(path)), matrix if width else None
+        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
+    matrix = np.frombuffer("".join(flags).encode("ascii"), dtype=np.uint8).reshape(len(ids), -1) == ord("1")
+    return string_array(ids, str(path)), matrix if matrix.size else None
+
+
+def _items_of_array(file: str | Path) -> NDArray:
+    """Return the row numbers (int64) or ids (str) in a file with arrays."""
+    array = read_labels(file)
+    if array.ndim != 1:
+        raise ProtocolError(f"{file}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
+    if array.dtype == bool:
+        raise ProtocolError(f"{file}: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.")
+    try:
+        array = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{file}: expected ids in UTF-8, got other bytes ({error}).") from error
+    return array if array.dtype.kind == "U" else as_integers(array, str(file))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -130,63 +120,6 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     for lines, fields in rows_of_text(path):
         if fields:
             yield lines[-1], fields
-
-
-def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
-    """Yield the line numbers and the fields of each row of a list; blank lines and the header have no fields.
-
-    A row of a ``.csv`` file has several lines if a quoted field contains a line break.
-    """
-    text = iter(text_lines(path, "a list of items"))
-    start = []
-    for line in text:
-        start.append(line)
-        if line.strip():
-            break
-    delimiter = _delimiter(path, "".join(start))
-    all_lines = itertools.chain(start, text)
-    if delimiter is None:
-        for number, line in enumerate(all_lines, start=1):
-            fields = line.split()
-            if len(fields) == 1 and _LABELS.search(fields[0]):
-                raise ProtocolError(
-                    f"{path}: line {number}: {fields[0]!r} has labels after commas or semicolons, unlike the first "
-                    "line. Write all lines in the same form."
-                )
-            yield range(number, number + 1), fields
-        return
-    reader = csv.reader(all_lines, delimiter=delimiter, strict=True)
-    last, is_first = 0, True
-    try:
-        for fields in reader:
-            lines = range(last + 1, reader.line_num + 1)
-            last = reader.line_num
-            is_header = is_first and bool(fields) and fields[0] in _HEADER
-            is_first = is_first and not fields
-            yield lines, [] if is_header else [*map(tables.unsafe, fields[:1]), *map(str.strip, fields[1:])]
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: expected lines with commas, got a file that can't be read ({error}).") from error
-
-
-def _delimiter(path: Path, first: str) -> str | None:
-    """Return the separator of a list's fields, from its name and its first line or all lines; None for blanks."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
-    if kind == ".csv":
-        return next((mark for mark in ",;\t" if mark in first and _divides(mark, path, first)), ",")
-    if kind == ".tsv":
-        return "\t"
-    _name, *values = first.split() or [""]
-    flagged = values and not "".join(values).strip("01")  # then commas are a part of the id
-    return None if flagged else next((mark for mark in _MARKS if mark in first and _divides(mark, path, first)), None)
-
-
-def _divides(mark: str, path: Path, first: str) -> bool:
-    """Return whether a mark separates fields: labels or a header on the first line, or as often on every line."""
-    name, *values = map(str.strip, first.split(mark))
-    if name in _HEADER or not "".join(values).strip("01"):
-        return True
-    return len({line.count(mark) for line in text_lines(path, "a list of items") if line.strip()}) == 1
 
 
 def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
@@ -314,7 +247,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
         flags = (classes if classes.ndim == 2 else classes[:, None] == np.arange(classes.max() + 1))[part].astype(int)
     lines = zip(names, flags.tolist(), strict=True)
     is_table = path.suffix.lower() == ".csv"
-    unfit = [] if is_table else [name for name in names if name.split() != [name] or any(map(name.count, _MARKS))]
+    unfit = [] if is_table else [name for name in names if name.split() != [name] or any(map(name.count, MARKS))]
     if unfit:
         raise ProtocolError(
             f"{path}: expected ids without blanks, commas and semicolons, got {unfit[0]!r}. Write a .csv file."
@@ -356,7 +289,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
         case ".csv":
             with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(_HEADER)
+                writer.writerow(HEADER)
                 writer.writerows((name, tables.safe(id_)) for name, part in parts.items() for id_ in ids[part].tolist())
         case other:
             raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got extension {other!r}.")
@@ -409,11 +342,11 @@ def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
     for number, fields in _lines(path):
-        if len(fields) != len(_HEADER):
+        if len(fields) != len(HEADER):
             raise ProtocolError(f"{path}: line {number}: expected a partition and an id, got {len(fields)} fields.")
-        items.setdefault(fields[0], []).append(tables.unsafe(fields[1]))
+        items.setdefault(fields[0], []).append(unsafe(fields[1]))
     if not items:
-        raise ProtocolError(f"{path}: expected a line partition,id for each item, got none.")
+        raise ProtocolError(f"{path}: no item. Write a line partition,id for each.")
     return {name: string_array(ids, f"{path}: {name}") for name, ids in items.items()}
 
 

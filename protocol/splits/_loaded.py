@@ -62,8 +62,8 @@ class Split:
     def _stored(self) -> dict[str, NDArray]:
         if self.items is None:
             raise ProtocolError(
-                f"{self.path}: expected the items.h5 from which the split was drawn in the folder results/datasets "
-                "next to the experiment, got none. Pass its path: load_split(path, items=FILE)."
+                f"{self.path}: the items.h5 from which the split was drawn is not in the folder results/datasets next "
+                "to the experiment. Pass its path: load_split(path, items=FILE)."
             )
         return storage.read(self.items)
 

@@ -156,18 +156,11 @@ class SplitProtocol:
             raise ProtocolError(
                 f"split sizes: expected at least 1 for each of {', '.join(required)}, got {dict(given) or 'none'}."
             )
-        found = {}
-        for name, part in self.partitions.items():
-            if part == Drawn():
-                found[name] = given.get(name, 0)
-            elif isinstance(part, Drawn) and part.per_class and n_classes is not None:
-                found[name] = part.per_class * n_classes
-            elif isinstance(part, Drawn | Official) and part.size:
-                found[name] = part.size
-        for name in self._of(Rest):
-            outside = [other for other in self.partitions if other != name and not self.overlaps(name, other)]
-            if n_items is not None and set(outside) <= set(found):
-                found[name] = n_items - sum(found[other] for other in outside)
+        declared = {name: _size(part, given.get(name, 0), n_classes) for name, part in self.partitions.items()}
+        found = {name: size for name, size in declared.items() if size is not None}
+        outside = set(self.database_without)
+        if "database" in self._of(Rest) and n_items is not None and outside <= found.keys():
+            found["database"] = n_items - sum(map(found.__getitem__, outside))
         return found | {name: found[same.part] for name, same in self._of(SameAs).items() if same.part in found}
 
     def check(
@@ -211,12 +204,13 @@ class SplitProtocol:
 
     def _check_sizes(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
         derived = {**self._of(Rest), **self._of(SameAs)}
-        taken = {name: sizes[name] for name in self.partitions if name in sizes and name not in derived}
-        requirements = " + ".join(f"{name} {size}" for name, size in taken.items())
-        drawn = [name for name in self._of(Drawn) if name in sizes]
-        official_ones = [name for name in self._of(Official) if not all(self.overlaps(name, other) for other in drawn)]
-        if sum(sizes[name] for name in (*drawn, *official_ones)) > n_items:
-            raise ProtocolError(f"expected at least {sum(taken.values())} items ({requirements}), got {n_items}.")
+        taken = [name for name in self.partitions if name in sizes.keys() - derived]
+        requirements = " + ".join(f"{name} {sizes[name]}" for name in taken)
+        drawn = self._of(Drawn).keys() & set(taken)
+        disjoint = [name for name in taken if name in drawn or not all(self.overlaps(name, other) for other in drawn)]
+        if sum(map(sizes.__getitem__, disjoint)) > n_items:
+            total = sum(map(sizes.__getitem__, taken))
+            raise ProtocolError(f"expected at least {total} items ({requirements}), got {n_items}.")
         for name in self._of(Rest):
             if name in needed and sizes.get(name, 1) < 1:
                 raise ProtocolError(f"the {name} is empty: {requirements} use all {n_items} items.")
@@ -340,7 +334,9 @@ class SplitProtocol:
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
             if classes is None:
-                raise ProtocolError(f"expected labels, by which {', '.join(per_class)} must be drawn, got none.")
+                raise ProtocolError(
+                    f"expected labels, by which {', '.join(per_class)} must be drawn. The dataset has none."
+                )
             of_class = drawn_of_each_class(classes[order], sum(per_class.values()), rng)
             bounds = np.cumsum(list(per_class.values()))[:-1]
             for name, places in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
@@ -349,6 +345,15 @@ class SplitProtocol:
         rest = [name for name in self.balanced if name not in per_class]
         stretches = np.split(order, np.cumsum([sizes[name] for name in rest], dtype=np.int64))
         return parts | {name: pool[stretch] for name, stretch in zip(rest, stretches, strict=False)}
+
+
+def _size(part: Partition, given: int, n_classes: int | None) -> int | None:
+    """Return the size of a partition that does not depend on others; None if it can't be determined."""
+    if part == Drawn():
+        return given
+    if isinstance(part, Drawn) and part.per_class and n_classes is not None:
+        return part.per_class * n_classes
+    return part.size if isinstance(part, Drawn | Official) else None
 
 
 def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

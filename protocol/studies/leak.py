@@ -65,29 +65,35 @@ def halves(
     ProtocolError
         If items have no label or several labels, or a class is too small.
     """
-    if y is None or y.ndim != 1:
-        got = "none" if y is None else f"shape {y.shape}"
-        raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
+    if y is None:
+        raise ProtocolError("leak: the dataset has no labels, by which the two databases are balanced.")
+    if y.ndim != 1:
+        raise ProtocolError(
+            f"leak: expected one class label per item, to balance the two databases, got shape {y.shape}."
+        )
     classes = class_labels(y, len(y))
     rng = np.random.default_rng(seed)
-    drawn: dict[str, dict[str, list[NDArray]]] = {side: {} for side in SIDES}
+    lengths = {f"inside/{size}": None if size == "all" else int(size) for size in train_per_class}
+    largest = max(filter(None, lengths.values()), default=1)
+    drawn: dict[str, list[dict[str, NDArray]]] = {side: [] for side in SIDES}  # the parts of one class after another
     for name in np.unique(classes):
         items = rng.permutation(np.flatnonzero(classes == name))
         query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])
         half = rest.size // 2
-        largest = max((size for size in train_per_class if isinstance(size, int)), default=1)
         if half < largest:
             raise ProtocolError(
                 f"leak: class {name}: expected items for {query_per_class} queries, {outside_per_class} outside and "
                 f"two databases of at least {largest}, got {items.size} items."
             )
         for side, database in zip(SIDES, (rest[:half], rest[half : 2 * half]), strict=True):
-            inside = {f"inside/{size}": database[: None if size == "all" else size] for size in train_per_class}
-            for part, chosen in {"query": query, "train": outside, "database": database, **inside}.items():
-                drawn[side].setdefault(part, []).append(chosen)
-    return {
-        side: {part: np.sort(np.concatenate(chosen)) for part, chosen in parts.items()} for side, parts in drawn.items()
-    }
+            inside = {part: database[:length] for part, length in lengths.items()}
+            drawn[side].append({"query": query, "train": outside, "database": database, **inside})
+    return {side: _together(classes) for side, classes in drawn.items()}
+
+
+def _together(classes: Sequence[Mapping[str, NDArray[np.int64]]]) -> dict[str, NDArray[np.int64]]:
+    """Return the rows of all classes for each part, ascending."""
+    return {part: np.sort(np.concatenate([rows[part] for rows in classes])) for part in classes[0]}
 
 
 def rankings(

@@ -65,17 +65,13 @@ def odd_arrays(draw):
     return stream.getvalue()
 
 
-FILES = st.one_of(
-    st.tuples(
-        st.sampled_from([".txt", ".csv", ".tsv", ".csv.gz", ".npy", ".npz", ".json", ".jsonl", ".odd", ""]), ODD_BYTES
-    ),
-    st.tuples(st.sampled_from([".npy", ".npy", ".txt"]), odd_arrays()),
-)
-LISTS = ("query", "database", "train", "validation-query", "validation-database")
-OPTIONS = (*LISTS, "ids", "labels", "features", "pairs", "groups", "label-issues", "known-pairs", "training-log")
+SUFFIXES = st.sampled_from([".txt", ".csv", ".tsv", ".csv.gz", ".npy", ".npz", ".h5", ".json", ".jsonl", ".odd", ""])
+FILES = st.one_of(st.tuples(SUFFIXES, ODD_BYTES), st.tuples(st.sampled_from([".npy", ".npy", ".txt"]), odd_arrays()))
+OPTIONS = "split query database train validation-query validation-database ids labels features pairs groups"
+OPTIONS += " label-issues known-pairs training-log"
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("option", OPTIONS.split())
 @settings(FUZZ, max_examples=15)
 @given(file=FILES, by_row=st.booleans())
 def test_an_odd_file_in_any_option_ends_with_a_status(tmp_path_factory, option, file, by_row):
@@ -89,15 +85,7 @@ def test_an_odd_file_in_any_option_ends_with_a_status(tmp_path_factory, option, 
     suffix, content = file
     given_[option] = folder / f"odd{suffix}"
     given_[option].write_bytes(content)
-    run([f"--{name}={path}" for name, path in given_.items()])
-
-
-@FUZZ
-@given(file=FILES, kind=st.sampled_from([".csv", ".npz", ".h5"]))
-def test_an_odd_complete_split_ends_with_a_status(tmp_path_factory, file, kind):
-    path = tmp_path_factory.getbasetemp() / f"split{kind}"
-    path.write_bytes(file[1])
-    run([path])
+    run([given_["split"]] if option == "split" else [f"--{name}={path}" for name, path in given_.items()])
 
 
 WORDED = ("--protocol", "--distance", "--fail-on", "--fix-also", "--json", "--write-fixed", "--nothing")
@@ -116,23 +104,25 @@ def test_odd_values_end_with_a_status(tmp_path_factory, option, value):
 # Never a wrong "clean"
 
 
+VARIED = {
+    "upper": str.upper,
+    "here": "./{}".format,
+    "absolute": "/data/images/{}".format,
+    "nfd": lambda text: unicodedata.normalize("NFD", text),
+    "png": lambda text: text.replace(".jpg", ".png"),
+    "short": lambda text: text.removeprefix("00"),
+    "slash": "{}/".format,
+}
+
+
 def varied(name, forms):
     """Return an id in another form."""
     for form in forms:
-        name = {
-            "upper": str.upper,
-            "here": "./{}".format,
-            "absolute": "/data/images/{}".format,
-            "nfd": lambda text: unicodedata.normalize("NFD", text),
-            "png": lambda text: text.replace(".jpg", ".png"),
-            "short": lambda text: text.removeprefix("00"),
-            "slash": "{}/".format,
-        }[form](name)
+        name = VARIED[form](name)
     return name
 
 
-FORM = st.sampled_from(["upper", "here", "absolute", "nfd", "png", "short", "slash"])
-FORMS = st.lists(FORM, max_size=2, unique=True)
+FORMS = st.lists(st.sampled_from(list(VARIED)), max_size=2, unique=True)
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 

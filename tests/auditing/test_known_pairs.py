@@ -1,31 +1,18 @@
 """Judged pairs: the shipped tables, pairs from files, and the affected queries of a split."""
 
-import csv
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from audited import audit
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import protocol as hp
 from protocol import datasets
-from protocol.auditing import (
-    SHIPPED,
-    Dataset,
-    Known,
-    Run,
-    Split,
-    audit_splits,
-    known_pairs_for,
-)
-from protocol.auditing.inputs import known_pairs
+from protocol.auditing import SHIPPED, Dataset, Known, Run, Split, audit_splits, known_pairs_for
 from protocol.auditing.inputs.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs, known_pairs_from
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation.exclusion import excluded_rows
 from protocol.provenance import storage
 from protocol.splits import write_list
 
@@ -39,15 +26,11 @@ QUERY, TRAIN = 50_000 + 159, 25_768  # judged a near-duplicate
 SIMILAR_QUERY, SIMILAR_TRAIN = 50_000 + 9_413, 2_342
 
 
-def rows_of(path):
-    with open(path, newline="") as file:
-        return list(csv.reader(file))
-
-
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_tables_are_unchanged_copies_of_those_of_cifair(shared, name):
     table = Path(hp.__file__).parent / "auditing" / "inputs" / "known_pairs" / f"{name}.csv"
-    assert rows_of(table) == rows_of(shared / "data" / "near_duplicates" / f"{name}_test_train.csv")
+    published = shared / "data" / "near_duplicates" / f"{name}_test_train.csv"
+    assert table.read_text().splitlines() == published.read_text().splitlines()
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -142,117 +125,17 @@ def test_a_finding_for_the_database_and_one_for_the_training_set():
     assert "in the training set (0 of them an exact copy); only pairs" in of_train.consequence
     turned = {"query": [TRAIN], "database": [QUERY, 7]}
     assert [(one.items, one.partners) for one in findings(turned, "cifar10")] == [((str(TRAIN),), (str(QUERY),))]
-
-
-def test_pairs_of_the_dataset_are_found_by_its_name_alone():
     parts = {"query": [QUERY], "database": [TRAIN]}
-    assert len(findings(parts, name="cifar10")) == 1
+    assert len(findings(parts, name="cifar10")) == 1  # the pairs of a dataset are known by its name
     assert findings(parts) == findings(parts, name="digits") == findings(parts, name="cifar100") == []
-    assert findings({"query": [QUERY], "database": [TRAIN + 1]}, name="cifar10") == []
-
-
-@pytest.mark.parametrize(("judgement", "severities"), [(EXACT, ["warning", "error"]), (NEAR, ["warning"] * 2)])
-def test_an_exact_copy_in_the_training_set_is_an_error(judgement, severities):
-    found = findings({"query": [1], "database": [2], "train": [2]}, [[1, 2, judgement]])
-    assert [one.severity for one in found] == severities
-
-
-def test_very_similar_items_alone_are_not_a_finding():
-    assert findings({"query": [1], "database": [2]}, [[1, 2, SIMILAR]]) == []
-
-
-FILES = {
-    "row numbers": ("query,database,judgement\n4,9,1\n5,9,2\n", Dataset(n_items=10), [[4, 9], [5, 9]]),
-    "ids": ("query,database,distance,judgement\na,b,0.1,0\na,x,0.2,1\n", Dataset(ids=np.array(["b", "a"])), [[1, 0]]),
-    "official": ("TestID,TrainID,Distance,Judgment\n1,2,0.1,0\n", Dataset(n_items=60_000), [[50_001, 2]]),
-    "not judged": ("query,database,judgement,note\n4,9,,\n5,9,1,yes\n\n", Dataset(), [[5, 9]]),
-    "parts": (
-        "TestID,TrainID,Distance,Judgment\r\n1,2,0.1,0\r\n",
-        Dataset(official={"test": np.array([5, 4]), "train": np.array([9, 8, 7])}),
-        [[4, 7]],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", FILES)
-def test_files(tmp_path, case):
-    text, dataset, pairs = FILES[case]
-    (tmp_path / "pairs.csv").write_bytes(text.encode())
-    assert known_pairs_from(tmp_path / "pairs.csv", dataset).pairs.tolist() == pairs
-
-
-OWN = "query,database,judgement\n"
-WRONG = {
-    "no such file": (None, Dataset(), r"pairs\.csv: expected a table of judged pairs, got no such file\."),
-    "empty": ("", Dataset(), r"expected the columns query,database\[,distance\],judgement or TestID,.*, got ''\."),
-    "header": ("a,b\n1,2\n", Dataset(), r"expected the columns .*, got 'a,b'\."),
-    "no row": (OWN, Dataset(), r"pairs\.csv: expected one judged pair per line, got none\."),
-    "judgement": (f"{OWN}1,2,4\n", Dataset(), r"line 2: expected the judgement 0 \(exact copy\).*, got '4'\."),
-    "fields": (f"{OWN}1,2\n", Dataset(), r"line 2: expected 3 fields, got 2\."),
-    "ids in place of rows": (f"{OWN}a,b,1\n", Dataset(), r"line 2: expected two item numbers, got 'a'\."),
-    "range": (f"{OWN}1,20,1\n", Dataset(n_items=10), r"expected row numbers from 0 to 9, got 1 to 20\."),
-    "other ids": (f"{OWN}a,b,1\n", Dataset(ids=np.array(["c"])), r"items, such as 'c', got none; the first pair is"),
-    "quotes": (f'{OWN}"1,2,1\n', Dataset(), r"expected a table of judged pairs, got lines that can't be read"),
-    "numbers of cifar": ("TestID,TrainID,Judgment\n10000,0,1\n", Dataset(), r"test images up to 9999, got 10000\."),
-    "official numbers": (
-        "TestID,TrainID,Judgment\n9,0,1\n",
-        Dataset(official={"test": np.arange(3), "train": np.arange(3, 9)}),
-        r"expected numbers of test images up to 2, got 9\.",
-    ),
-}
-
-
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.one_of(
-        st.binary(max_size=60),
-        st.lists(st.sampled_from(["1", "2", ",", "\n", "a", '"', "-", "9" * 30, ""]), max_size=30).map(
-            lambda parts: (OWN + "".join(parts)).encode()
-        ),
-    )
-)
-def test_any_file_is_read_or_refused_in_one_line(tmp_path, content):
-    (tmp_path / "pairs.csv").write_bytes(content)
-    messages = []
-    for read in (
-        lambda path: known_pairs_from(path, Dataset()),
-        lambda path: known_pairs_from(path, Dataset(ids=np.array(["1", "a"]))),
-        lambda path: excluded_rows(path, 5),
-    ):
-        try:
-            read(tmp_path / "pairs.csv")
-        except ProtocolError as error:
-            messages.append(str(error))
-    assert not any("\n" in message for message in messages)
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_file_is_refused_in_one_line(tmp_path, case):
-    text, dataset, message = WRONG[case]
-    if text is not None:
-        (tmp_path / "pairs.csv").write_text(text)
-    with pytest.raises(ProtocolError, match=message) as error:
-        known_pairs_from(tmp_path / "pairs.csv", dataset)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("values", "dataset", "message"),
-    [
-        ("cifar", Dataset(), r"^known_pairs: expected cifar10, cifar100 or the path of a file, got 'cifar'\.$"),
-        ("cifar10", Dataset(n_items=100), r"^cifar10: expected row numbers of 60,000 images, .*, got 100 items\.$"),
-        ("cifar10", Dataset(ids=np.array(["a"])), r"^cifar10: expected ids such as 'test_batch/00000', got 'a'\."),
-        ("", Dataset(), r"^known_pairs: expected cifar10, cifar100 or the path of a file, got ''\.$"),
-        ("cifar100", Dataset(n_items=60_000, official=OFFICIAL, name="cifar10"), r"^known_pairs: expected pairs"),
-        (np.zeros((0, 3)), Dataset(), r"^known_pairs: expected one judged pair per row, got none\.$"),
-        ([[1, 2]], Dataset(), r"^known_pairs: expected row numbers of two items and a judgement, shape \(n, 3\)"),
-        ([[1, 2, 5]], Dataset(), r"^known_pairs: expected judgements 0, 1 or 2, got 5\.$"),
-        ([[1, -2, 1]], Dataset(), r"^known_pairs: expected row numbers >= 0, got -2 to 1\.$"),
-    ],
+    ("judgement", "severities"), [(EXACT, ["warning", "error"]), (NEAR, ["warning"] * 2), (SIMILAR, [])]
 )
-def test_wrong_names_and_arrays_are_refused(values, dataset, message):
-    with pytest.raises(ProtocolError, match=message):
-        known_pairs_from(values, dataset)
+def test_an_exact_copy_in_the_training_set_is_an_error(judgement, severities):
+    found = findings({"query": [1], "database": [2], "train": [2]}, [[1, 2, judgement]])
+    assert [one.severity for one in found] == severities
 
 
 ASSUMED = "row numbers are assumed to count the 50,000 training images, then the 10,000 test images"
@@ -267,11 +150,16 @@ def test_the_audit_reports_the_meaning_of_row_numbers_and_the_number_of_pairs_in
     )
     few = audit(query=[QUERY, 3], database=[TRAIN], known_pairs="cifar10")
     assert any(f"{ASSUMED}; 1 of 286 pairs has both items" in sentence for sentence in few.about["query database"])
-    (tmp_path / "pairs.csv").write_text(f"{OWN}a,b,1\nb,c,0\nx,y,2\n")
+    (tmp_path / "pairs.csv").write_text("query,database,judgement\na,b,1\nb,c,0\nx,y,2\n")
     lists = {"query": ["a"], "database": ["c", "d"], "ids": ["a", "b", "c", "d"]}
     none = audit(**lists, known_pairs=tmp_path / "pairs.csv")
     expected = f"Judged pairs ({tmp_path / 'pairs.csv'}): 0 of 3 pairs have both items in this split."
     assert expected in none.about["query database"]
+
+
+def test_an_array_without_pairs_is_refused():
+    with pytest.raises(ProtocolError, match=r"^known_pairs: expected one judged pair per row, got none\.$"):
+        known_pairs_from(np.zeros((0, 3)), Dataset())
 
 
 def test_row_numbers_beyond_the_dataset_are_refused():
@@ -279,14 +167,6 @@ def test_row_numbers_beyond_the_dataset_are_refused():
     message = r"^cifar10: expected row numbers of 60,000 images, the training images first, up to 59999, got 70999\.$"
     with pytest.raises(ProtocolError, match=message):
         audit(**lists, known_pairs="cifar10")
-
-
-def test_a_table_is_read_once_for_a_split(tmp_path, monkeypatch):
-    (tmp_path / "pairs.csv").write_text(f"{OWN}1,2,1\n")
-    opened, read = [], known_pairs._read
-    monkeypatch.setattr(known_pairs, "_read", lambda path, **known: opened.append(path) or read(path, **known))
-    assert audit(query=[1, 4], database=[2, 3], known_pairs=tmp_path / "pairs.csv").n_warnings == 1
-    assert len(opened) == 1
 
 
 @pytest.fixture
@@ -314,30 +194,36 @@ def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(
     pair = found["known-near-duplicate"]
     assert (pair["items"], pair["partners"], pair["severity"]) == ([IDS[QUERY]], [IDS[TRAIN]], "warning")
     assert f"{IDS[QUERY]} ~ {IDS[TRAIN]}\n" in capsys.readouterr().out
+    assert audit("splits.h5").affected["splits.h5"].tolist() == [1]
     assert Path("affected.txt").read_text() == "1\n"
+    codes = np.random.default_rng(0).integers(0, 2, (13, 8))
+    scores = hp.evaluate(codes[:3], codes[3:], query_labels=[0, 1, 0], database_labels=[0, 1] * 5)
+    assert scores.without("affected.txt").excluded.tolist() == [1]
     assert main(["audit", *LISTS]) == 0
     assert "known-near-duplicate (needs known pairs)" in " ".join(capsys.readouterr().out.split())
     assert main(["audit", *LISTS, "--known-pairs", "cifar10", "--fail-on", "warning"]) == 1
     assert "warning  known-near-duplicate: 1\n" in capsys.readouterr().out
-    assert audit("splits.h5").affected["splits.h5"].tolist() == [1]
 
 
-def test_an_unwritable_output_is_refused(folder, capsys):
-    assert main(["audit", *LISTS, "--write-affected", "affected.txt"]) == 2
-    assert capsys.readouterr().err == (
-        "protocol: --write-affected: expected judged pairs of the dataset (--known-pairs), or label issues "
-        "(--label-issues), got none.\n"
-    )
+NOTHING = "judged pairs of the dataset (--known-pairs), or label issues (--label-issues), got none"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*LISTS, "--write-affected", "affected.txt"], f"--write-affected: expected {NOTHING}."),
+        (
+            ["splits.h5", "other.h5", "--write-affected", "affected.txt"],
+            "--write-affected: expected one split, since splits have different queries, got 2.",
+        ),
+        (["splits.h5", "--write-affected", "splits.h5"], "--write-affected: expected a file that is not an input"),
+        ([*LISTS, "--known-pairs=query.txt", "--write-affected=query.txt"], "--write-affected: expected a file that "),
+    ],
+)
+def test_an_unwritable_output_is_refused(folder, capsys, arguments, message):
     Path("other.h5").write_bytes(Path("splits.h5").read_bytes())
-    assert main(["audit", "splits.h5", "other.h5", "--write-affected", "affected.txt"]) == 2
-    assert "expected one split, since splits have different queries, got 2." in capsys.readouterr().err
-    assert main(["audit", "splits.h5", "--write-affected", "splits.h5"]) == 2
-    assert main(["audit", *LISTS, "--known-pairs", "query.txt", "--write-affected", "query.txt"]) == 2
+    before = Path("splits.h5").read_bytes(), Path("query.txt").read_bytes()
+    assert main(["audit", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"protocol: {message}")
+    assert (Path("splits.h5").read_bytes(), Path("query.txt").read_bytes()) == before
     assert not Path("affected.txt").exists()
-
-
-def test_the_evaluation_excludes_the_queries_that_the_audit_writes(folder):
-    main(["audit", "splits.h5", "--write-affected", "affected.txt"])
-    codes = np.random.default_rng(0).integers(0, 2, (13, 8))
-    found = hp.evaluate(codes[:3], codes[3:], query_labels=[0, 1, 0], database_labels=[0, 1] * 5)
-    assert found.without("affected.txt").excluded.tolist() == [1]

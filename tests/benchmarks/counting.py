@@ -6,22 +6,24 @@ only ranks. Those that are slow get fewer queries. What can't be imported is lef
 """
 
 import argparse
+import copy
 import ctypes
+import functools
 import importlib.util
 import os
-import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # one core each
 
 import numpy as np
+from numpy.typing import NDArray
+from timing import best, peak_gb, say
 
 from protocol import codes, metrics
 from protocol.counting import count, counting
@@ -51,53 +53,47 @@ void count(const uint64_t *query, const uint64_t *database, const int64_t *query
 """The plain loop, compiled for codes of each number of words: XOR, population count and two histograms."""
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-@dataclass
 class Case:
     """Random codes and labels."""
 
-    n_queries: int
-    n_database: int
-    n_bits: int
-
-    def __post_init__(self) -> None:
+    def __init__(self, n_queries: int, n_database: int, n_bits: int) -> None:
         rng = np.random.default_rng(0)
-        self.query_bits = rng.random((self.n_queries, self.n_bits), dtype=np.float32) < 0.5
-        self.database_bits = rng.random((self.n_database, self.n_bits), dtype=np.float32) < 0.5
+        self.n_database, self.n_bits = n_database, n_bits
+        self.query_bits = rng.random((n_queries, n_bits), dtype=np.float32) < 0.5
+        self.database_bits = rng.random((n_database, n_bits), dtype=np.float32) < 0.5
         self.query, self.database = codes.pack(self.query_bits), codes.pack(self.database_bits)
-        self.query_labels = rng.integers(0, N_CLASSES, self.n_queries)
-        self.database_labels = rng.integers(0, N_CLASSES, self.n_database)
+        self.query_labels = rng.integers(0, N_CLASSES, n_queries)
+        self.database_labels = rng.integers(0, N_CLASSES, n_database)
 
     def first(self, n_queries: int) -> "Case":
         """Return the case with fewer queries."""
-        fewer = object.__new__(Case)
-        fewer.__dict__ = self.__dict__ | {"n_queries": n_queries}
-        fewer.query_bits, fewer.query = self.query_bits[:n_queries], self.query[:n_queries]
-        fewer.query_labels = self.query_labels[:n_queries]
+        fewer = copy.copy(self)
+        for name in ("query_bits", "query", "query_labels"):
+            setattr(fewer, name, getattr(self, name)[:n_queries])
         return fewer
 
+    def signs(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the codes of queries and database as +-1."""
+        return self.query_bits.astype(np.float32) * 2 - 1, self.database_bits.astype(np.float32) * 2 - 1
 
-def ours(case: Case, threads: int) -> None:
+
+def ours(case: Case, **options: Any) -> None:
     truth = {"class": LabelRelevance(case.query_labels, case.database_labels)}
-    count(case.query, case.database, case.n_bits, truth, largest_bucket=False, threads=threads)
+    count(case.query, case.database, case.n_bits, truth, largest_bucket=False, **options)
 
 
 def ours_plain(case: Case) -> None:
     chosen = counting._choose
     counting._choose = lambda *args: Plain
     try:
-        ours(case, 1)
+        ours(case)
     finally:
         counting._choose = chosen
 
 
 def argsort_script(case: Case) -> None:
     """Do as the field's scripts do, a query at a time: products of +-1 codes and of one-hot labels, argsort, mean."""
-    query, database = (bits.astype(np.float32) * 2 - 1 for bits in (case.query_bits, case.database_bits))
+    query, database = case.signs()
     of_query, of_database = (
         np.eye(N_CLASSES, dtype=np.float32)[labels] for labels in (case.query_labels, case.database_labels)
     )
@@ -108,13 +104,13 @@ def argsort_script(case: Case) -> None:
         np.mean(np.arange(1, places.size + 1) / places)
 
 
-def faiss_ranking(case: Case) -> None:
+def faiss_search(case: Case, k: int) -> None:
     import faiss
 
     faiss.omp_set_num_threads(1)
     index = faiss.IndexBinaryFlat(case.n_bits)
     index.add(case.database)
-    index.search(case.query, case.n_database)
+    index.search(case.query, k)
 
 
 def torchmetrics_map(case: Case) -> None:
@@ -122,9 +118,7 @@ def torchmetrics_map(case: Case) -> None:
     from torchmetrics.functional.retrieval import retrieval_average_precision
 
     torch.set_num_threads(1)
-    query, database = (
-        torch.from_numpy(bits.astype(np.float32) * 2 - 1) for bits in (case.query_bits, case.database_bits)
-    )
+    query, database = map(torch.from_numpy, case.signs())
     labels = torch.from_numpy(case.database_labels)
     for row, label in zip(query, case.query_labels.tolist(), strict=True):
         retrieval_average_precision(database @ row, labels == label)
@@ -133,43 +127,30 @@ def torchmetrics_map(case: Case) -> None:
 def sklearn_map(case: Case) -> None:
     from sklearn.metrics import average_precision_score
 
-    query, database = (bits.astype(np.float32) * 2 - 1 for bits in (case.query_bits, case.database_bits))
+    query, database = case.signs()
     for row, label in zip(query, case.query_labels, strict=True):
         average_precision_score(case.database_labels == label, database @ row)
 
 
-def contenders(case: Case) -> dict[str, tuple[Callable[[], None], int]]:
-    """Return what to run, with the number of queries it gets."""
-    few, some = case.first(40), case.first(1000)
-    found = {
-        "ours, 1 thread": (lambda: ours(case, 1), case.n_queries),
-        "ours, 2 threads": (lambda: ours(case, 2), case.n_queries),
-        "ours, numpy only": (lambda: ours_plain(some), some.n_queries),
-        "numpy script (matmul, argsort)": (lambda: argsort_script(few), few.n_queries),
-        "faiss IndexBinaryFlat, full ranking": (lambda: faiss_ranking(few), few.n_queries),
-        "torchmetrics, per query": (lambda: torchmetrics_map(few), few.n_queries),
-        "scikit-learn, per query": (lambda: sklearn_map(few), few.n_queries),
-    }
-    needed = {"faiss IndexBinaryFlat, full ranking": "faiss", "torchmetrics, per query": "torchmetrics"}
-    needed["scikit-learn, per query"] = "sklearn"
-    return {name: run for name, run in found.items() if name not in needed or importlib.util.find_spec(needed[name])}
-
-
 def compare(case: Case, turns: int) -> None:
-    """Print the best of the turns of each contender."""
-    running = contenders(case)
-    for run, _ in running.values():
-        run()  # loads and compiles
-    best = dict.fromkeys(running, np.inf)
-    for _ in range(turns):
-        for name, (run, _) in running.items():
-            start = time.perf_counter()
-            run()
-            best[name] = min(best[name], time.perf_counter() - start)
-    speed = {name: running[name][1] * case.n_database / best[name] / 1e9 for name in running}
-    _say(f"\n{case.n_bits} bits, {case.n_queries} queries x {case.n_database} items, {N_CLASSES} classes")
+    """Print the speed of each contender in wall time; those that are slow get fewer queries."""
+    few, some = case.first(40), case.first(1000)
+    contenders: dict[str, tuple[Callable[..., None], Case, dict[str, int], str]] = {
+        "ours, 1 thread": (ours, case, {"threads": 1}, "numpy"),
+        "ours, 2 threads": (ours, case, {"threads": 2}, "numpy"),
+        "ours, numpy only": (ours_plain, some, {}, "numpy"),
+        "numpy script (matmul, argsort)": (argsort_script, few, {}, "numpy"),
+        "faiss IndexBinaryFlat, full ranking": (faiss_search, few, {"k": case.n_database}, "faiss"),
+        "torchmetrics, per query": (torchmetrics_map, few, {}, "torchmetrics"),
+        "scikit-learn, per query": (sklearn_map, few, {}, "sklearn"),
+    }
+    running = {name: of for name, of in contenders.items() if importlib.util.find_spec(of[3])}
+    runs = {name: functools.partial(run, part, **options) for name, (run, part, options, _) in running.items()}
+    seconds = best(runs, turns, time.perf_counter)
+    speed = {name: len(running[name][1].query) * case.n_database / taken / 1e9 for name, taken in seconds.items()}
+    say(f"\n{case.n_bits} bits, {len(case.query)} queries x {case.n_database} items, {N_CLASSES} classes")
     for name, pairs in speed.items():
-        _say(f"  {name:38} {pairs:9.4f} G pairs/s   ours is {speed['ours, 1 thread'] / pairs:8.2f} times that")
+        say(f"  {name:38} {pairs:9.4f} G pairs/s   ours is {speed['ours, 1 thread'] / pairs:8.2f} times that")
 
 
 def plain_c(folder: Path, n_words: int, *options: str) -> Callable[[Case], None]:
@@ -181,79 +162,46 @@ def plain_c(folder: Path, n_words: int, *options: str) -> Callable[[Case], None]
     loop = ctypes.CDLL(library).count
 
     def run(case: Case) -> None:
-        counts = np.zeros((2, case.n_queries, 64 * n_words + 1), dtype=np.int64)
+        counts = np.zeros((2, len(case.query), 64 * n_words + 1), dtype=np.int64)
         words = [codes.words(case.query), codes.words(case.database)]
         arrays = [*words, case.query_labels, case.database_labels]
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-        sizes = [ctypes.c_long(size) for size in (case.n_queries, case.n_database)]
+        sizes = [ctypes.c_long(size) for size in (len(case.query), case.n_database)]
         loop(*pointers, *sizes, *[ctypes.c_void_p(each.ctypes.data) for each in counts])
 
     return run
 
 
-def faiss_search(case: Case) -> None:
-    import faiss
-
-    faiss.omp_set_num_threads(1)
-    index = faiss.IndexBinaryFlat(case.n_bits)
-    index.add(case.database)
-    index.search(case.query, 100)
-
-
-def counted(case: Case) -> None:
-    truth = {"class": LabelRelevance(case.query_labels, case.database_labels)}
-    count(case.query, case.database, case.n_bits, truth, bucket_sizes=False, largest_bucket=False, calls=1000)
-
-
-def in_index_order(case: Case) -> None:
-    truth = {"class": LabelRelevance(case.query_labels, case.database_labels)}
-    count(
-        case.query, case.database, case.n_bits, truth,
-        bucket_sizes=False, largest_bucket=False, index_order=True, calls=1000,
-    )  # fmt: skip
-
-
-def seconds(running: dict[str, Callable[[], None]], turns: int) -> dict[str, float]:
-    """Return the CPU seconds of the best of the turns of each contender."""
-    best = dict.fromkeys(running, np.inf)
-    for turn in range(turns + 1):
-        for name, run in running.items():
-            start = time.process_time()
-            run()
-            if turn:  # the first one loads and compiles
-                best[name] = min(best[name], time.process_time() - start)
-    return best
-
-
 def by_length(lengths: list[int], turns: int) -> None:
     """Print the speed of counting at each code length, in CPU time, and its ratio to a plain C loop and to faiss."""
     if shutil.which("cc") is None:
-        _say("The plain C loop is left out: there is no C compiler (cc).")
+        say("The plain C loop is left out: there is no C compiler (cc).")
     if importlib.util.find_spec("faiss") is None:
-        _say("faiss is left out: it can't be imported.")
+        say("faiss is left out: it can't be imported.")
     with tempfile.TemporaryDirectory() as folder:
         for n_queries, n_database in SIZES:
-            _say(f"\n{n_queries} queries x {n_database:,} items, {N_CLASSES} classes, CPU time, best of {turns} turns")
-            _say("  bits  G pairs/s  ours/C  ours/faiss (top 100)  with mAP[index]: G pairs/s, times the counting")
+            say(f"\n{n_queries} queries x {n_database:,} items, {N_CLASSES} classes, CPU time, best of {turns} turns")
+            say("  bits  G pairs/s  ours/C  ours/faiss (top 100)  with mAP[index]: G pairs/s, times the counting")
             for n_bits in lengths:
                 fewer = max(100, min(n_queries, n_queries * 64 // n_bits))
                 case = Case(fewer, n_database, n_bits)
-                running = {"ours": lambda case=case: counted(case), "index": lambda case=case: in_index_order(case)}
-                if shutil.which("cc"):
-                    few = case.first(max(4, fewer // 8))
-                    for name, options in {"C": (), "C, long vectors": ("-mprefer-vector-width=512",)}.items():
+                once = functools.partial(ours, case, bucket_sizes=False, calls=1000)
+                running = {"ours": once, "index": functools.partial(once, index_order=True)}
+                few = case.first(max(4, fewer // 8))
+                for name, options in {"C": (), "C, long vectors": ("-mprefer-vector-width=512",)}.items():
+                    if shutil.which("cc"):
                         loop = plain_c(Path(folder), -(-n_bits // 64), *options)
-                        running[name] = lambda few=few, loop=loop: loop(few)
+                        running[name] = functools.partial(loop, few)
                 if importlib.util.find_spec("faiss"):
-                    running["faiss"] = lambda case=case: faiss_search(case)
-                best = seconds(running, turns)
-                loops = [taken * fewer / few.n_queries for name, taken in best.items() if name.startswith("C")]
-                of_c = f"{min(loops) / best['ours']:6.2f}" if loops else "     -"
-                of_faiss = f"{best['faiss'] / best['ours']:6.2f}" if "faiss" in best else "     -"
-                speed, ordered = (fewer * n_database / best[name] / 1e9 for name in ("ours", "index"))
-                _say(
+                    running["faiss"] = functools.partial(faiss_search, case, 100)
+                seconds = best(running, turns)
+                loops = [taken * fewer / len(few.query) for name, taken in seconds.items() if name.startswith("C")]
+                of_c = f"{min(loops) / seconds['ours']:6.2f}" if loops else "     -"
+                of_faiss = f"{seconds['faiss'] / seconds['ours']:6.2f}" if "faiss" in seconds else "     -"
+                speed, ordered = (fewer * n_database / seconds[name] / 1e9 for name in ("ours", "index"))
+                say(
                     f"  {n_bits:4}  {speed:9.3f}  {of_c}  {of_faiss:20}  "
-                    f"{ordered:9.3f}  {best['index'] / best['ours']:6.2f}"
+                    f"{ordered:9.3f}  {seconds['index'] / seconds['ours']:6.2f}"
                 )
 
 
@@ -273,12 +221,11 @@ def sift1m(threads: int) -> None:
     names = metrics.everything(n_bits)
     metrics.evaluate(counts, names)
     done = time.perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     pairs = n_queries * n_database / (counted - start) / 1e9
-    _say(f"\n{n_queries} queries x {n_database} items, {n_bits} bits, {threads} threads, about 50 relevant a query")
-    _say(
+    say(f"\n{n_queries} queries x {n_database} items, {n_bits} bits, {threads} threads, about 50 relevant a query")
+    say(
         f"  counting {counted - start:.2f} s ({pairs:.2f} G pairs/s), {len(names)} metrics {done - counted:.2f} s, "
-        f"peak memory {peak:.2f} GB"
+        f"peak memory {peak_gb():.2f} GB"
     )
 
 

@@ -19,12 +19,12 @@ The data take 0.2 GB and 0.5 GB of the memory. The command, which maps the files
 
 import argparse
 import csv
-import resource
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from timing import peak_gb, say
 
 from protocol.datasets import load
 from protocol.duplicates import find_duplicate_vectors, find_duplicates
@@ -38,11 +38,6 @@ N_DISTORTED = 1000
 COSINES = (0.99, 0.97, 0.95, 0.9)
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
 class Clock:
     """Wall time, CPU time of all threads, and the peak of the memory since the process started."""
 
@@ -50,9 +45,8 @@ class Clock:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     def __str__(self) -> str:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
-        return f"{wall:.0f} s, {cpu:.0f} CPU s, peak memory {peak:.2f} GB"
+        return f"{wall:.0f} s, {cpu:.0f} CPU s, peak memory {peak_gb():.2f} GB"
 
 
 def cifar10(shared: Path, threads: int) -> None:
@@ -64,7 +58,7 @@ def cifar10(shared: Path, threads: int) -> None:
     duplicates = {pair for pair, judgement in judged.items() if judgement < 2}
     clock = Clock()
     found = find_duplicates(test, train, most=AT[-1], threads=threads)
-    _say(f"{len(test):,} queries, {len(train):,} database items, {threads} threads: {clock}")
+    say(f"{len(test):,} queries, {len(train):,} database items, {threads} threads: {clock}")
     pairs = list(zip(found.pairs.query.tolist(), found.pairs.database.tolist(), strict=True))
     first = [pair for pair, choice in zip(pairs, found.choice, strict=True) if choice == 1]
     queries = {query for query, _ in duplicates}
@@ -75,9 +69,9 @@ def cifar10(shared: Path, threads: int) -> None:
             len(duplicates & with_further),
             sum(q in queries for q, _ in first[:n]),
         )
-        _say(f"{n} proposals, {len(with_further)} pairs: judged pairs, with further partners, queries: {counts}")
+        say(f"{n} proposals, {len(with_further)} pairs: judged pairs, with further partners, queries: {counts}")
     least = float(found.pairs.score[found.choice == 1][-1])
-    _say(f"the score of proposal {AT[-1]} is {least:.4f}; distorted copies that score as much, original first:")
+    say(f"the score of proposal {AT[-1]} is {least:.4f}; distorted copies that score as much, original first:")
     usable = np.setdiff1d(np.arange(len(train)), [item for _, item in judged])
     originals = np.sort(np.random.default_rng(0).choice(usable, N_DISTORTED, replace=False))
     for name in DISTORTIONS:
@@ -85,7 +79,7 @@ def cifar10(shared: Path, threads: int) -> None:
         found = find_duplicates(copies, train, most=N_DISTORTED, least=least, threads=threads)
         best = found.choice == 1
         right = found.pairs.database[best] == originals[found.pairs.query[best]]
-        _say(f"{name:35s} {right.sum() / N_DISTORTED:.3f}")
+        say(f"{name:35s} {right.sum() / N_DISTORTED:.3f}")
 
 
 def vectors(n_items: int, threads: int, d: int = 128, n_planted: int = 1000) -> None:
@@ -106,10 +100,10 @@ def vectors(n_items: int, threads: int, d: int = 128, n_planted: int = 1000) -> 
         planted[cosine] = set(map(tuple, np.sort(rows, axis=1).tolist()))
     clock = Clock()
     found = find_duplicate_vectors(X, most=n_items, least=0.85, exact=False, threads=threads)
-    _say(f"{n_items:,} vectors, {d} features, {threads} threads: {clock}, {X.nbytes / 2**30:.2f} GB of it are vectors")
+    say(f"{n_items:,} vectors, {d} features, {threads} threads: {clock}, {X.nbytes / 2**30:.2f} GB of it are vectors")
     pairs = set(zip(found.pairs.query.tolist(), found.pairs.database.tolist(), strict=True))
     for cosine, own in planted.items():
-        _say(f"cosine {cosine}: {len(own & pairs) / len(own):.4f} of the planted pairs")
+        say(f"cosine {cosine}: {len(own & pairs) / len(own):.4f} of the planted pairs")
 
 
 if __name__ == "__main__":

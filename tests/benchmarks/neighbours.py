@@ -20,7 +20,6 @@ of 200 queries among vectors of integers, 2 got every item that is as far as the
 """
 
 import argparse
-import sys
 import tempfile
 import threading
 import time
@@ -31,15 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
+from timing import best, say
 
 from protocol.truth import nearest, pair_distances
 
 K = 100
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 def vectors(n_items: int, d: int, seed: int, *, offset: float = 0.0, whole: bool = False) -> NDArray[np.float32]:
@@ -82,20 +77,15 @@ def speed(n_queries: int, n_database: int, d: int, turns: int) -> None:
     with threadpool_limits(1):
         running |= {name: lambda search=search: search(query) for name, search in peers(database).items()}
         running["float32 product alone"] = lambda: product(query, database)
-        best = dict.fromkeys(running, np.inf)
-        for _ in range(turns):
-            for name, run in running.items():
-                start = time.process_time()
-                run()
-                best[name] = min(best[name], time.process_time() - start)
-    _say(f"\n{n_queries:,} x {n_database:,} x {d}, k = {K}, one core")
-    for name, seconds in best.items():
-        _say(f"  {name:24} {seconds:7.2f} CPU s   {seconds / best['ours, euclidean']:5.2f} times ours")
+        seconds = best(running, turns)
+    say(f"\n{n_queries:,} x {n_database:,} x {d}, k = {K}, one core")
+    for name, taken in seconds.items():
+        say(f"  {name:24} {taken:7.2f} CPU s   {taken / seconds['ours, euclidean']:5.2f} times ours")
 
 
 def exactness(n_queries: int = 200, n_database: int = 20_000) -> None:
     """Print for how many queries each list contains the K nearest, by distances in float64, and all ties."""
-    _say(f"\nqueries of {n_queries} whose list contains the {K} nearest / and every item as far as the last")
+    say(f"\nqueries of {n_queries} whose list contains the {K} nearest / and every item as far as the last")
     for title, options in {
         "normal": {},
         "moved by 1,000": {"offset": 1000.0},
@@ -116,7 +106,7 @@ def exactness(n_queries: int = 200, n_database: int = 20_000) -> None:
                 for a, k, own in zip(apart, kth, listed, strict=True)
             ]
             ties = [set(np.flatnonzero(a <= k)) == set(own) for a, k, own in zip(apart, kth, listed, strict=True)]
-            _say(f"  {title:16} {name:24} {sum(right):4} / {sum(ties)}")
+            say(f"  {title:16} {name:24} {sum(right):4} / {sum(ties)}")
 
 
 class _Memory(threading.Thread):
@@ -148,8 +138,8 @@ def million(folder: str | None, threads: int, distance: str) -> None:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         memory.stop.set()
         memory.join()
-    _say(f"1,000 x 1,000,000 x 768, {distance}, k = {K}, {threads} threads: {found.indices.size} neighbours")
-    _say(f"  {wall:.1f} s, {cpu:.1f} CPU s, peak memory above the mapped file {memory.peak:.2f} GB")
+    say(f"1,000 x 1,000,000 x 768, {distance}, k = {K}, {threads} threads: {found.indices.size} neighbours")
+    say(f"  {wall:.1f} s, {cpu:.1f} CPU s, peak memory above the mapped file {memory.peak:.2f} GB")
 
 
 def main() -> None:

@@ -26,8 +26,8 @@ def experiment(tmp_path):
             numbers = row.pop("values", None)
             if numbers is not None:
                 row |= {"mean": np.mean(numbers), "std": np.std(numbers, ddof=1), "n_runs": len(numbers)}
-                cell = {column: row[column] for column in (*PLACE, "hasher", "n_bits", "extension", "metric")}
-                values += [cell | {"run": run, "value": value} for run, value in enumerate(numbers)]
+                combination = {column: row[column] for column in (*PLACE, "hasher", "n_bits", "extension", "metric")}
+                values += [combination | {"run": run, "value": value} for run, value in enumerate(numbers)]
             rows.append({"ties": registry.entry("metric", row["metric"]).ties} | row)
         table = pd.DataFrame(rows)
         (table.drop(columns=NEW) if old else table).to_csv(folder / "summary.csv", index=False)
@@ -35,11 +35,7 @@ def experiment(tmp_path):
             scores = pd.DataFrame(values)
             scores.to_csv(folder / "metrics.csv", index=False)
             runs_of_file = scores[["feature", "ground_truth", "split", "run"]].drop_duplicates()
-            digests = (
-                [f"digest {run}" for run in runs_of_file["run"]]
-                if items is None
-                else [items[run] for run in runs_of_file["run"]]
-            )
+            digests = [items[run] if items else f"digest {run}" for run in runs_of_file["run"]]
             runs_of_file.assign(items=digests).to_csv(folder / "runs.csv", index=False)
         return folder / "summary.csv"
 
@@ -51,20 +47,13 @@ def codes(tmp_path):
     """Return a function that writes the JSON of an evaluation, and its values per query where they are given."""
 
     def written(file, *, per_query=None, names=True, **changes):
-        content = {
-            "name": None,
-            **IDENTITY,
-            "n_bits": 16,
-            "ranking": "hamming",
-            "convention": "protocol",
-            "version": __version__,
-        }
+        content = {"name": None, "n_bits": 16, "ranking": "hamming", "convention": "protocol", "version": __version__}
+        content |= IDENTITY
         content |= {field: PLACE[field] if names else None for field in ("dataset", "ground_truth", "split")}
         content |= {"metrics": {"mAP": 0.7}, "ground_truth_sha256": "a" * 64} | changes
         if per_query is not None:
             table = pd.DataFrame(per_query)
-            written = table.assign(ranking=content["ranking"])
-            written.to_csv(tmp_path / f"{file}.csv", index_label="query")
+            table.assign(ranking=content["ranking"]).to_csv(tmp_path / f"{file}.csv", index_label="query")
             digest = hashlib.sha256((tmp_path / f"{file}.csv").read_bytes()).hexdigest()
             content |= {"n_queries": len(table), "per_query": {"file": f"{file}.csv", "sha256": digest}}
             content["metrics"] |= {metric: float(np.nanmean(values)) for metric, values in per_query.items()}

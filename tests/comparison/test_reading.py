@@ -1,60 +1,82 @@
-"""Reading scores from a summary, from JSON and from an `Evaluation`."""
+"""Reading scores from a summary, from JSON and from an `Evaluation`; reading.yaml has what is refused in a JSON."""
 
 import hashlib
 import json
 import os
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
+from encoded import evaluated
 
-import protocol
 from protocol.checks import ProtocolError
-from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
 from protocol.scores.identity import PROTOCOL
 
-CODES = np.random.default_rng(0).integers(0, 2, (40, 8))
-LABELS = {"query_labels": np.arange(10) % 3, "database_labels": np.arange(30) % 3}
-NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
+OUTPUTS = np.random.default_rng(0).normal(size=(60, 16))
+METRICS = ["mAP", "precision@r6", "precision_micro@r6"]
+OF_EVALUATE = "expected the JSON of `protocol evaluate --json`"
 
 
-def evaluated(name="mine", codes=CODES, **more):
-    names = NAMES | {field: more.pop(field) for field in NAMES if field in more}
-    given = {"metrics": ["mAP", "precision@r1", "precision_micro@r1"]} | LABELS | more
-    return protocol.evaluate(codes[:10], codes[10:], **given).named(name, **names)
+def scored(ranking="hamming", name="mine", metrics=METRICS[:1]):
+    labels = {"query_labels": np.arange(20) % 3, "database_labels": np.arange(40) % 3}
+    evaluation = evaluated(OUTPUTS[:20], OUTPUTS[20:], **labels, binarize="sign", metrics=metrics, ranking=ranking)
+    return evaluation.named(name, dataset="toy", split="own", ground_truth="labels")
 
 
-def described(score):
-    return score.method, score.protocol, score.n_bits, score.metric, score.convention, score.version
+def written(folder, evaluation, name, *others):
+    evaluation.write_per_query(folder / f"{name}.csv")
+    evaluation.write_json(folder / f"{name}.json", *others, per_query=folder / f"{name}.csv")
+    return folder / f"{name}.json"
 
 
-def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path):
-    found = evaluated()
-    found.write_per_query(tmp_path / "values.csv")
-    found.write_json(tmp_path / "mine.json", per_query=tmp_path / "values.csv")
-    (direct, written) = read_scores(found), read_scores(tmp_path / "mine.json")
-    assert list(map(described, direct)) == list(map(described, written))
-    assert all(None not in score.protocol for score in direct)
-    for one, other in zip(direct[:2], written[:2], strict=True):
-        assert one.mean == other.mean
-        np.testing.assert_allclose(one.values().numbers, other.values().numbers, atol=1e-9)
-        assert one.values().items == other.values().items == found.ground_truth_sha256
-    reason = "has one value for all queries together, not one per query"
-    assert direct[2].values() == f"mine {reason}"
-    assert written[2].values() == f"mine.json {reason}"
+@pytest.fixture
+def altered(codes):
+    """Return a function that writes the JSON of an evaluation with changes; None removes a key."""
+
+    def with_changes(changes, **more):
+        path = codes("a.json", **more)
+        content = json.loads(path.read_text()) | changes
+        path.write_text(json.dumps({key: value for key, value in content.items() if changes.get(key, "") is not None}))
+        return path
+
+    return with_changes
+
+
+@pytest.mark.parametrize("excluded", [None, [3, 7]], ids=["all queries", "some queries"])
+def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path, excluded):
+    evaluation = scored(metrics=METRICS)
+    others = [] if excluded is None else [evaluation.without(excluded)]
+    from_memory = read_scores(others[0] if others else evaluation)
+    from_file = read_scores(written(tmp_path, evaluation, "mine", *others))
+    for one, other in zip(from_memory, from_file, strict=True):
+        shared = [(s.method, s.protocol, s.n_bits, s.metric, s.mean, s.convention, s.version) for s in (one, other)]
+        assert shared[0] == shared[1]
+        assert None not in one.protocol
+        if one.metric == METRICS[-1]:
+            reason = "has one value for all queries together, not one per query"
+            assert (one.values(), other.values()) == (f"mine {reason}", f"mine.json {reason}")
+        else:
+            values = one.values().numbers, other.values().numbers
+            np.testing.assert_allclose(*values, atol=1e-9)
+            assert one.mean == pytest.approx(np.nanmean(values[0]))
+            assert one.values().items == other.values().items == evaluation.ground_truth_sha256
+    assert [s.fields["n_queries"] for s in from_memory] == ["20"] * 3 + ["18"] * 3 * (excluded is not None)
+    assert len({s.fields["excluded_queries"] for s in from_memory}) == 1 + (excluded is not None)
 
 
 def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
-    (score,) = read_scores(experiment("a"))
-    assert dict(zip(PROTOCOL, score.protocol, strict=True))["n_queries"] == "100"
+    (score,), (old,) = read_scores(experiment("a")), read_scores(experiment("b", old=True))
+    assert score.fields["n_queries"] == "100"
     assert None not in score.protocol
-    (old,) = read_scores(experiment("b", old=True))
-    assert [field for field, value in zip(PROTOCOL, old.protocol, strict=True) if value is None] == [
+    assert (old.method, old.ranking) == ("itq, gist", "hamming")
+    assert [field for field in PROTOCOL if old.fields[field] is None] == [
         *("relevance", "n_queries", "n_database", "empty", "ties")
     ]
 
@@ -62,41 +84,65 @@ def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
 def test_only_codes_without_extension_are_read(experiment):
     path = experiment("a", {}, {"extension": "same", "extension_bits": 1})
     assert len(read_scores(path)) == 1
-    table = pd.read_csv(path)
-    table[:1].drop(columns=["extension", "extension_bits"]).to_csv(path.with_name("plain.csv"), index=False)
-    assert len(read_scores(path.with_name("plain.csv"))) == 1
+    pd.read_csv(path)[:1].drop(columns=["extension", "extension_bits"]).to_csv(path, index=False)
+    assert len(read_scores(path)) == 1
 
 
-def test_files_of_one_method_share_a_row(codes):
-    files = [codes(f"{name}{bits}.json", name=name, n_bits=bits) for name in "ab" for bits in (16, 32)]
+@pytest.mark.parametrize(
+    ("changes", "suffix"),
+    [
+        ({"ranking": "asymmetric"}, " (asymmetric)"),
+        ({"supervision": "labels"}, " (trained on labels)"),
+        ({"supervision": "distances of gist"}, " (trained on distances of gist)"),
+        ({"supervision": "none"}, ""),
+        ({"supervision": "unknown"}, ""),
+        ({"supervision": ""}, ""),
+    ],
+)
+def test_the_name_of_a_method_says_how_it_ranks_and_what_it_learned_from(experiment, changes, suffix):
+    (score,) = read_scores(experiment("a", changes))
+    assert (score.method, score.ranking) == (f"itq, gist{suffix}", changes.get("ranking", "hamming"))
+    with pytest.raises(ProtocolError, match=r"summary[.]csv: ranking: expected hamming or asymmetric, got 'x'"):
+        read_scores(experiment("b", changes | {"ranking": "x"}))
+
+
+def test_methods_of_two_rankings_are_paired_under_two_names(tmp_path):
+    evaluations = [scored(ranking) for ranking in ("hamming", "asymmetric")]
+    for sources in (evaluations, [written(tmp_path, one, one.ranking) for one in evaluations]):
+        comparison = compare(*sources)
+        assert comparison.to_frame()[["method", "ranking"]].to_numpy().tolist() == [
+            ["mine", "hamming"],
+            ["mine (asymmetric)", "asymmetric"],
+        ]
+        (row,) = comparison.differences_to_frame().to_dict("records")
+        assert {row["method"], row["reference"]} == {"mine", "mine (asymmetric)"}
+        assert row["n_pairs"] == 20
+
+
+def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, experiment):
+    files = [codes(f"{name}{bits}.json", name=name, n_bits=bits) for name in ("a", None) for bits in (16, 32)]
     (table,) = compare(*files).sections[1].tables
     assert table.header == ["method", "file", "runs", "16 bits", "32 bits"]
     assert table.rows == [
         ["a", "a16.json, a32.json", ABSENT, "0.7000", "0.7000"],
-        ["b", "b16.json, b32.json", ABSENT, "0.7000", "0.7000"],
+        ["None16", "None16.json", ABSENT, "0.7000", ABSENT],
+        ["None32", "None32.json", ABSENT, ABSENT, "0.7000"],
     ]
-
-
-def test_without_a_name_the_file_is_the_method(codes):
-    (table,) = compare(codes("one.json"), codes("two.json")).sections[1].tables
-    assert [row[0] for row in table.rows] == ["one", "two"]
-
-
-def test_one_method_with_two_values_is_two_rows(codes, experiment):
-    (table,) = compare(codes("a.json", name="mine"), codes("b.json", name="mine")).sections[1].tables
-    assert [row[0] for row in table.rows] == ["mine (a.json)", "mine (b.json)"]
-    path = experiment("x")
-    (table,) = compare(path, path).sections[1].tables
-    assert [row[:2] for row in table.rows] == [
-        [f"itq, gist (x/summary.csv ({k}))", f"x/summary.csv ({k})"] for k in (1, 2)
+    (table,) = compare(codes("b.json", name="a"), codes("c.json", name="a")).sections[1].tables
+    assert [row[0] for row in table.rows] == ["a (b.json)", "a (c.json)"]
+    (table,) = compare(*[experiment("x", {"n_runs": 10})] * 2).sections[1].tables
+    assert table.rows == [
+        [f"itq, gist (x/summary.csv ({k}))", f"x/summary.csv ({k})", "10", "0.5000 ± 0.0100"] for k in (1, 2)
     ]
+    names = compare(scored(name="mine (asymmetric)"), scored("asymmetric")).to_frame()["method"]
+    assert names.is_unique
+    assert all("(asymmetric) (" in name for name in names)
 
 
 def test_an_undefined_mean_is_read(experiment, codes):
-    (score,) = read_scores(experiment("a", {"mean": None, "std": None}))
-    assert np.isnan(score.mean)
-    (score,) = read_scores(codes("a.json", metrics={"mAP": None}))
-    assert np.isnan(score.mean)
+    for path in (experiment("a", {"mean": None, "std": None}), codes("a.json", metrics={"mAP": None})):
+        (score,) = read_scores(path)
+        assert np.isnan(score.mean)
 
 
 @pytest.mark.parametrize(
@@ -104,76 +150,85 @@ def test_an_undefined_mean_is_read(experiment, codes):
     [
         ("x.csv", "a,b\n1,2\n", "expected the columns of a summary.csv, got a table without dataset, feature"),
         ("x.csv", "", "expected a table, got an empty file"),
-        ("x.json", "[]", "expected the JSON of `protocol evaluate --json`, got no JSON object\\."),
-        (
-            "x.json",
-            "{",
-            "expected the JSON of `protocol evaluate --json`, got other content \\(Expecting property name",
-        ),
-        (
-            "x.json",
-            '{"metrics": {"mAP": 1}}',
-            "expected the JSON of `protocol evaluate --json`, but the key 'n_bits' is missing",
-        ),
+        ("x.json", "[]", f"{OF_EVALUATE}, got no JSON object."),
+        ("x.json", "{", f"{OF_EVALUATE}, got other content (Expecting property name"),
+        ("x.json", '{"metrics": {"mAP": 0.7, "mAP": 0.9}}', "mAP: expected one value, got 0.7 and 0.9."),
+        ("x.json", None, f"expected a summary.csv or {OF_EVALUATE.removeprefix('expected ')}, got no such file."),
     ],
 )
 def test_other_files_are_refused(tmp_path, name, content, reason):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(ProtocolError, match=reason) as error:
-        read_scores(tmp_path / name)
-    assert str(error.value).startswith(str(tmp_path / name))
-
-
-def test_a_missing_file_and_a_single_one_are_refused(experiment, tmp_path):
-    with pytest.raises(ProtocolError, match=r"none.csv: expected a summary.csv or .*, got no such file"):
-        compare(experiment("a"), tmp_path / "none.csv")
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ProtocolError) as refused:
+        read_scores(path)
+    assert str(refused.value).startswith(f"{path}: {reason}")
     with pytest.raises(ProtocolError, match="compare: expected at least two files, got 1"):
-        compare(tmp_path / "a.csv")
+        compare(path)
 
 
-def test_values_per_query_of_another_file_are_not_used(codes, tmp_path):
-    path = codes("a.json", per_query={"mAP": [0.1, 0.2]})
-    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.2]
-    (tmp_path / "a.json.csv").write_text("query,ranking,mAP\n0,hamming,0.2\n1,hamming,0.1\n")
-    assert read_scores(path)[0].values() == "a.json.csv is not the file to which a.json refers: its SHA-256 differs"
-    (tmp_path / "a.json.csv").unlink()
-    assert read_scores(path)[0].values() == "a.json refers to a.json.csv, which is missing"
+@pytest.mark.parametrize(("changes", "message"), yaml.safe_load(Path(__file__).with_name("reading.yaml").read_text()))
+def test_a_json_with_other_values_is_refused(altered, changes, message):
+    path = altered(changes)
+    with pytest.raises(ProtocolError) as refused:
+        read_scores(path)
+    assert str(refused.value) == f"{path}: {message}"
 
 
-def test_values_that_do_not_have_the_mean_are_not_used(codes, experiment, tmp_path):
-    path = codes("a.json", per_query={"mAP": [0.1, 0.2]})
-    (tmp_path / "a.json.csv").write_text("query,ranking,mAP\n0,hamming,0.9\n1,hamming,0.9\n")
-    content = json.loads(path.read_text())
-    content["per_query"]["sha256"] = hashlib.sha256((tmp_path / "a.json.csv").read_bytes()).hexdigest()
-    path.write_text(json.dumps(content))
-    assert read_scores(path)[0].values() == "a.json.csv does not have the values of the mean in a.json"
-    path = experiment("x", {"values": [0.1, 0.3]})
-    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
-    table = pd.read_csv(path)
-    table.assign(mean=0.5).to_csv(path, index=False)
-    assert read_scores(path)[0].values() == "the metrics.csv next to x/summary.csv does not have the runs of this mean"
+@pytest.mark.parametrize("change", [{"mean": 0.9}, {"std": 0.2}, {"n_runs": 5}], ids=["mean", "std", "n_runs"])
+def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
+    path = experiment("b", {"n_bits": 32}, {}, change)
+    with pytest.raises(ProtocolError) as refused:
+        read_scores(path)
+    assert str(refused.value) == (
+        f"{path}: lines 3 and 4 (itq, 16 bits, mAP): expected one value for each score, got two rows with the means "
+        f"0.5 and {change.get('mean', 0.5)}."
+    )
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("content", "is_recorded", "reason"),
     [
-        ({"per_query": "a.csv"}, "with an object as per_query, got 'a.csv'"),
-        ({"per_query": {"path": "a.csv"}}, "with file and sha256 in per_query, got path"),
-        ({"ties": "none"}, "with an object as ties, got 'none'"),
+        ("query,ranking,mAP\n0,hamming,0.1\n1,hamming,0.2\n", True, None),
+        (None, False, "a.json refers to a.json.csv, which is missing"),
+        ("query,ranking,mAP\n", False, "a.json.csv is not the file to which a.json refers: its SHA-256 differs"),
+        (
+            "query,ranking,mAP\n0,hamming,0.9\n1,hamming,0.9\n",
+            True,
+            "a.json.csv does not have the values of the mean in a.json",
+        ),
+        ("query,ranking,mAP\n0,hamming,x\n", True, "a.json.csv is not a table of numbers (could not convert string"),
     ],
 )
-def test_a_field_of_another_kind_is_refused(codes, change, message):
-    path = codes("a.json")
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(ProtocolError, match=rf"a.json: expected the JSON of `protocol evaluate --json`, {message}\."):
-        read_scores(path)
+def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, tmp_path, content, is_recorded, reason):
+    path, table = altered({}, per_query={"mAP": [0.1, 0.2]}), tmp_path / "a.json.csv"
+    if content is None:
+        table.unlink()
+    else:
+        table.write_text(content)
+    if is_recorded:
+        digest = hashlib.sha256(table.read_bytes()).hexdigest()
+        path.write_text(
+            json.dumps(json.loads(path.read_text()) | {"per_query": {"file": table.name, "sha256": digest}})
+        )
+    values = read_scores(path)[0].values()
+    if reason is None:
+        assert values.numbers.tolist() == [0.1, 0.2]
+    else:
+        assert values.startswith(reason)
+
+
+def test_runs_that_do_not_have_the_mean_are_not_used(experiment):
+    path = experiment("x", {"values": [0.1, 0.3]})
+    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
+    pd.read_csv(path).assign(mean=0.5).to_csv(path, index=False)
+    assert read_scores(path)[0].values() == "the metrics.csv next to x/summary.csv does not have the runs of this mean"
 
 
 @pytest.mark.parametrize("name", ["summary.csv", "metrics.csv", "runs.csv"])
 def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
     """Tables from other people may have no checksum; if there is one, it must agree."""
     path = experiment("a", {"values": [0.1, 0.3]})
-    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
     table = path.with_name(name)
     content = table.read_bytes()
     with replacing(table, checksum=True) as temporary:
@@ -185,41 +240,3 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
     assert str(error.value).startswith(f"{table}: altered since it was written (expected sha256 ")
     command = f"snakemake --force {shlex.quote(os.path.relpath(table))}, with the --configfile of its experiment."
     assert str(error.value).endswith(f"). To write it again: {command}")
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"metrics": {"mAP": 7.5}}, "mAP: mean: expected a finite number from 0 to 1, got 7.5."),
-        ({"metrics": {"mAP": float("inf")}}, "mAP: mean: expected a finite number from 0 to 1, got inf."),
-        ({"metrics": {"mAP of mine": float("inf")}}, "mAP of mine: mean: expected a finite number, got inf."),
-        ({"metrics": {"mAP": True}}, "mAP: mean: expected a number, got True."),
-        ({"n_bits": -16}, "n_bits: expected an integer >= 1, got -16."),
-        ({"n_bits": 16.5}, "n_bits: expected an integer >= 1, got 16.5."),
-        ({"n_queries": -100}, "n_queries: expected an integer >= 1, got -100."),
-    ],
-)
-def test_a_number_outside_its_range_in_a_json_is_refused(codes, changes, message):
-    path = codes("a.json")
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-    with pytest.raises(ProtocolError) as refused:
-        read_scores(path)
-    assert str(refused.value).startswith(f"{path}: {message}")
-
-
-@pytest.mark.parametrize("change", [{"mean": 0.9}, {"std": 0.2}, {"n_runs": 5}], ids=["mean", "std", "n_runs"])
-def test_two_rows_that_contradict_each_other_are_refused(experiment, capsys, change):
-    wrong = experiment("b", {"n_bits": 32}, {}, change)
-    assert main(["compare", str(experiment("a")), str(wrong)]) == 2
-    means = f"0.5 and {change.get('mean', 0.5)}"
-    assert capsys.readouterr().err == (
-        f"protocol: {wrong}: lines 3 and 4 (itq, 16 bits, mAP): expected one value for each score, got two rows with "
-        f"the means {means}.\n"
-    )
-
-
-def test_two_values_of_one_metric_in_a_json_are_refused(codes):
-    path = codes("a.json")
-    path.write_text(path.read_text().replace('"mAP": 0.7', '"mAP": 0.7, "mAP": 0.9'))
-    with pytest.raises(ProtocolError, match=r"a.json: mAP: expected one value, got 0.7 and 0.9\.$"):
-        read_scores(path)

@@ -8,41 +8,41 @@ from browser import DRAWN, opened
 from protocol.cli import main
 from protocol.comparison import compare
 
-A, B = [0.5, 0.6, 0.55], [0.4, 0.45, 0.47]
-
 
 @pytest.fixture
 def files(experiment):
-    return experiment("a", {"values": A}), experiment("b", {"hasher": "<lsh>", "values": B})
+    rows = ({"values": [0.5, 0.6, 0.55]}, {"metric": "nDCG", "values": [0.5, 0.6, 0.55]})
+    others = [row | {"hasher": "<lsh>", "values": [0.4, 0.45, 0.47]} for row in rows]
+    return experiment("a", *rows), experiment("b", *(row | {"relevance": ""} for row in others))
 
 
 def test_the_command_prints_the_result_of_the_function(files, capsys):
-    assert main(["compare", *map(str, files), "--margin", "0.01"]) == 0
-    assert capsys.readouterr().out == f"{compare(*files, margin=0.01)!r}\n"
-
-
-def test_a_table_of_differences_is_aligned_and_complete(files):
-    lines = repr(compare(*files, margin=0.01)).splitlines()
+    options = {"margin": "0.01", "metric": "mAP", "assume": "relevance", "against": "<lsh>, gist"}
+    words = [word for key, value in options.items() for word in (f"--{key}", value)]
+    assert main(["compare", *map(str, files), *words]) == 0
+    text = repr(compare(*files, margin=0.01, metrics="mAP", assume="relevance", against="<lsh>, gist"))
+    assert capsys.readouterr().out == f"{text}\n"
+    lines = text.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("method ") and "difference" in line)
     assert re.split("  +", lines[at]) == [
         *("method", "bits", "difference", "interval", "p", "pairs", "no worse", "equal")
     ]
     cells = re.split("  +", lines[at + 1])
-    assert cells[:3] == ["<lsh>, gist", "16", "-0.1100"]
-    assert cells[5:] == ["3 runs", "not shown", "not shown"]
+    assert cells[:3] == ["itq, gist", "16", "+0.1100"]
+    assert cells[5:] == ["3 runs", "shown", "not shown"]
 
 
 def test_a_notebook_shows_the_same_tables_with_escaped_names(files):
-    html = compare(*files)._repr_html_()
+    html = compare(*files, metrics="mAP", assume="relevance")._repr_html_()
     assert html.count("<table>") == 2
     assert "&lt;lsh&gt;, gist" in html
     assert "<lsh>" not in html
 
 
 def test_the_page_of_a_comparison_is_drawn(browser, files, tmp_path):
-    made = tmp_path / "c.html"
-    assert main(["compare", *map(str, files), "--margin", "0.01", "--html", str(made)]) == 0
-    with opened(browser, made, width=400) as (tab, wrong):
+    path = tmp_path / "c.html"
+    assert main(["compare", *map(str, files), "--assume", "relevance", "--html", str(path)]) == 0
+    with opened(browser, path, width=400) as (tab, wrong):
         drawn = tab.evaluate(DRAWN)
         assert len(drawn) == 1
         assert all(marks > 1 for marks in drawn.values())

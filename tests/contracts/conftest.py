@@ -1,4 +1,4 @@
-"""The plug-ins that pages of docs/ show."""
+"""The records of plug-ins: those that are registered, and those that pages of docs/ show."""
 
 import re
 from collections.abc import Callable
@@ -10,19 +10,20 @@ from protocol import registry
 from protocol.registry import Record
 
 
-def record_of(page: Path, package: str) -> Record:
+def record_of_page(page: Path, kind: str) -> Record:
     """Run the block of a page that registers a plug-in, and return its record; nothing stays registered."""
-    records = next(one for one in registry.REGISTRIES.values() if one.package == package).records
+    records = registry.REGISTRIES[kind].records
     before = dict(records)
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     (code,) = (block for block in blocks if "Record(\n" in block or re.search(r"^@\w+Record\(", block, re.MULTILINE))
-    exec(compile(code, str(page), "exec"), {"__name__": f"protocol.{package}.shown"})
-    (record,) = (record for name, record in records.items() if name not in before)
-    del records[record.name]
-    return record
+    exec(compile(code, str(page), "exec"), {"__name__": f"protocol.{registry.PACKAGES[kind]}.shown"})
+    (name,) = records.keys() - before.keys()
+    return records.pop(name)
 
 
 @pytest.fixture(scope="session")
-def shown(root) -> Callable[[str, str], Record]:
-    """Return the record of the plug-in that a page shows."""
-    return lambda page, package: record_of(root / "docs" / f"{page}.md", package)
+def find(root) -> Callable[[str, str], Record]:
+    """Return the record of a kind's plug-in by its name, or by its page, such as ``how-to/add-a-split``."""
+    return lambda kind, name: (
+        record_of_page(root / "docs" / f"{name}.md", kind) if "/" in name else registry.entry(kind, name)
+    )

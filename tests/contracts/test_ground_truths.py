@@ -67,15 +67,9 @@ def check_queries_alone(rule):
 CHECKS = (check_form, check_determinism, check_queries_alone)
 
 
-@pytest.mark.parametrize("name", registry.names("ground_truth"))
-def test_every_ground_truth(name):
-    check_facts(registry.entry("ground_truth", name))
-    for check in CHECKS:
-        check(registry.get("ground_truth", name))
-
-
-def test_the_ground_truth_of_the_guide(shown):
-    record = shown("how-to/add-a-ground-truth", "truth")
+@pytest.mark.parametrize("name", [*registry.names("ground_truth"), "how-to/add-a-ground-truth"])
+def test_every_ground_truth(name, find):
+    record = find("ground_truth", name)
     check_facts(record)
     for check in CHECKS:
         check(record.plugin)

@@ -18,7 +18,10 @@ LABELS = LabelRelevance([5, 6], [5, 5, 6, 6, 7])
 
 
 def test_a_case_counted_by_hand():
-    counts = count(QUERY, DATABASE, 3, {"class": LABELS})["class"]
+    query, database = QUERY.copy(), DATABASE.copy()
+    counts = count(query, database, 3, {"class": LABELS})["class"]
+    np.testing.assert_array_equal(query, QUERY)
+    np.testing.assert_array_equal(database, DATABASE)
     assert counts.retrieved.tolist() == [[1, 2, 1, 1], [1, 1, 2, 1]]
     assert counts.at_level.tolist() == [[[1, 1, 0, 0]], [[1, 0, 1, 0]]]
     assert counts.largest_bucket.tolist() == [[1, 2, 2, 2], [1, 1, 2, 2]]
@@ -33,18 +36,11 @@ def test_ground_truths_share_common_arrays():
     assert counts["ball"].relevant.tolist() == [[0, 0, 1, 0], [0, 1, 0, 1]]
 
 
-def test_inputs_are_not_modified():
-    query, database = QUERY.copy(), DATABASE.copy()
-    count(query, database, 3, {"class": LABELS})
-    np.testing.assert_array_equal(query, QUERY)
-    np.testing.assert_array_equal(database, DATABASE)
-
-
 @pytest.mark.parametrize(
     ("query", "database", "n_bits", "truth", "message"),
     [
-        (QUERY[:0], DATABASE, 3, LABELS, "query codes: expected at least one code, got none"),
-        (QUERY, DATABASE[:0], 3, LABELS, "database codes: expected at least one code, got none"),
+        (QUERY[:0], DATABASE, 3, LABELS, "query codes: there are no codes"),
+        (QUERY, DATABASE[:0], 3, LABELS, "database codes: there are no codes"),
         (QUERY, DATABASE, 9, LABELS, r"query codes: expected uint8 \(n, 2\) for codes of 9 bits"),
         (QUERY, DATABASE.astype(np.int64), 3, LABELS, "database codes: expected uint8 .* for codes of 3 bits"),
         (QUERY, DATABASE, 2, LABELS, "query codes: expected zeros after bit 2"),
@@ -55,11 +51,6 @@ def test_inputs_are_not_modified():
 def test_refusals(query, database, n_bits, truth, message):
     with pytest.raises(ProtocolError, match=message):
         count(query, database, n_bits, {"t": truth})
-
-
-def test_threads_below_one():
-    with pytest.raises(ProtocolError, match="threads: expected an integer >= 1, got 0"):
-        count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
 
 
 def test_only_requested_arrays_are_computed():
@@ -83,6 +74,8 @@ def test_progress_adds_up(threads):
 
 def test_no_truths_no_counts():
     assert count(QUERY, DATABASE, 3, {}) == {}
+    with pytest.raises(ProtocolError, match="threads: expected an integer >= 1, got 0"):
+        count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
 
 
 @pytest.fixture
@@ -91,57 +84,43 @@ def fresh(monkeypatch):
     monkeypatch.delitem(sys.modules, "protocol.counting._kernels", raising=False)
 
 
+ONE, MANY = LabelRelevance(np.arange(10), np.arange(10)), LabelRelevance(np.arange(10_000), np.arange(10))
+SEVERAL = LabelRelevance(np.eye(3, dtype=bool), np.eye(3, dtype=bool))
+
+
 @pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize(
-    ("pairs", "n_bits", "calls", "expected"),
+    ("pairs", "n_bits", "truths", "calls", "expected"),
     [
-        (100 * 1000, 64, 1, Plain),
-        (10_000 * 59_000, 64, 1, BitPlanes),
-        (10_000 * 59_000, 1024, 1, Words),
-        (10_000 * 59_000, 4096, 1, Words),
-        (10_000 * 59_000, 8, 1, Shell),
-        (2 * 10, 16, 1, Plain),
-        (1000 * 59_000, 32, 1, Plain),
-        (1000 * 59_000, 32, 15, BitPlanes),
+        (100 * 1000, 64, {"t": ONE}, 1, Plain),
+        (10_000 * 59_000, 64, {"t": ONE}, 1, BitPlanes),
+        (10_000 * 59_000, 1024, {"t": ONE}, 1, Words),
+        (10_000 * 59_000, 4096, {"t": ONE}, 1, Words),
+        (10_000 * 59_000, 8, {"t": ONE}, 1, Shell),
+        (2 * 10, 16, {"t": ONE}, 1, Plain),
+        (1000 * 59_000, 32, {"t": ONE}, 1, Plain),
+        (1000 * 59_000, 32, {"t": ONE}, 15, BitPlanes),
+        (10_000 * 59_000, 16, {"t": MANY}, 1, BitPlanes),  # codes are not tabulated for every class of many
+        (10_000 * 59_000, 32, {"t": SEVERAL}, 1, Words),
+        (10_000 * 59_000, 32, {"a": ONE, "b": ONE}, 1, Words),
     ],
 )
-def test_the_algorithm_depends_on_the_amount_of_work(pairs, n_bits, calls, expected):
-    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
-    assert counting._choose(pairs, n_bits, truth, False, calls) is expected
-
-
-@pytest.mark.usefixtures("fresh")
-def test_codes_are_not_tabulated_for_every_class_of_many():
-    many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
-    assert counting._choose(10_000 * 59_000, 16, many, False, 1) is BitPlanes
+def test_the_algorithm_depends_on_the_amount_of_work(pairs, n_bits, truths, calls, expected):
+    assert counting._choose(pairs, n_bits, truths, False, calls) is expected
 
 
 def test_short_codes_without_numba_are_tabulated(monkeypatch):
     monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
-    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
-    assert {counting._choose(10_000 * 59_000, n_bits, truth, False, 1) for n_bits in (8, 12, 16)} == {Shell}
-    assert counting._choose(1000 * 59_000, 17, truth, False, 1) is Plain
-
-
-def test_transform_with_maximum():
+    for n_bits, expected in ((8, Shell), (12, Shell), (16, Shell), (17, Plain)):
+        assert counting._choose(10_000 * 59_000 // (1 + 9 * (n_bits == 17)), n_bits, {"t": ONE}, False, 1) is expected
     assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
 
 
 @pytest.mark.usefixtures("fresh")
-def test_several_labels_of_an_item_are_counted_by_words():
-    several = {"t": LabelRelevance(np.eye(3, dtype=bool), np.eye(3, dtype=bool))}
-    one = LabelRelevance(np.arange(10), np.arange(10))
-    assert counting._choose(10_000 * 59_000, 32, several, False, 1) is Words
-    assert counting._choose(10_000 * 59_000, 32, {"a": one, "b": one}, False, 1) is Words
-
-
-@pytest.mark.usefixtures("fresh")
 def test_once_loaded_the_compiled_code_is_used(monkeypatch):
-    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
-    assert counting._choose(1000 * 59_000, 64, truth, False, 1) is Plain
     monkeypatch.setitem(sys.modules, "protocol.counting._kernels", object())
-    assert counting._choose(1000 * 59_000, 64, truth, False, 1) is BitPlanes
-    assert counting._choose(100 * 1000, 64, truth, False, 1) is BitPlanes
+    for pairs in (1000 * 59_000, 100 * 1000):
+        assert counting._choose(pairs, 64, {"t": ONE}, False, 1) is BitPlanes
 
 
 def test_counting_loads_numba_only_for_large_work():

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.counting import HammingCounts, pack_counts, unpack_counts
+from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, count, pack_counts, unpack_counts
 from protocol.provenance import storage
 
 GOOD = {
@@ -67,6 +68,9 @@ def test_from_arrays_lists_missing_arrays():
         ("retrieved", [[1.0, 2, 0], [0, 1, 2]], "retrieved: expected int64 .* got float64"),
         ("retrieved", np.empty((0, 3), int), "at least one query"),
         ("levels", np.empty(0, int), "0 levels"),
+        ("index_average_precision", [0.5, np.nan], "NaN exactly for queries without relevant items"),
+        ("index_average_precision", [0.5], r"index_average_precision: expected float64 \(2,\), got float64 \(1,\)"),
+        ("index_average_precision", [0, 1], "index_average_precision: expected float64 .* got int64"),
     ],
 )
 def test_impossible_counts_are_refused(name, array, message):
@@ -76,13 +80,12 @@ def test_impossible_counts_are_refused(name, array, message):
 
 def test_arrays_that_were_not_requested_are_absent():
     counts = HammingCounts(**{name: array for name, array in GOOD.items() if name != "largest_bucket"})
-    assert counts.largest_bucket is None
-    assert counts.pooled().largest_bucket is None
-    assert set(counts.to_arrays()) == set(GOOD) - {"largest_bucket"}
-    assert HammingCounts.from_arrays(counts.to_arrays()).largest_bucket is None
     arrays = pack_counts({"a": counts})
-    assert "largest_bucket" not in arrays
-    assert unpack_counts(arrays)["a"].largest_bucket is None
+    assert "largest_bucket" not in {*arrays, *counts.to_arrays()}
+    for again in (counts, counts.pooled(), HammingCounts.from_arrays(counts.to_arrays()), unpack_counts(arrays)["a"]):
+        assert again.largest_bucket is None
+    del arrays["bucket_sizes"]
+    assert unpack_counts(arrays)["a"].bucket_sizes is None
 
 
 def test_average_precision_in_index_order_is_stored_by_ground_truth():
@@ -94,19 +97,6 @@ def test_average_precision_in_index_order_is_stored_by_ground_truth():
     np.testing.assert_array_equal(again["a"].index_average_precision, values)
     assert again["b"].index_average_precision is None
     assert counts.pooled().index_average_precision is None
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (np.array([0.5, np.nan]), "NaN exactly for queries without relevant items"),
-        (np.array([0.5]), r"index_average_precision: expected float64 \(2,\), got float64 \(1,\)"),
-        (np.array([0, 1]), "index_average_precision: expected float64 .* got int64"),
-    ],
-)
-def test_impossible_average_precision_is_refused(values, message):
-    with pytest.raises(ProtocolError, match=message):
-        HammingCounts(**GOOD, index_average_precision=values)
 
 
 def test_from_histograms():
@@ -125,26 +115,18 @@ def test_counts_of_several_truths_survive_packing():
         "b": HammingCounts.from_histograms([[300, 1]], {1: [[1, 0]], 70_000: [[0, 1]]}),
     }
     arrays = pack_counts(counts)
-    assert set(arrays) == {
-        "retrieved",
-        "largest_bucket",
-        "bucket_sizes",
-        "a/at_level",
-        "a/levels",
-        "b/at_level",
-        "b/levels",
+    assert {name: array.dtype for name, array in arrays.items()} == {
+        "retrieved": np.uint16,
+        "largest_bucket": np.uint16,
+        "bucket_sizes": np.uint16,
+        "a/at_level": np.uint8,
+        "a/levels": np.uint8,
+        "b/at_level": np.uint8,
+        "b/levels": np.uint32,
     }
-    assert [arrays[name].dtype for name in ("retrieved", "a/at_level", "b/at_level", "b/levels")] == [
-        np.uint16,
-        np.uint8,
-        np.uint8,
-        np.uint32,
-    ]
     for truth, again in unpack_counts(arrays).items():
         for name, array in counts[truth].to_arrays().items():
             np.testing.assert_array_equal(getattr(again, name), array)
-    without = unpack_counts({name: array for name, array in arrays.items() if name != "bucket_sizes"})
-    assert without["a"].bucket_sizes is None
 
 
 def test_the_sum_of_parts_has_the_levels_of_both():
@@ -165,3 +147,27 @@ def test_parts_that_do_not_belong_together(other, got):
     message = "counts of a part: expected 2 queries and 1 bits as in the part before, " + got
     with pytest.raises(ProtocolError, match=message):
         first + HammingCounts.from_histograms(other, other)
+
+
+@pytest.mark.parametrize(
+    ("extension", "s"), [("none", 0), ("same", 1), ("same", 8), ("different", 1), ("different", 60)]
+)
+def test_counts_of_extended_codes_are_those_of_counting_them(extension, s):
+    rng = np.random.default_rng(3)
+    query, database = (codes.pack(rng.integers(2, size=(n, 5))) for n in (7, 60))
+    truths = {
+        "class": LabelRelevance(rng.integers(3, size=7), rng.integers(3, size=60)),
+        "listed": NeighbourRelevance(np.arange(8) // 2 * 2, np.arange(6), 60),
+    }
+    extended = codes.extend(query, database, 5, extension=extension, extension_bits=s)
+    for name, expected in count(*extended, truths, index_order=True).items():
+        derived = count(query, database, 5, truths, index_order=True)[name].extended(extension, s).to_arrays()
+        assert derived.keys() == expected.to_arrays().keys()
+        for array, values in expected.to_arrays().items():
+            np.testing.assert_array_equal(derived[array], values, err_msg=array)
+
+
+def test_an_extension_needs_its_number_of_bits():
+    counts = HammingCounts.from_histograms([[1, 0]], [[1, 0]])
+    with pytest.raises(ProtocolError, match="extension_bits: expected an integer >= 1 for extension 'same', got 0"):
+        counts.extended("same", 0)

@@ -1,4 +1,10 @@
-"""`evaluate` with encodings, the ranking and relevance as plain keywords, so that tests can vary them."""
+"""`evaluate` with encodings, the ranking and relevance as plain keywords, and tables of refused inputs in YAML."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import yaml
 
 from protocol.evaluation import Codes, Outputs, Relevant, evaluate
 
@@ -9,3 +15,22 @@ def evaluated(query, database, *, n_bits=None, bit_order="little", binarize=None
     if "relevance" in options:
         options["truth"] = Relevant(options.pop("relevance"))
     return evaluate(Outputs(query) if ranking == "asymmetric" else query, items, **options)
+
+
+def refusals(name):
+    """Return the cases of a table in tests/: the inputs, and the message."""
+    cases = yaml.safe_load((Path(__file__).parents[1] / name).read_text(encoding="utf-8"))
+    return [({key: _array(case[key]) for key in case if key != "message"}, case["message"]) for case in cases]
+
+
+def _array(entry):
+    """Return a value of a table; arrays repeat values of a dtype over a shape, and sparse matrices have arrays."""
+    if not isinstance(entry, dict) or not entry.keys() & {"csr", "dtype"}:
+        return entry
+    if "dtype" in entry:
+        array = np.array(entry["values"], dtype=entry["dtype"])
+        return np.resize(array, entry["shape"]) if "shape" in entry else array
+    arrays = {name: np.asarray(_array(entry["csr"][name])) for name in ("indptr", "indices", "data")}
+    rows = SimpleNamespace(**arrays, shape=tuple(entry["csr"]["shape"]))
+    rows.tocsr = lambda: rows
+    return rows

@@ -13,7 +13,6 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.counting import asymmetric
 from protocol.evaluation import Outputs, bucket_search, evaluate, lookup_time
-from protocol.truth.relevance import NeighbourRelevance
 
 RNG = np.random.default_rng(0)
 QUERY, DATABASE = RNG.normal(size=(12, 24)).astype(np.float32), RNG.normal(size=(90, 24)).astype(np.float32)
@@ -61,11 +60,9 @@ def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(
         same = ("n_bits", "levels", "queries_without_relevant", "relevant_per_query", "ground_truth_sha256")
         assert [getattr(found, name) for name in same] == [getattr(of_codes, name) for name in same]
         by_metric = {(row.metric, row.empty): row for row in of_codes.spread if row.metric != "AUPRC[area]"}
-        assert {(row.metric, row.empty): row.conventions for row in found.spread} == {
-            key: row.conventions for key, row in by_metric.items()
+        assert {(row.metric, row.empty): (row.conventions, row.value) for row in found.spread} == {
+            key: (row.conventions, pytest.approx(row.value, rel=1e-12)) for key, row in by_metric.items()
         }
-        for row in found.spread:
-            assert row.value == pytest.approx(by_metric[row.metric, row.empty].value, rel=1e-12)
 
 
 def test_a_convention_is_without_its_metrics_of_the_radius():
@@ -74,8 +71,6 @@ def test_a_convention_is_without_its_metrics_of_the_radius():
         "mAP@1000[retrieved]",
         "mAP@5000[retrieved]",
     ]
-    with pytest.raises(ProtocolError, match="convention 'habir': expected a metric of the order of items"):
-        asymmetric_scores(convention="habir")
 
 
 def test_every_result_names_the_ranking(tmp_path):
@@ -95,29 +90,8 @@ def test_every_result_names_the_ranking(tmp_path):
             assert list(table)[:2] == [index, "ranking"]
             assert set(table["ranking"]) == {ranking}
     assert found.plot("precision@N").to_dict()["title"] == "Precision of the top N items (asymmetric)"
-
-
-def test_the_header_states_that_only_the_database_is_binarised():
-    assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(asymmetric_scores(metrics=["mAP"]))
-    given = asymmetric_scores(QUERY, DATABASE > 0, binarize=None, metrics=["mAP"])
-    assert "24 bits; asymmetric ranking;" in repr(given)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"metrics": ["mAP", "precision@r2"]},
-            "metric 'precision@r2': expected a metric of the order of items for the ranking asymmetric, got one of the",
-        ),
-        ({"metrics": "AUPRC[area]"}, "got one of the Hamming radius"),
-        ({"metrics": "utilisation"}, "got one of the buckets of the database"),
-        ({"n_bits": 25}, "query codes: expected 25 columns .* to binarise, got 24"),
-    ],
-)
-def test_refused(change, message):
-    with pytest.raises(ProtocolError, match=message):
-        asymmetric_scores(**change)
+    assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(found)
+    assert "24 bits; asymmetric ranking;" in repr(asymmetric_scores(QUERY, DATABASE > 0, binarize=None))
 
 
 def test_what_needs_distances_is_refused(tmp_path):
@@ -135,24 +109,6 @@ def test_what_needs_distances_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        (
-            QUERY > 0,
-            "query codes: expected real values for the ranking asymmetric, got only 0 and 1[.] Codes of -1 and",
-        ),
-        ((QUERY > 0).astype(np.float32), "got only 0 and 1"),
-        (QUERY[:, :3], "query codes: expected 24 columns, the code length of the database, got 3"),
-        (np.where(QUERY > 1, np.nan, QUERY), "query codes: expected finite numbers, got NaN or infinity"),
-        (QUERY[0], r"query codes: expected a non-empty 2-D array \(n, n_bits\)"),
-    ],
-)
-def test_refused_queries(query, message):
-    with pytest.raises(ProtocolError, match=message):
-        asymmetric_scores(query, DATABASE > 0, binarize=None)
-
-
 def test_there_is_no_curve_over_the_radius(tmp_path):
     found = asymmetric_scores(metrics=["mAP"])
     assert found.pr_curves == {}
@@ -165,14 +121,6 @@ def test_there_is_no_curve_over_the_radius(tmp_path):
     ):
         found.write_pr_curves(tmp_path / "curves.csv")
     assert set(evaluate(QUERY > 0, DATABASE > 0, **LABELS, metrics=["mAP"]).pr_curves) == set(metrics.AVERAGES)
-
-
-def test_no_query_has_a_relevant_item():
-    nothing = {"query_labels": None, "database_labels": None}
-    truth = NeighbourRelevance(np.zeros(13, dtype=int), [], n_database=90)
-    for ranking in ("hamming", "asymmetric"):
-        with pytest.raises(ProtocolError, match="relevance: no query has a relevant item"):
-            asymmetric_scores(ranking=ranking, relevance=truth, **nothing)
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

@@ -9,6 +9,7 @@ from encoded import evaluated
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError
+from protocol.cli import main
 from protocol.evaluation import CONVENTIONS, evaluate
 from protocol.scores import identity
 
@@ -36,7 +37,9 @@ def test_the_table_states_every_convention():
 
 @pytest.mark.parametrize("rules", CONVENTIONS, ids=lambda rules: rules.name)
 def test_every_table_is_narrow_and_lists_the_differences_from_the_original(rules):
-    text = str(found(convention=rules.name, spread=True))
+    result = found(convention=rules.name, spread=True)
+    text = str(result)
+    assert repr(result) == text
     assert all(len(line) <= 170 and line == line.rstrip() for line in text.split("\n"))
     assert ("not copied from the original:" in text) == (rules.name != "protocol")
     for line in rules.not_copied:
@@ -62,7 +65,9 @@ def test_small_numbers_keep_their_digits():
 
 def test_json_has_the_means_and_their_identity(tmp_path):
     path = tmp_path / "means.json"
-    found(metrics=["mAP", "AUPRC[area]"], dataset="digits", split="improved").write_json(path)
+    evaluation = found(metrics=["mAP", "AUPRC[area]"], dataset="digits", split="improved", binarize="sign")
+    evaluation.write_json(path)
+    assert path.read_text() == evaluation.to_json() + "\n"
     assert json.loads(path.read_text()) == {
         "name": None,
         "dataset": "digits",
@@ -73,7 +78,7 @@ def test_json_has_the_means_and_their_identity(tmp_path):
         "n_database": 3,
         "n_bits": 2,
         "ranking": "hamming",
-        "binarize": None,
+        "binarize": "sign",
         "convention": "protocol",
         "ground_truth_sha256": found().ground_truth_sha256,
         "version": __version__,
@@ -124,12 +129,6 @@ def test_per_query_values(tmp_path):
     assert np.nanmean(values[:, 2]) == pytest.approx(5 / 6)
 
 
-def test_it_is_printed_as_the_str():
-    evaluation = found(metrics=["mAP", "AUPRC[area]"], spread=True)
-    assert repr(evaluation) == str(evaluation) == str(evaluation)
-    assert len(repr(evaluation).split("\n")) < 30
-
-
 def test_undefined_queries_are_counted_under_either_treatment():
     names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
     for convention in ("protocol", "hashnet"):
@@ -138,17 +137,6 @@ def test_undefined_queries_are_counted_under_either_treatment():
     nothing = evaluate([[0, 0], [0, 0]], [[1, 0], [1, 1]], query_labels=[1, 1], database_labels=[2, 1], metrics=names)
     assert nothing.undefined == dict.fromkeys(names, 2)
     assert re.search("^precision_micro@r0 +0.0000  2 of 2, counted as 0 ", str(nothing), re.M)
-
-
-def test_the_range_of_the_spread_is_that_of_the_values_with_a_convention():
-    """The cutoffs with all relevant items in the denominator are called mAP by no convention."""
-    bits, labels = np.random.default_rng(0).random((1500, 8)) < 0.5, np.zeros(1500, int)
-    evaluation = evaluate(bits[:3], bits, query_labels=labels[:3], database_labels=labels, spread=True)
-    named = [row.value for row in evaluation.spread if row.conventions]
-    others = {row.metric: row.value for row in evaluation.spread if not row.conventions}
-    assert min(others.values()) < min(named)
-    assert "mAP@1000[all]" in others
-    assert f"a convention calls mAP, from {min(named):.4f} to {max(named):.4f}:" in str(evaluation)
 
 
 def test_html_has_the_cells_of_the_table_and_escapes_everything():
@@ -181,13 +169,6 @@ def test_a_data_frame_has_a_row_for_each_metric_with_its_identity():
     assert set(frame["version"]) == {__version__}
 
 
-def test_json_is_the_text_that_is_written(tmp_path):
-    evaluation = found(binarize="median", spread=True)
-    evaluation.write_json(tmp_path / "means.json")
-    assert (tmp_path / "means.json").read_text() == evaluation.to_json() + "\n"
-    assert json.loads(evaluation.to_json())["binarize"] == "median"
-
-
 def test_the_plot_has_a_point_for_each_radius_and_average():
     evaluation = found(name="mine")
     chart = evaluation.plot().to_dict()
@@ -200,3 +181,37 @@ def test_the_plot_has_a_point_for_each_radius_and_average():
     assert evaluation.plot("precision-recall").to_dict()["data"] == chart["data"]
     with pytest.raises(ProtocolError, match=r"plot: expected .*precision-recall.*, got 'roc'"):
         evaluation.plot("roc")
+
+
+def test_precision_and_recall_of_the_top_n(tmp_path):
+    """The first query's items are relevant, not, relevant, in this order; the second query has no relevant item."""
+    evaluation = found(name="mine")
+    evaluation.write_top_n_curves(tmp_path / "curves.csv")
+    expected = "n,ranking,precision,recall\n1,hamming,0.5,0.25\n2,hamming,0.25,0.25\n3,hamming,0.333333333,0.5\n"
+    assert (tmp_path / "curves.csv").read_text() == expected
+    for name, values in (("precision", [1 / 2, 1 / 4, 1 / 3]), ("recall", [1 / 4, 1 / 4, 1 / 2])):
+        chart = evaluation.plot(f"{name}@N").to_dict()
+        assert (chart["title"], chart["mark"]["type"]) == ("mine", "line")
+        assert chart["data"]["values"] == [{"N": n, name: pytest.approx(value)} for n, value in enumerate(values, 1)]
+
+
+def test_a_tie_is_linear_in_n():
+    """Four items at one distance, two of them relevant, then one."""
+    database = [[0, 1], [0, 1], [0, 1], [0, 1], [1, 1]]
+    top = evaluate([[0, 0]], database, query_labels=[1], database_labels=[1, 1, 2, 2, 1]).top_n
+    assert top.n.tolist() == [1, 2, 3, 4, 5]
+    np.testing.assert_allclose(top.precision, [1 / 2, 1 / 2, 1 / 2, 1 / 2, 3 / 5])
+    np.testing.assert_allclose(top.recall, [1 / 6, 1 / 3, 1 / 2, 2 / 3, 1])
+
+
+def test_the_command_writes_the_curves_of_a_large_database_in_steps(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = ["evaluate", "--metric", "P@70", "--top-n-curves", "new/curves.csv"]
+    for side, n in (("query", 5), ("database", 300)):
+        np.save(f"{side}.npy", np.random.default_rng(n).random((n, 8)) < 0.5)
+        np.save(f"{side}_labels.npy", np.arange(n) % 3)
+        command += [f"--{side}-codes", f"{side}.npy", f"--{side}-labels", f"{side}_labels.npy"]
+    assert main(command) == 0
+    rows = np.genfromtxt("new/curves.csv", delimiter=",", skip_header=1)
+    assert rows[:, 0].tolist() == [*range(1, 101), *range(110, 301, 10)]
+    assert rows[-1, 3] == pytest.approx(1)

@@ -42,8 +42,7 @@ def trec_eval(written, measure="map"):
         return np.mean([values[measure] for values in evaluator.evaluate(pytrec_eval.parse_run(run)).values()])
 
 
-@pytest.mark.parametrize("empty", ["zero", "drop"])
-@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize(("empty", "graded"), [("zero", False), ("drop", True)])
 @pytest.mark.parametrize("depth", [None, 37, 10_000])
 @pytest.mark.parametrize("ties", TIES)
 def test_trec_eval_computes_the_reported_map_from_the_files(tmp_path, ties, depth, graded, empty):
@@ -71,9 +70,8 @@ def test_evenly_spread_items_have_nearly_the_expected_map(tmp_path, depth):
 
 def test_shuffled_ties_depend_on_the_seed_only_and_their_mean_is_the_expected_map(tmp_path):
     *inputs, _ = case()
-    of_seeds = [
-        write_trec(*inputs, TrecOptions(tmp_path / str(seed), ties="shuffled", seed=seed)).of_run for seed in range(40)
-    ]
+    options = [TrecOptions(tmp_path / str(seed), ties="shuffled", seed=seed) for seed in range(40)]
+    of_seeds = [write_trec(*inputs, each).of_run for each in options]
     again = write_trec(*inputs, TrecOptions(tmp_path / "again", ties="shuffled", seed=7))
     assert (tmp_path / "again" / "run").read_bytes() == (tmp_path / "7" / "run").read_bytes()
     assert again.of_run == of_seeds[7] != of_seeds[8]
@@ -154,17 +152,12 @@ def arrays():
     return query, database, rng.integers(0, 4, 8), rng.integers(0, 4, 120)
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch):
+def test_the_command_writes_the_files_and_reports_the_effect_of_ties(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    command = ["evaluate"]
+    files = ["evaluate", "--metric", "mAP"]
     for name, array in zip(("query-codes", "database-codes", "query-labels", "database-labels"), arrays(), strict=True):
         np.save(f"{name}.npy", array)
-        command += [f"--{name}", f"{name}.npy"]
-    return [*command, "--metric", "mAP"]
-
-
-def test_the_command_writes_the_files_and_reports_the_effect_of_ties(files, capsys):
+        files += [f"--{name}", f"{name}.npy"]
     assert main([*files, "--trec", "trec", "--trec-depth", "30", "--json", "out.json", "--name", "mine"]) == 0
     query, database, of_query, of_database = arrays()
     labels = {"query_labels": of_query, "database_labels": of_database}
@@ -172,42 +165,19 @@ def test_the_command_writes_the_files_and_reports_the_effect_of_ties(files, caps
     for name in ("run", "qrels"):
         with open(f"trec/{name}") as of_command, open(f"again/{name}") as of_function:
             assert of_command.read() == of_function.read()
-    trec = json.loads(Path("out.json").read_text())["trec"]
-    assert trec == {
+    assert json.loads(Path("out.json").read_text())["trec"] == json.loads(computed.to_json())["trec"] | {
         "run": "trec/run",
         "qrels": "trec/qrels",
-        "depth": 30,
-        "ties": "expected",
-        "seed": None,
-        "metric": "mAP@30[all]",
-        "expected": computed.expected,
-        "by_document_id": computed.by_document_id,
-        "of_run": computed.of_run,
-        "moved": computed.moved,
     }
     shown = capsys.readouterr().out
+    assert main([*files, "--trec", "again", "--trec-ties", "shuffled", "--trec-seed", "3"]) == 0
+    assert "ties shuffled with seed 3" in capsys.readouterr().out
+    assert main([*files, "--trec-depth", "5"]) == 2
+    assert "--trec-depth needs --trec DIR as well." in capsys.readouterr().err
     assert "TREC files trec/run and trec/qrels: 30 items per query, ties expected; " in shown
     assert re.search(f"^ties by document id, as trec_eval orders them  {computed.by_document_id:.4f}$", shown, re.M)
     means = f"from {computed.expected:.4f} to {computed.by_document_id:.4f}"
     assert f"trec_eval's tie-breaking moves mAP@30[all] {means} ({computed.moved:+.2g}):\n" in shown
-
-
-def test_the_command_shuffles_by_a_seed(files):
-    for seed in ("1", "1", "2"):
-        assert main([*files, "--trec", f"seed{seed}", "--trec-ties", "shuffled", "--trec-seed", seed]) == 0
-    with open("seed1/run") as one, open("seed2/run") as two:
-        assert one.read() != two.read()
-
-
-def test_options_of_the_command_out_of_their_range(files, capsys):
-    for options, message in (
-        (["--trec-depth", "5"], "--trec-depth needs --trec DIR as well."),
-        (["--trec", "t", "--trec-ties", "best"], "trec_ties: expected distance, expected or shuffled, got 'best'."),
-        (["--trec", "mine.npy/t"], "mine.npy/t: can't be written"),
-    ):
-        Path("mine.npy").touch()
-        assert main([*files, *options]) == 2
-        assert message in capsys.readouterr().err
 
 
 def test_a_folder_is_enough_and_a_mean_over_nothing_is_null(tmp_path):

@@ -1,53 +1,14 @@
 """Options out of range are refused before there is data, by their name."""
 
-import numpy as np
+from pathlib import Path
+
 import pytest
+import yaml
 
 from protocol import registry
 from protocol.checks import ProtocolError
 
-WRONG = {
-    "bre": {"n_anchors": 0, "width": 0, "n_labelled": 1, "anchors_per_bit": 0, "n_pairs": 0, "n_iter": 0},
-    "buffer_zone": {"margin": 0},
-    "cca_itq": {"n_iter": 0},
-    "classifier": {"code": "classes", "regularisation": 0, "temperature": 0},
-    "csq": {"lambda_1": -1},
-    "cvh": {"regularisation": 0},
-    "deep_squared": {
-        "network": "cnn",
-        "epochs": 0,
-        "batch_size": 2,
-        "learning_rate": 0,
-        "weight_decay": -1,
-        "patience": 0,
-        "precision": "float16",
-    },
-    "dpsh": {"quantisation": -1},
-    "dsh": {"alpha": np.nan, "n_neighbors": 0, "n_iter": 0},
-    "dtsh": {"margin": -1, "quantisation": -1},
-    "fasthash": {"n_trees": 0, "depth": 0, "features_per_bit": 0, "shrinkage": 0},
-    "grh": {"start": "pca", "alpha": 1.1, "n_iter": 0, "regularisation": 0},
-    "hashnet": {"alpha": 0, "beta": "7"},
-    "itq": {"n_iter": 2.5},
-    "ksh": {"n_anchors": 0, "width": 0, "n_labelled": 1, "n_iter": 0},
-    "m_dsh": {"margin": 4.5},
-    "mihash": {"bin_width": 0, "slope": 0},
-    "sdh": {"n_anchors": 0, "width": -1, "regularisation": 0, "nu": -1, "n_iter": 0},
-    "sklsh": {"gamma": np.inf},
-    "sph": {"max_iter": 0, "epsilon_mean": 0, "epsilon_std": -1},
-    "talr_ap": {
-        "relaxation": "exact",
-        "alpha": 0,
-        "growth": 0,
-        "n_steps": 0,
-        "batch_size": 1,
-        "learning_rate": 0,
-        "n_components": 0,
-        "start": "zero",
-        "rate_over_alpha": 1,
-    },
-    "talr_ap_network": {"relaxation": "exact", "alpha": 0},
-}
+WRONG = yaml.safe_load(Path(__file__).with_name("wrong_options.yaml").read_text())
 ALLOWED = [("csq", "lambda_1"), ("dpsh", "quantisation"), ("dtsh", "margin"), ("dtsh", "quantisation"), ("sdh", "nu")]
 
 

@@ -49,32 +49,14 @@ def test_levels_are_found_without_a_copy_of_the_pairs(monkeypatch):
 
 @pytest.mark.parametrize("y", [csr_array(np.eye(3, dtype=int)), np.arange(3), np.eye(3, dtype=int)])
 def test_rows_without_any_relation_are_refused(y):
-    with pytest.raises(
-        ProtocolError, match="affinities: expected a pair of related rows among 3 training rows, got none"
-    ):
+    with pytest.raises(ProtocolError, match="affinities: expected a pair of related rows among 3 training rows"):
         Affinities(y, 3)
+    with pytest.raises(ProtocolError, match="affinities: expected integers >= 0 for 3 x 3 pairs"):
+        Affinities(csr_array(np.full((3, 3), 0.5)), 3)
 
 
-def test_invalid_levels_are_refused():
-    for odd in (
-        csr_array(np.full((3, 3), 0.5)),
-        csr_array(-np.eye(3, dtype=int)),
-        csr_array(np.ones((2, 3), dtype=int)),
-    ):
-        with pytest.raises(ProtocolError, match="affinities: expected integers >= 0 for 3 x 3 pairs"):
-            Affinities(odd, 3)
-
-
-def test_supervision_is_checked_on_access():
-    training = TrainingSet(np.ones((3, 2)), "anything")
-    with pytest.raises(ProtocolError, match="labels: expected integers"):
-        training.labels  # noqa: B018
-    with pytest.raises(ProtocolError, match="pairs: expected numbers"):
-        training.pairs  # noqa: B018
-    pairs = TrainingSet(np.ones((3, 2)), np.arange(6.0).reshape(3, 2)).pairs
-    assert pairs.dtype == np.float32
-    with pytest.raises(ProtocolError, match="expected at least 2 training rows, got 1"):
-        TrainingSet(np.ones((1, 2)), [3]).labels  # noqa: B018
+def test_pairs_are_in_single_precision():
+    assert TrainingSet(np.ones((3, 2)), np.arange(6.0).reshape(3, 2)).pairs.dtype == np.float32
 
 
 def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):

@@ -6,8 +6,7 @@ A mutated file is refused in one line, or accepted. An accepted one is a wrong a
   format (but Fletcher-32 can't distinguish the words 0xFFFF and 0x0000, so a change of one to the other counts as
   `other`); or
 - the file contradicts itself: the numbers are not those that an independent reading of the same bytes gives. That is
-  NumPy's reader for npy, a reader of the fixed layout for uncompressed .mat, Python's own float() for CSV, and the
-  fields between blanks for lists.
+  NumPy's reader for npy and Python's own float() for CSV.
 
 For npy, plain HDF5, uncompressed .mat, CSV and lists, a changed digit or bit in the numbers, or in the shape or type
 that the header declares, is another valid file, which looks correct to every reader. These count as `other`.
@@ -79,26 +78,23 @@ def mutated(content, rng):
     """Return bytes with one of nine mutations."""
     changed = bytearray(content)
     at, size = int(rng.integers(len(changed))), int(rng.integers(1, 17))
-    match int(rng.integers(9)):
-        case 0:
-            changed[at] ^= 1 << int(rng.integers(8))
-        case 1:
-            changed[at] = int(rng.integers(256))
-        case 2:
-            del changed[at:]
-        case 3:
-            changed[at : at + size] = bytes(len(changed[at : at + size]))
-        case 4:
-            changed[at : at + size] = rng.integers(0, 256, size, dtype=np.uint8).tobytes()
-        case 5:
-            del changed[at : at + size]
-        case 6:
-            changed[at:at] = rng.integers(0, 256, size, dtype=np.uint8).tobytes()
-        case 7:
-            changed[at:at] = changed[max(0, at - size) : at]
-        case _:
-            extreme = (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)[int(rng.integers(5))]
-            changed[at : at + 4] = struct.pack("<I", extreme)
+    end = min(at + size, len(changed))
+    noise, extreme = (
+        rng.integers(0, 256, size, dtype=np.uint8).tobytes(),
+        rng.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1]),
+    )
+    start, stop, inserted = (
+        (at, at + 1, bytes([changed[at] ^ 1 << int(rng.integers(8))])),
+        (at, at + 1, noise[:1]),
+        (at, len(changed), b""),
+        (at, end, bytes(end - at)),
+        (at, end, noise[: end - at]),
+        (at, end, b""),
+        (at, at, noise),
+        (at, at, changed[max(0, at - size) : at]),
+        (at, at + 4, struct.pack("<I", extreme)),
+    )[int(rng.integers(9))]
+    changed[start:stop] = inserted
     return bytes(changed)
 
 
@@ -119,8 +115,6 @@ def independent(path, content):
             lines = [line for line in text.split("\n") if line.strip()]
             mark = next((mark for mark in ",;" if mark in lines[0]), None)
             return np.array([[float(word) for word in line.split(mark)] for line in lines])
-        case ".mat" if path.stem == "plain":
-            return _plain_mat(content)
         case _:
             return None
 
@@ -129,18 +123,6 @@ def _same_fletcher(found, right):
     """Return whether the bytes differ only in words 0xFFFF and 0x0000, which are the same to Fletcher-32."""
     words = [np.frombuffer(array.tobytes(), "<u2") for array in (found, right)]
     return found.shape == right.shape and np.array_equal(*(np.where(own == 0xFFFF, 0, own) for own in words))
-
-
-def _plain_mat(content):
-    """Return the numbers of a file with one uncompressed matrix, whose elements are at fixed positions."""
-    rows, columns = struct.unpack_from("<ii", content, 160)
-    (size,) = struct.unpack_from("<I", content, 172)
-    at = 176 + -(-size // 8) * 8 if size <= 63 else 176
-    if struct.unpack_from("<H", content, 170)[0]:
-        at = 176
-    kind, n_bytes = struct.unpack_from("<II", content, at)
-    dtype = {1: "i1", 2: "u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8", 12: "<i8", 13: "<u8"}[kind]
-    return np.frombuffer(content[at + 8 : at + 8 + n_bytes], dtype).reshape((rows, columns), order="F")
 
 
 class Fuzz:

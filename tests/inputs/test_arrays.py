@@ -78,6 +78,12 @@ CSV = {
 }
 
 
+def refused(file, message, read=read_array):
+    with pytest.raises(ProtocolError, match=message) as error:
+        read(file)
+    assert str(error.value).isprintable()
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -108,8 +114,7 @@ def test_other_layouts_of_numpy(tmp_path):
     np.testing.assert_array_equal(read_array(tmp_path / "b.npy"), ARRAY)
     with open(tmp_path / "c.npy", "wb") as file:
         np.lib.format.write_array(file, ARRAY, version=(3, 0))
-    with pytest.raises(ProtocolError, match=r"expected NumPy's format 1.0 or 2.0, got 3.0"):
-        read_array(tmp_path / "c.npy")
+    refused(tmp_path / "c.npy", r"expected NumPy's format 1.0 or 2.0, got 3.0")
 
 
 def test_text_keeps_numbers_that_are_not_integers(tmp_path):
@@ -119,23 +124,21 @@ def test_text_keeps_numbers_that_are_not_integers(tmp_path):
 
 def test_no_pickle_is_ever_loaded(tmp_path):
     touched = tmp_path / "touched"
-    objects = npy(np.array([Touch(touched)], dtype=object), allow_pickle=True)
-    structured = npy(np.array([(Touch(touched), 1)], dtype=[("a", object), ("b", int)]), allow_pickle=True)
+    pickled, touch = pickle.dumps(Touch(touched)), Touch(touched)
+    objects = npy(np.array([touch], dtype=object), allow_pickle=True)
+    structured = npy(np.array([(touch, 1)], dtype=[("a", object), ("b", int)]), allow_pickle=True)
+    for name in ("pickle.npy", "pickle.npz", "pickle.h5", "pickle.mat", "pickle.csv"):
+        (tmp_path / name).write_bytes(pickled)
     (tmp_path / "objects.npy").write_bytes(objects)
     (tmp_path / "structured.npy").write_bytes(structured)
-    (tmp_path / "pickle.npy").write_bytes(pickle.dumps(Touch(touched)))
-    (tmp_path / "pickle.npz").write_bytes(pickle.dumps(Touch(touched)))
-    (tmp_path / "pickle.h5").write_bytes(pickle.dumps(Touch(touched)))
-    (tmp_path / "pickle.mat").write_bytes(pickle.dumps(Touch(touched)))
-    (tmp_path / "pickle.csv").write_bytes(pickle.dumps(Touch(touched)))
     write_zip(tmp_path / "objects.npz", {"B.npy": objects})
-    write_zip(tmp_path / "renamed.npz", {"B.npy": pickle.dumps(Touch(touched))})
+    write_zip(tmp_path / "renamed.npz", {"B.npy": pickled})
     write_zip(tmp_path / "sparse.npz", dict.fromkeys(("indptr.npy", "indices.npy", "shape.npy"), objects))
     for path in tmp_path.iterdir():
         with pytest.raises(ProtocolError, match=f"{path}: expected "):
             (read_csr if path.stem == "sparse" else read_array)(path)
     assert not touched.exists()
-    pickle.loads(pickle.dumps(Touch(touched)))  # noqa: S301 - the trap is a trap
+    pickle.loads(pickled)  # noqa: S301 - the trap is a trap
     assert touched.exists()
 
 
@@ -165,17 +168,14 @@ def test_a_header_is_compared_with_the_bytes(tmp_path, content, message, packed)
         message = message.replace(".npy", ".npz")
     else:
         path.write_bytes(content)
-    with pytest.raises(ProtocolError, match=message) as refused:
-        read_array(path)
-    assert "\n" not in str(refused.value)
+    refused(path, message)
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
     path = write_zip(tmp_path / "a.npz", {"B.npy": npy(np.zeros(10**7, np.uint8)), "C.npy": npy(ARRAY)})
     assert path.stat().st_size < 20_000
-    with pytest.raises(ProtocolError, match=r"expected at most 0.000931 GiB uncompressed, got 0.00931 GiB"):
-        read_array(f"{path}:B")
+    refused(f"{path}:B", r"expected at most 0.000931 GiB uncompressed, got 0.00931 GiB")
     np.testing.assert_array_equal(read_array(f"{path}:C"), ARRAY)
 
 
@@ -184,95 +184,62 @@ def test_a_zip_that_declares_less_than_it_contains(tmp_path):
     write_zip(path, {"B.npy": content})
     small = len(npy(ARRAY)).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(len(content).to_bytes(4, "little"), small))
-    with pytest.raises(ProtocolError, match="Bad CRC-32"):
-        read_array(path)
+    refused(path, "Bad CRC-32")
 
 
 def test_hdf5_and_matlab_that_declare_too_much(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("B", shape=(10**12, 64), dtype="u1", chunks=(1024, 64))
     assert (tmp_path / "a.h5").stat().st_size < 10_000
-    with pytest.raises(ProtocolError, match=r"expected at most 4 GiB uncompressed, got 5.96e[+]04 GiB"):
-        read_array(tmp_path / "a.h5")
+    refused(tmp_path / "a.h5", r"expected at most 4 GiB uncompressed, got 5.96e[+]04 GiB")
     scipy_io.savemat(tmp_path / "a.mat", {"B": np.zeros((1000, 1000))}, do_compression=True)
     monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
-    with pytest.raises(ProtocolError, match=r"expected at most 0.000931 GiB uncompressed, got 0.00745 GiB"):
-        read_array(f"{tmp_path / 'a.mat'}:B")
-
-
-def test_damaged_containers(tmp_path):
-    for name in ("a.npz:B", "a.h5:B", "a.mat:B", "7.3.mat:B"):
-        path = Path(str(written(tmp_path, name)).rpartition(":")[0])
-        content = path.read_bytes()
-        for end in (3, 150, len(content) // 2):
-            path.write_bytes(content[:end])
-            with pytest.raises(ProtocolError, match=f"{path.name}: ") as refused:
-                read_array(tmp_path / name)
-            assert "\n" not in str(refused.value)
-
-
-def test_a_damaged_member_is_noticed(tmp_path):
-    path = tmp_path / "a.npz"
-    np.savez(path, B=np.arange(100, dtype=np.uint8))
-    content = path.read_bytes()
-    path.write_bytes(content.replace(bytes(range(50, 60)), bytes(10)))
-    with pytest.raises(ProtocolError, match="Bad CRC-32"):
-        read_array(path)
+    refused(f"{tmp_path / 'a.mat'}:B", r"expected at most 0.000931 GiB uncompressed, got 0.00745 GiB")
 
 
 @pytest.mark.parametrize("name", ["a.npz:B", "a.h5:B", "a.mat:B"])
 def test_a_missing_key_lists_the_keys(tmp_path, name):
     path = str(written(tmp_path, name)).rpartition(":")[0]
-    with pytest.raises(ProtocolError, match=r"expected the array 'C', got a file that contains: .*B"):
-        read_array(f"{path}:C")
-
-
-def test_keys_are_listed_in_one_line_whatever_they_are(tmp_path):
-    write_zip(tmp_path / "a.npz", {f"k{i:02}\n\x1b[31m.npy": b"" for i in range(30)})
-    with pytest.raises(
-        ProtocolError, match=r"got no key; the file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$"
-    ) as refused:
-        read_array(tmp_path / "a.npz")
-    assert str(refused.value).isprintable()
-
-
-def test_a_key_is_required_if_there_are_several_arrays(tmp_path):
-    written(tmp_path, "a.npz:B")
-    with pytest.raises(ProtocolError, match=r"expected a.npz:KEY, got no key; the file contains: B, other"):
-        read_array(tmp_path / "a.npz")
+    refused(f"{path}:C", r"expected the array 'C', got a file that contains: .*B")
+    if name == "a.npz:B":
+        refused(path, r"expected a.npz:KEY, got no key; the file contains: B, other")
+        write_zip(tmp_path / "a.npz", {f"k{i:02}\n\x1b[31m.npy": b"" for i in range(30)})
+        refused(path, r"got no key; the file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$")
 
 
 def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
     scipy_io.savemat(tmp_path / "a.mat", {"cell": np.array([ARRAY, "x"], object), "sparse": sparse.csc_matrix(ARRAY)})
-    for key, kind in (("cell", "a cell array"), ("sparse", "a sparse matrix")):
-        with pytest.raises(ProtocolError, match=rf"can't be read \(the variable is {kind}"):
-            read_array(f"{tmp_path / 'a.mat'}:{key}")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["text"] = "codes"
         file["nothing"] = h5py.Empty("f4")
         file.create_group("group")
-    with pytest.raises(ProtocolError, match="expected an array of numbers, got dtype object"):
-        read_array(f"{tmp_path / 'a.h5'}:text")
-    with pytest.raises(ProtocolError, match="expected an array of numbers, got an empty one, shape None"):
-        read_array(f"{tmp_path / 'a.h5'}:nothing")
-    with pytest.raises(ProtocolError, match="expected the array 'group'"):
-        read_array(f"{tmp_path / 'a.h5'}:group")
+    for name, message in (
+        ("a.mat:cell", r"can't be read \(the variable is a cell array"),
+        ("a.mat:sparse", r"can't be read \(the variable is a sparse matrix"),
+        ("a.h5:text", "expected an array of numbers, got dtype object"),
+        ("a.h5:nothing", "expected an array of numbers, got an empty one, shape None"),
+        ("a.h5:group", "expected the array 'group'"),
+    ):
+        refused(tmp_path / name, message)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("read", "content", "message"),
     [
-        ("1,2\n3\n", r"got one that can't be read \(the number of columns changed from 2 to 1"),
-        ("a,b\n1,2\n", "could not convert string 'a' to float64"),
-        ("\n\n", "expected numbers as text, got blank lines"),
-        ("1,,2\n", "could not convert string ''"),
-        ("\x00\x01\n", "could not convert string"),
+        (read_array, "1,2\n3\n", r"got one that can't be read \(the number of columns changed from 2 to 1"),
+        (read_array, "a,b\n1,2\n", "could not convert string 'a' to float64"),
+        (read_array, "\n\n", "expected numbers as text, got blank lines"),
+        (read_array, "1,,2\n", "could not convert string ''"),
+        (read_array, "\x00\x01\n", "could not convert string"),
+        (read_lists, "1\n0.5\n", "line 2: .*'0.5'"),
+        (read_lists, "x y\n", "line 1: .*'x y'"),
+        (read_lists, f"1\n{10**30}", "line 2: "),
+        (read_lists, b"\xff\xfe\x00", "expected lists of database positions, got a file that can't be read"),
     ],
 )
-def test_text_that_is_not_a_matrix_is_refused(tmp_path, text, message):
-    (tmp_path / "a.csv").write_text(text)
-    with pytest.raises(ProtocolError, match=message):
-        read_array(tmp_path / "a.csv")
+def test_text_without_numbers_is_refused(tmp_path, read, content, message):
+    (tmp_path / "a.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    refused(tmp_path / "a.csv", message, read)
 
 
 def test_names_that_are_not_files_are_refused(tmp_path):
@@ -289,8 +256,7 @@ def test_names_that_are_not_files_are_refused(tmp_path):
         ("codes", "got the extension ''"),
         ("a.npy:B", "got the extension '.npy:B'"),
     ):
-        with pytest.raises(ProtocolError, match=message):
-            read_array(tmp_path / name)
+        refused(tmp_path / name, message)
 
 
 def test_sparse_rows(tmp_path):
@@ -303,24 +269,14 @@ def test_sparse_rows(tmp_path):
     np.savez(tmp_path / "plain.npz", indptr=rows.indptr, indices=rows.indices, shape=rows.shape)
     assert read_csr(tmp_path / "plain.npz")[0].keys() == {"indptr", "indices"}
     sparse.save_npz(tmp_path / "csc.npz", rows.tocsc())
-    with pytest.raises(ProtocolError, match=r"expected compressed sparse rows \(csr\) of a matrix, got csc of shape"):
-        read_csr(tmp_path / "csc.npz")
+    refused(tmp_path / "csc.npz", r"expected compressed sparse rows \(csr\) of a matrix, got csc of shape", read_csr)
     np.savez(tmp_path / "other.npz", codes=ARRAY)
-    with pytest.raises(ProtocolError, match="arrays indptr, indices and shape, got codes"):
-        read_csr(tmp_path / "other.npz")
+    refused(tmp_path / "other.npz", "arrays indptr, indices and shape, got codes", read_csr)
 
 
 def test_lists(tmp_path):
-    path = tmp_path / "near.txt"
-    path.write_text("3 1\n\n 2,0;4\n")
-    assert [row.tolist() for row in read_lists(path)] == [[3, 1], [], [2, 0, 4]]
-    for text, message in (("1\n0.5\n", "line 2: .*'0.5'"), ("x y\n", "line 1: .*'x y'"), (f"1\n{10**30}", "line 2: ")):
-        path.write_text(text)
-        with pytest.raises(ProtocolError, match=message):
-            read_lists(path)
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ProtocolError, match="expected lists of database positions, got a file that can't be read"):
-        read_lists(path)
+    (tmp_path / "near.txt").write_text("3 1\n\n 2,0;4\n")
+    assert [row.tolist() for row in read_lists(tmp_path / "near.txt")] == [[3, 1], [], [2, 0, 4]]
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -343,11 +299,10 @@ def test_matlab_files_are_read_as_scipy_reads_them(tmp_path, compressed):
         read = read_array(f"{path}:{name}")
         np.testing.assert_array_equal(read, by_scipy[name])
         assert read.dtype == by_scipy[name].dtype
-    with pytest.raises(ProtocolError, match=r"expected the array 'y', .*that contains: cell, flag, "):
-        read_array(f"{path}:y")
+    refused(f"{path}:y", r"expected the array 'y', .*that contains: cell, flag, ")
 
 
-def test_a_damaged_type_in_a_matlab_file_is_refused(tmp_path):
+def test_a_damaged_type_and_another_version_of_a_matlab_file_are_refused(tmp_path):
     path = tmp_path / "a.mat"
     scipy_io.savemat(path, {"B": ARRAY.astype(float)})
     content = bytearray(path.read_bytes())
@@ -355,22 +310,19 @@ def test_a_damaged_type_in_a_matlab_file_is_refused(tmp_path):
     for damage, message in (((9, 0x4E, 0, 0), "numbers of unknown type 19977"), ((7, 0, 0, 0), "cannot reshape array")):
         content[at : at + 4] = bytes(damage)
         path.write_bytes(content)
-        with pytest.raises(ProtocolError, match=rf"expected a .mat file, got one that can't be read \({message}"):
-            read_array(path)
-
-
-def test_a_matlab_file_of_version_4_is_refused(tmp_path):
-    scipy_io.savemat(tmp_path / "a.mat", {"B": ARRAY.astype(float)}, format="4")
-    with pytest.raises(ProtocolError, match=r"not a file of version 5 to 7\.3"):
-        read_array(tmp_path / "a.mat")
+        refused(path, rf"expected a .mat file, got one that can't be read \({message}")
+    scipy_io.savemat(path, {"B": ARRAY.astype(float)}, do_compression=True)
+    path.write_bytes(path.read_bytes()[:150])
+    refused(path, "a.mat: expected a .mat file, got one that can't be read")
+    scipy_io.savemat(path, {"B": ARRAY.astype(float)}, format="4")
+    refused(path, r"not a file of version 5 to 7\.3")
 
 
 def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
     np.savez(tmp_path / "a.npz", query=np.arange(2), train=np.arange(3))
     assert sorted(npz_keys(tmp_path / "a.npz")) == ["query", "train"]
     (tmp_path / "b.npz").write_bytes(b"PK")
-    with pytest.raises(ProtocolError, match=r"b.npz: expected an .npz file, got one that can't be read"):
-        npz_keys(tmp_path / "b.npz")
+    refused(tmp_path / "b.npz", r"b.npz: expected an .npz file, got one that can't be read", npz_keys)
 
 
 def test_a_shape_is_read_from_the_header_alone(tmp_path):
@@ -385,14 +337,9 @@ def test_a_shape_is_read_from_the_header_alone(tmp_path):
     assert array_shape(f"{tmp_path}/a.h5:group/x") == (5, 6)
     (tmp_path / "a.csv").write_text("1,2\n")
     assert array_shape(tmp_path / "a.csv") is None
-
-
-def test_a_damaged_header_is_one_line(tmp_path):
-    (tmp_path / "a.npy").write_bytes(b"x")
-    for path in ("a.npy", "b.npy", "c.h5"):
-        with pytest.raises(ProtocolError) as error:
-            array_shape(tmp_path / path)
-        assert "\n" not in str(error.value)
+    (tmp_path / "b.npy").write_bytes(b"x")
+    for name in ("b.npy", "c.npy", "c.h5"):
+        refused(tmp_path / name, "expected a", array_shape)
 
 
 @pytest.mark.parametrize("order", "<>")
@@ -401,10 +348,11 @@ def test_code_points_that_do_not_exist_are_refused(tmp_path, order):
     np.save(
         tmp_path / "ids.npy", np.frombuffer(np.array([97, 0x110000], dtype=f"{order}u4").tobytes(), dtype=f"{order}U1")
     )
-    with pytest.raises(
-        ProtocolError, match=r"ids\.npy: expected strings, got the code point U\+110000, which does not exist\."
-    ):
-        read_labels(tmp_path / "ids.npy")
+    refused(
+        tmp_path / "ids.npy",
+        r"ids\.npy: expected strings, got the code point U\+110000, which does not exist\.",
+        read_labels,
+    )
 
 
 @pytest.mark.parametrize("first", [2**53 - 1, -(2**53) - 2, 2**63 - 2, 2**64 - 3])

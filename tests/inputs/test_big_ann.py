@@ -38,20 +38,18 @@ def test_neighbours_with_their_distances(tmp_path):
         ((5, 2), b"", "expected 48 bytes, .*, got 68"),
         ((5, 3), b"x", "expected 68 bytes, .*, got 69"),
         ((2**32 - 1, 2**32 - 1), b"", "expected 73,786,976,260,478,468,108 bytes"),
+        ((0, 3), None, r"expected an array of numbers, got an empty one, shape \(0, 3\)"),
+        (None, None, "expected a header of 8 bytes, got 7"),
     ],
 )
 def test_a_header_that_does_not_match_the_size(tmp_path, header, end, message):
-    path = written(tmp_path / "base.fbin", VECTORS, "<f4", header=header, end=end)
+    path = tmp_path / "base.fbin"
+    if header:
+        written(path, VECTORS if end is not None else VECTORS[:0], "<f4", header=header, end=end or b"")
+    else:
+        path.write_bytes(b"1234567")
     with pytest.raises(ProtocolError, match=rf"base\.fbin: {message}"):
         read_array(path)
-
-
-def test_no_header_and_no_vectors(tmp_path):
-    (tmp_path / "a.fbin").write_bytes(b"1234567")
-    with pytest.raises(ProtocolError, match=r"a\.fbin: expected a header of 8 bytes, got 7"):
-        read_array(tmp_path / "a.fbin")
-    with pytest.raises(ProtocolError, match=r"b\.fbin: expected an array of numbers, got an empty one, shape \(0, 3\)"):
-        read_array(written(tmp_path / "b.fbin", VECTORS[:0], "<f4", header=(0, 3)))
 
 
 def test_scores_from_files_of_the_two_benchmarks(tmp_path):
@@ -92,22 +90,13 @@ def test_labels_that_are_words(tmp_path):
 
 
 def test_packed_codes_and_labels_are_mapped(tmp_path):
-    """Large files are memory-mapped by `evaluate`, with the same numbers as a result."""
-    rng = np.random.default_rng(0)
-    sides = {side: rng.integers(0, 256, (n, 2), dtype=np.uint8) for side, n in (("query", 5), ("database", 90))}
-    labels = {side: rng.integers(0, 3, len(own)) for side, own in sides.items()}
-    for side, own in sides.items():
-        np.array(own.shape, "<u4").tofile(tmp_path / f"{side}.u8bin")
-        with open(tmp_path / f"{side}.u8bin", "ab") as file:
-            own.tofile(file)
-        np.save(tmp_path / f"{side}.npy", own)
-        np.save(tmp_path / f"{side}_labels.npy", labels[side])
+    """Large files are memory-mapped by `evaluate`."""
+    packed = np.random.default_rng(0).integers(0, 256, (90, 2), dtype=np.uint8)
+    written(tmp_path / "x.u8bin", packed, "u1")
+    np.save(tmp_path / "x.npy", packed)
+    np.save(tmp_path / "labels.npy", np.arange(90))
     for extension in (".u8bin", ".npy"):
-        mapped = map_array(tmp_path / f"database{extension}")
+        mapped = map_array(tmp_path / f"x{extension}")
         assert isinstance(mapped.base, np.memmap)
-        np.testing.assert_array_equal(mapped, sides["database"])
-        given = {f"{side}_labels": tmp_path / f"{side}_labels.npy" for side in sides}
-        files = evaluate(*(tmp_path / f"{side}{extension}" for side in sides), **given, n_bits=16)
-        arrays = evaluate(*sides.values(), **{f"{side}_labels": own for side, own in labels.items()}, n_bits=16)
-        assert files.to_json() == arrays.to_json()
-    assert isinstance(read_labels(tmp_path / "database_labels.npy").base, np.memmap)
+        np.testing.assert_array_equal(mapped, packed)
+    assert isinstance(read_labels(tmp_path / "labels.npy").base, np.memmap)

@@ -4,94 +4,30 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from encoded import refusals
 
 from protocol.checks import ProtocolError
+from protocol.inputs import conversion, validation
 from protocol.inputs.conversion import items_from, matrix_from, numbers_from
-from protocol.inputs.validation import array_of, check_images, class_labels, matrix, rows
+from protocol.inputs.validation import array_of, check_images, class_labels, matrix
 
 
-def test_matrix_names_the_first_bad_row():
-    X = np.zeros((5, 2))
-    X[3, 1] = np.nan
-    X[4, 0] = np.inf
-    with pytest.raises(
-        ProtocolError, match=r"X: expected finite numbers, got NaN or infinity in 2 of 5 rows, first in row 3"
-    ):
-        matrix(X)
+@pytest.mark.parametrize(("change", "message"), refusals("inputs/refusals.yaml"))
+def test_refusals(change, message):
+    name, values = change.pop("check"), change.pop("values")
+    check = getattr(validation, name, None) or (lambda values: getattr(conversion, name)(values, "query"))
+    with pytest.raises(ProtocolError) as refused:
+        check(values, **change)
+    assert str(refused.value) == message
 
 
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        (np.zeros(3), r"got shape \(3,\)"),
-        (np.zeros((0, 3)), r"got shape \(0, 3\)"),
-        (np.array([["a"]]), "X: expected numbers, got dtype"),
-        (np.array([[object()]]), "X: expected numbers, got dtype"),
-    ],
-)
-def test_matrix_refuses(X, message):
-    with pytest.raises(ProtocolError, match=message):
-        matrix(X)
-
-
-def test_matrix_refuses_another_width_and_does_not_copy_float32():
+def test_accepted_arrays():
     X = np.ones((2, 3), dtype=np.float32)
     assert matrix(X) is X
-    with pytest.raises(ProtocolError, match="expected 4 features as in fit, got 3"):
-        matrix(X, n_features=4)
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        ([1, 2], "2 labels for 3 items"),
-        ([0.5, 1.0, 2.0], "expected integers"),
-        ([[0, 2], [1, 0], [0, 0]], "expected a matrix of 0 and 1, got values from 0 to 2"),
-    ],
-)
-def test_labels_refuses(y, message):
-    with pytest.raises(ProtocolError, match=message):
-        class_labels(y, 3)
-
-
-def test_label_matrix_becomes_bool():
     assert class_labels([[0, 1], [1, 1]], 2).dtype == bool
-
-
-@pytest.mark.parametrize(
-    ("index", "message"),
-    [
-        ([], "got none"),
-        ([0.5], r"expected row numbers \(n,\)"),
-        ([-1, 2], "got -1 to 2"),
-        ([4], "from 0 to 3, got 4 to 4"),
-    ],
-)
-def test_rows_refuses(index, message):
-    with pytest.raises(ProtocolError, match=message):
-        rows(index, 4, "train")
-
-
-@pytest.mark.parametrize(
-    ("array", "n_items", "message"),
-    [
-        (np.zeros((2, 3, 4), np.float32), None, r"uint8 \(n, .* got shape \(2, 3, 4\) of float32\.$"),
-        (np.zeros((2, 3, 4, 4), np.uint8), None, r"got shape \(2, 3, 4, 4\) of uint8"),
-        (np.zeros((2, 0, 4), np.uint8), None, "not empty, got shape"),
-        (np.zeros((2, 3), np.uint8), None, r"got shape \(2, 3\)"),
-        ([[[0]]], None, r"got shape \(1, 1, 1\) of list"),
-        (np.zeros((2, 3, 4), np.uint8), 3, r"uint8 \(3, height, width\) .* got shape \(2, 3, 4\)"),
-    ],
-)
-def test_images_refuses(array, n_items, message):
-    with pytest.raises(ProtocolError, match=f"^images: expected .*{message}"):
-        check_images(array, n_items=n_items)
-
-
-@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3, 4, 3)])
-def test_images_may_be_grey_or_in_colour(shape):
-    check_images(np.zeros(shape, np.uint8))
-    check_images(np.zeros(shape, np.uint8), n_items=2)
+    assert class_labels([3, 1], 2).tolist() == [3, 1]
+    for shape in ((2, 3, 4), (2, 3, 4, 3)):
+        check_images(np.zeros(shape, np.uint8), n_items=2)
 
 
 def test_a_list_of_vectors_is_not_copied_into_python_objects():
@@ -118,22 +54,3 @@ def test_items_are_row_numbers_or_ids_from_any_library(tmp_path):
     assert matrix_from(torch.ones(2, 3, dtype=torch.bfloat16, requires_grad=True), "query").dtype == np.float32
     np.save(tmp_path / "x.npy", np.ones((2, 3)))
     assert isinstance(numbers_from(tmp_path / "x.npy", "query").base, np.memmap)
-
-
-@pytest.mark.parametrize(
-    ("convert", "values", "message"),
-    [
-        (items_from, [[1, 2]], "query: expected row numbers or ids, shape (n,), got shape (1, 2)."),
-        (items_from, [True, False], "query: expected row numbers, got a mask. Use numpy.flatnonzero to convert it."),
-        (items_from, ["a", 1], "query: expected ids (str), got 1 (int) at position 1."),
-        (items_from, [0.5], "query: expected integers, got 0.5."),
-        (items_from, np.array([1j]), "query: expected row numbers or ids (str), got dtype complex128."),
-        (matrix_from, [1, 2], "query: expected a non-empty 2-D array (n, d), got shape (2,)."),
-        (matrix_from, [["a"]], "query: expected numbers, got dtype <U1."),
-        (matrix_from, "none.npy", "none.npy: expected a file, got no such file."),
-    ],
-)
-def test_other_values_are_refused(convert, values, message):
-    with pytest.raises(ProtocolError) as error:
-        convert(values, "query")
-    assert str(error.value) == message

@@ -16,6 +16,8 @@ from protocol.metrics.precision_recall import precision
 
 # No relevant item for the second query, nothing within radius 0 for the third.
 COUNTS = HammingCounts.from_histograms([[2, 2, 0], [1, 0, 3], [0, 1, 3]], [[1, 0, 0], [0, 0, 0], [0, 1, 0]])
+ONE_EACH = ["P@1", "R@1", "F1@r1", "F1_micro@r1", "entropy", "collision", "largest_bucket", "lookups@r1", "empty@r1"]
+ONE_EACH += ["utilisation", "AUPRC[sum]", "mAP", "ACG@1", "WAP", "WAP@1[retrieved]"]
 
 
 def test_mean_ignores_nan():
@@ -72,28 +74,34 @@ def test_drop_makes_undefined_values_nan(name, expected):
     np.testing.assert_array_equal(zeros[np.isnan(expected)], 0)
 
 
-def test_area_with_and_without_an_empty_radius():
-    counts = HammingCounts.from_histograms([[0, 2, 2]], [[0, 1, 1]])  # points (0, 0/0), (1/2, 1/2), (1, 1/2)
-    for rule, zero, drop in [("trapezoid", 0.375, 0.25), ("sum", 0.5, 0.5), ("area", 0.375, 0.5)]:
-        name = f"AUPRC[{rule}]"
-        assert evaluate(counts, [name])[name].item() == zero
-        assert evaluate(counts, [name], empty="drop")[name].item() == drop
-
-
-def test_macro_area_has_no_point_at_an_empty_radius():
-    counts = HammingCounts.from_histograms([[0, 2, 3], [2, 3, 0], [1, 2, 2]], [[0, 1, 2], [0, 0, 0], [1, 0, 2]])
-    for empty, without in (("zero", 0.0), ("drop", np.nan)):
-        found = evaluate(counts, ["AUPRC_macro[area]"], empty=empty)["AUPRC_macro[area]"]
-        np.testing.assert_allclose(
-            found, [(1 / 6 + (1 / 2 + 3 / 5) / 3), without, 1 / 3 + (1 / 3 + 3 / 5) / 2 * 2 / 3], rtol=1e-14
-        )
-
-
-def test_area_without_a_relevant_item():
-    counts = HammingCounts.from_histograms([[1, 1]], [[0, 0]])
-    for name in ("AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC[area]"):
-        assert evaluate(counts, [name])[name].tolist() == [0.0]
-        assert np.isnan(evaluate(counts, [name], empty="drop")[name]).all()
+@pytest.mark.parametrize(
+    ("retrieved", "relevant", "name", "zero", "drop"),
+    [
+        # Points (0, 0/0), (1/2, 1/2), (1, 1/2).
+        ([[0, 2, 2]], [[0, 1, 1]], "AUPRC[trapezoid]", [0.375], [0.25]),
+        ([[0, 2, 2]], [[0, 1, 1]], "AUPRC[sum]", [0.5], [0.5]),
+        ([[0, 2, 2]], [[0, 1, 1]], "AUPRC[area]", [0.375], [0.5]),
+        ([[1, 1]], [[0, 0]], "AUPRC[trapezoid]", [0.0], [np.nan]),
+        ([[1, 1]], [[0, 0]], "AUPRC[sum]", [0.0], [np.nan]),
+        ([[1, 1]], [[0, 0]], "AUPRC[area]", [0.0], [np.nan]),
+        (  # no point at an empty radius
+            [[0, 2, 3], [2, 3, 0], [1, 2, 2]],
+            [[0, 1, 2], [0, 0, 0], [1, 0, 2]],
+            "AUPRC_macro[area]",
+            [1 / 6 + (1 / 2 + 3 / 5) / 3, 0.0, 1 / 3 + (1 / 3 + 3 / 5) / 2 * 2 / 3],
+            [1 / 6 + (1 / 2 + 3 / 5) / 3, np.nan, 1 / 3 + (1 / 3 + 3 / 5) / 2 * 2 / 3],
+        ),
+        ([[0, 2], [1, 1]], [[0, 0], [0, 1]], "F1@r0", [0.0, 0.0], [np.nan, 0.0]),
+        ([[0, 2]], [[0, 0]], "F1@r0", [0.0], [np.nan]),
+        ([[0, 2]], [[0, 0]], "F1_micro@r0", [0.0], [np.nan]),
+        ([[0, 2]], [[0, 0]], "F0.5@r0", [0.0], [np.nan]),
+        ([[1, 0]], [[0, 0]], "collision", [0.0], [np.nan]),  # one item has no pair to collide
+    ],
+)
+def test_both_treatments_of_undefined_values(retrieved, relevant, name, zero, drop):
+    counts = HammingCounts.from_histograms(retrieved, relevant)
+    np.testing.assert_allclose(evaluate(counts, [name])[name], zero, rtol=1e-14)
+    np.testing.assert_allclose(evaluate(counts, [name], empty="drop")[name], drop, rtol=1e-14)
 
 
 def test_numbers_beyond_the_database_and_the_code():
@@ -121,36 +129,34 @@ def test_a_mean_over_radii_beyond_the_code_is_refused(name):
         evaluate(COUNTS, [name])
 
 
-def test_refusals():
-    with pytest.raises(ProtocolError, match=r"metric: expected .*, got 'mAQ'.*mAP"):
-        evaluate(COUNTS, ["mAQ"])
-    with pytest.raises(ProtocolError, match="cutoff: expected an integer >= 1, got 0"):
-        average_precision(COUNTS, cutoff=0)
-    with pytest.raises(ProtocolError, match=r"ties: expected .*, got 'random'"):
-        average_precision(COUNTS, ties="random")
-    with pytest.raises(ProtocolError, match="cutoff: expected None for ties='index', got 2"):
-        average_precision(COUNTS, ties="index", cutoff=2)
-    with pytest.raises(
-        ProtocolError, match="ties: expected 'expected' for denominator='retrieved' with a cutoff, got 'best'"
-    ):
-        average_precision(COUNTS, ties="best", cutoff=2, denominator="retrieved")
-    with pytest.raises(ProtocolError, match="radius: expected an integer >= 0, got -1"):
-        precision(COUNTS, radius=-1)
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (evaluate, {"names": ["mAQ"]}, r"metric: expected .*, got 'mAQ'.*mAP"),
+        (evaluate, {"names": ["F0_micro@r1"]}, "beta: expected a finite number > 0, got 0"),
+        (average_precision, {"cutoff": 0}, "cutoff: expected an integer >= 1, got 0"),
+        (average_precision, {"ties": "random"}, r"ties: expected .*, got 'random'"),
+        (average_precision, {"ties": "index", "cutoff": 2}, "cutoff: expected None for ties='index', got 2"),
+        (
+            average_precision,
+            {"ties": "best", "cutoff": 2, "denominator": "retrieved"},
+            "ties: expected 'expected' for denominator='retrieved' with a cutoff, got 'best'",
+        ),
+        (precision, {"radius": -1}, "radius: expected an integer >= 0, got -1"),
+        (ndcg, {"ideal": "best"}, r"ideal: expected .*, got 'best'"),
+        (pr_curve, {"average": "mean"}, r"average: expected .*, got 'mean'"),
+        *((f_measure, {"radius": 1, "beta": beta}, "beta: expected a fin") for beta in (0, -1.0, math.nan, math.inf)),
+        *((evaluate, {"names": [name], "empty": "nan"}, r"empty: expected .*, got 'nan'") for name in ONE_EACH),
+    ],
+)
+def test_refusals(function, options, message):
+    with pytest.raises(ProtocolError, match=message):
+        function(COUNTS, **options)
+
+
+def test_levels_beyond_float64_are_refused():
     with pytest.raises(ProtocolError, match="nDCG: expected levels up to 1000, got 1001"):
         ndcg(HammingCounts.from_histograms([[1, 1]], {1001: [[1, 0]]}))
-    with pytest.raises(ProtocolError, match=r"ideal: expected .*, got 'best'"):
-        ndcg(COUNTS, ideal="best")
-    with pytest.raises(ProtocolError, match=r"average: expected .*, got 'mean'"):
-        pr_curve(COUNTS, average="mean")
-    for beta in (0, -1.0, math.nan, math.inf):
-        with pytest.raises(ProtocolError, match="beta: expected a finite number > 0, got"):
-            f_measure(COUNTS, radius=1, beta=beta)
-    with pytest.raises(ProtocolError, match="beta: expected a finite number > 0, got 0"):
-        evaluate(COUNTS, ["F0_micro@r1"])
-    one_each = ("P@1", "R@1", "F1@r1", "F1_micro@r1", "entropy", "collision", "largest_bucket", "lookups@r1")
-    for name in ("empty@r1", "utilisation", "AUPRC[sum]", "mAP", "ACG@1", "WAP", "WAP@1[retrieved]", *one_each):
-        with pytest.raises(ProtocolError, match=r"empty: expected .*, got 'nan'"):
-            evaluate(COUNTS, [name], empty="nan")
 
 
 @pytest.mark.parametrize("name", ["F@r1", "F.5@r1", "F1.@r1", "F-1@r1", "F1@1", "F1e3@r1", "F_beta@r1", "P@0", "R@r1"])
@@ -188,15 +194,6 @@ def test_index_order_returns_the_counted_values():
     counts = replace(COUNTS, index_average_precision=np.array([0.5, np.nan, 1.0]))
     assert evaluate(counts, ["mAP[index]"])["mAP[index]"].tolist() == [0.5, 0.0, 1.0]
     assert mean(evaluate(counts, ["mAP[index]"], empty="drop")["mAP[index]"]) == 0.75
-
-
-def test_f_measure_without_anything_to_find_or_found():
-    counts = HammingCounts.from_histograms([[0, 2], [1, 1]], [[0, 0], [0, 1]])
-    np.testing.assert_array_equal(evaluate(counts, ["F1@r0"], empty="drop")["F1@r0"], [np.nan, 0.0])
-    nothing = HammingCounts.from_histograms([[0, 2]], [[0, 0]])
-    for name in ("F1@r0", "F1_micro@r0", "F0.5@r0"):
-        assert evaluate(nothing, [name])[name].tolist() == [0.0]
-        assert np.isnan(evaluate(nothing, [name], empty="drop")[name]).all()
 
 
 def test_gain_relative_to_the_best_order_of_the_retrieved_items():
@@ -254,11 +251,6 @@ def test_how_codes_are_spread(sizes, bits, chance, share):
         "largest_bucket": [share],
     }
     assert not np.signbit(values["entropy"]).any()
-
-
-def test_one_item_has_no_pair_to_collide():
-    assert evaluate(buckets_of(1, 0), ["collision"])["collision"].tolist() == [0.0]
-    assert np.isnan(evaluate(buckets_of(1, 0), ["collision"], empty="drop")["collision"]).all()
 
 
 def test_long_codes_do_not_overflow():

@@ -5,6 +5,7 @@ a mirror if the official archive can't be reached: `python tests/reference/cifar
 each experiment that has been run, then writes the page from the stored tables.
 """
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -75,58 +76,36 @@ def _store_provenance(experiment: str, *draws: Path) -> None:
 def page() -> str:
     """Return the page, computed from the stored tables."""
     summary, per_run, matched = pages.read("cifar10", "summary", "runs", "matched")
-    table = compared(summary, matched)
+    short = per_run[(per_run["n_bits"] == 12) & (per_run["ground_truth"] == "class_label")]
+    facts = pd.read_csv(FACTS)
+    facts["where (commit)"] = facts["repository"] + ": " + facts["files"] + " (" + facts["commits"] + ")"
+    facts = facts.rename(columns={"value": "as recorded"})[["hasher", "fact", "as recorded", "where (commit)"]]
     return pages.render(
         "cifar10",
         truths=TRUTHS,
         splits=SPLITS,
-        means={
-            key: by_length(rows, "{mean:.4f} ± {std:.4f}")
-            for key, rows in summary[summary["metric"] == "mAP"].groupby(["ground_truth", "split"])
-        },
+        hashers=HASHERS,
+        means=dict(list(summary[summary["metric"] == "mAP"].groupby(["ground_truth", "split"]))),
         **_improved(per_run),
-        **_twelve_bits(per_run),
-        **_published(table),
-        facts=pages.markdown(
-            ["hasher", "fact", "as recorded", "where (commit)"],
-            [
-                [row.hasher, row.fact, row.value, f"{row.repository}: {row.files} ({row.commits})"]
-                for row in pd.read_csv(FACTS).itertuples()
-            ],
-        ),
-        **_provenance(),
+        n_best=len(short),
+        best=short.loc[short["value"].idxmax()],
+        **_published(compared(summary, matched), matched),
+        facts=pages.markdown(list(facts), facts.to_numpy()),
+        rebuilt=REBUILT,
+        provenance=json.loads((FOLDER / "provenance.json").read_text()),
     )
-
-
-def by_length(rows: pd.DataFrame, cell: str) -> str:
-    """Return a table with a row for each hasher and a column for each code length."""
-    return pages.grid(rows, "hasher", "n_bits", cell, order=HASHERS, head="{} bits")
 
 
 def _improved(per_run: pd.DataFrame) -> dict[str, Any]:
     """Return the differences between the improved and the standard split, and what the leak study says of them."""
     cell = ["ground_truth", "hasher", "n_bits"]
     by_split = per_run.pivot_table(index=[*cell, "run"], columns="split", values="value")
-    change = (by_split["improved"] - by_split["standard"]).groupby(cell).agg(["mean", "sem"])
-    balls = change.loc["epsilon_ball", "mean"]
-    hasher, n_bits = balls.idxmax()
+    change = (by_split["improved"] - by_split["standard"]).groupby(cell).agg(["mean", "sem"]).reset_index()
+    balls = change[change["ground_truth"] == "epsilon_ball"]
     (leak,) = pages.read("leak", "leak_summary")
     leak = leak.query("not control and n_train == 2000 and ground_truth == 'epsilon_ball'")
-    parts = change.reset_index().groupby("ground_truth")
-    return {
-        "changes": {truth: by_length(rows, "{mean:+.4f} ± {sem:.4f}") for truth, rows in parts},
-        "largest": balls.max(),
-        "where": f"{hasher}, {n_bits} bits, epsilon-ball",
-        "low": leak["leak"].min(),
-        "high": leak["leak"].max(),
-        "n_leak": len(leak),
-        "p": leak["p_holm"].min(),
-    }
-
-
-def _twelve_bits(per_run: pd.DataFrame) -> dict[str, Any]:
-    short = per_run[(per_run["n_bits"] == 12) & (per_run["ground_truth"] == "class_label")]
-    return {"n_best": len(short), "best": short.loc[short["value"].idxmax()].to_dict()}
+    largest = balls.loc[balls["mean"].idxmax()]
+    return {"changes": dict(list(change.groupby("ground_truth"))), "largest": largest, "leak": leak}
 
 
 def compared(summary: pd.DataFrame, matched: pd.DataFrame) -> pd.DataFrame:
@@ -151,39 +130,40 @@ def off(table: pd.DataFrame, variant: str) -> pd.Series:
     return (table[variant] - table["value"]) / table[f"{variant}_std"]
 
 
-def _published(table: pd.DataFrame) -> dict[str, Any]:
-    shown = [f"{feature}/cifar10_5k" for feature in (RECORDED, UNIT)]
+def _published(table: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Any]:
+    """Return the comparison with each published figure, and for each variant of the features and each database."""
+    shown = {name: f"{feature}/cifar10_5k" for name, feature in (("recorded", RECORDED), ("unit", UNIT))}
     rows = []
     for at, row in table.iterrows():
         cells = [row["hasher"], row["n_bits"], f"{row['value']:.4f}"]
-        for variant in ("default", *shown):
+        for variant in ("default", *shown.values()):
             ours = f"{row[variant]:.4f} ± {row[f'{variant}_std']:.4f}"
             cells += [ours, f"{off(table, variant)[at]:+.1f}"] if row[variant] == row[variant] else ["", ""]
         rows.append(cells)
     header = ["hasher", "bits", "published"]
     for protocol in ("default protocol", "as recorded", "also unit norm"):
         header += [f"ours, {protocol}", "off"]
-    default = (table["default"] - table["value"]).dropna()
-    recorded, unit = (_verdict(table, variant) for variant in shown)
+    variants = []
+    hashers = list(dict.fromkeys(table["hasher"]))
+    n_runs = matched.groupby("feature")["run"].nunique()
+    for (feature, called), (split, database) in itertools.product(VARIANTS.items(), DATABASES.items()):
+        variant = f"{feature}/{split}"
+        mean = (table[variant] - table["value"]).groupby(table["hasher"]).mean()
+        within = f"{(off(table, variant).abs() <= 1).sum()} of {len(table)}"
+        variants.append([called, database, n_runs[feature], *(f"{mean[hasher]:+.4f}" for hasher in hashers), within])
+    farthest = off(table, shown["unit"]).abs().idxmax()
     return {
         "published": pages.markdown(header, rows),
-        "n": len(default),
-        "signs": "have the same sign" if (default > 0).all() else "differ in sign",
-        "mean": default.mean(),
-        "recorded": recorded,
-        "unit": unit,
-        "earlier": _earlier(table, shown[1]),
-        "variants": _variants(table),
+        "default": (table["default"] - table["value"]).dropna(),
+        "off": {name: off(table, variant) for name, variant in shown.items()},
+        "differences": {name: table[variant] - table["value"] for name, variant in shown.items()},
+        "far": {"ours": table.loc[farthest, shown["unit"]], "std": table.loc[farthest, f"{shown['unit']}_std"]}
+        | table.loc[farthest, ["hasher", "n_bits", "value"]].to_dict(),
+        "earlier": earlier_run(),
+        "variants": pages.markdown(
+            ["features", "database", "runs", *hashers, "within one standard deviation"], variants
+        ),
     }
-
-
-def _verdict(table: pd.DataFrame, variant: str) -> str:
-    distance, difference = off(table, variant).abs(), table[variant] - table["value"]
-    return (
-        f"{(distance <= 1).sum()} of {len(table)} results are within one standard deviation and "
-        f"{(distance <= 2).sum()} within two; the mean difference is {difference.mean():+.4f}, and "
-        f"{(difference > 0).sum()} are above zero"
-    )
 
 
 def earlier_run() -> dict[int, float]:
@@ -191,55 +171,6 @@ def earlier_run() -> dict[int, float]:
     facts = pd.read_csv(FACTS).set_index(["hasher", "fact"])["value"]
     pairs = (pair.split(": ") for pair in facts["lsh", "numbers of an earlier run"].split(", "))
     return {int(n_bits): float(value) for n_bits, value in pairs}
-
-
-def _earlier(table: pd.DataFrame, variant: str) -> str:
-    """Return a sentence on the figure with the largest deviation, and on another run of the same source, if any."""
-    deviation = off(table, variant)
-    row, far = table.loc[deviation.abs().idxmax()], deviation[deviation.abs().idxmax()]
-    which = f"{row['hasher']} with {row['n_bits']} bits"
-    text = f"The largest deviation is that of {which}, {row[variant]:.4f} instead of {row['value']:.4f} ({far:+.1f})"
-    if row["hasher"] != "lsh":
-        return text + "."
-    other = earlier_run()[row["n_bits"]]
-    return (
-        f"{text}. An earlier README of the same source has {other:.4f}, from another run, for this combination "
-        f"({(row[variant] - other) / row[f'{variant}_std']:+.1f})."
-    )
-
-
-def _variants(table: pd.DataFrame) -> str:
-    """Return a table of the deviations of each hasher, for each variant of the features and each database."""
-    rows = []
-    hashers = list(dict.fromkeys(table["hasher"]))
-    n_runs = pages.read("cifar10", "matched")[0].groupby("feature")["run"].nunique()
-    for feature, called in VARIANTS.items():
-        for split, database in DATABASES.items():
-            variant = f"{feature}/{split}"
-            mean = (table[variant] - table["value"]).groupby(table["hasher"]).mean()
-            within = f"{(off(table, variant).abs() <= 1).sum()} of {len(table)}"
-            rows.append([called, database, n_runs[feature], *(f"{mean[hasher]:+.4f}" for hasher in hashers), within])
-    return pages.markdown(["features", "database", "runs", *hashers, "within one standard deviation"], rows)
-
-
-def _provenance() -> dict[str, Any]:
-    stored = json.loads((FOLDER / "provenance.json").read_text())
-    full, matched = stored["cifar10_full"], stored["cifar10_matched"]
-    seeds = [json.dumps(dict(sorted(one["seeds"].items(), key=lambda seed: int(seed[0])))) for one in (full, matched)]
-    ((digest, options),) = full["features"].items()
-    described = [f"digest `{name}`, options {json.dumps(of)}" for name, of in matched["features"].items()]
-    return {
-        "seeds": seeds[0],
-        "features": digest,
-        "options": json.dumps(options),
-        "versions": pages.listed(full["versions"]),
-        "notes": "\n".join(f"- {note}" for note in full["notes"]),
-        "n_rebuilt": len(REBUILT),
-        "rebuilt": ", ".join(f"{number:05d}" for number in REBUILT),
-        "matched_seeds": seeds[1],
-        "matched_features": "; ".join(described),
-        "matched_versions": pages.listed(matched["versions"]),
-    }
 
 
 if __name__ == "__main__":

@@ -14,11 +14,11 @@ import runs  # isort: skip - before NumPy
 import numpy as np
 import pages
 import pandas as pd
-from numpy.typing import NDArray
 from runs import Run
 
+from protocol.counting import HammingCounts
 from protocol.hashers.cross_modal.base import canonical_directions
-from protocol.metrics import mean
+from protocol.metrics import evaluate, mean
 from protocol.provenance.storage import array_digest
 
 FOLDER = pages.REFERENCE / "cross_modal"
@@ -60,19 +60,12 @@ def cosine(of: Run) -> float:
     relevant = np.zeros(similarity.shape, dtype=bool)
     for query, row in enumerate(relevant):
         row[relevance.row(query)[0]] = True
-    return float(np.mean([average_precision(*rows) for rows in zip(similarity, relevant, strict=True)]))
-
-
-def average_precision(similarity: NDArray[np.float64], relevant: NDArray[np.bool_]) -> float:
-    """Return the average precision of the items by decreasing similarity, as the expected value over ties."""
-    order = np.argsort(-similarity, kind="stable")
-    _, group = np.unique(-similarity[order], return_inverse=True)
-    sizes, relevant_of = np.bincount(group), np.bincount(group, weights=relevant[order])
-    before, relevant_before = np.cumsum(sizes) - sizes, np.cumsum(relevant_of) - relevant_of
-    n, r, ahead = sizes[group], relevant_of[group], relevant_before[group]
-    rank = np.arange(1, len(order) + 1)
-    hits = ahead + 1 + (rank - before[group] - 1) * (r - 1) / np.maximum(n - 1, 1)  # if the item at this rank is one
-    return float((r / n * hits / rank).sum() / relevant.sum())
+    values = []
+    for row, is_relevant in zip(similarity, relevant, strict=True):
+        _, rank = np.unique(-row, return_inverse=True)  # items of equal similarity are tied, as at one Hamming distance
+        counts = HammingCounts.from_histograms([np.bincount(rank)], [np.bincount(rank, weights=is_relevant)])
+        values.append(evaluate(counts, ["mAP"])["mAP"])
+    return float(np.mean(values))
 
 
 def cells() -> list[Cell]:
@@ -99,13 +92,10 @@ def page(scores: pd.DataFrame, **provenance: Any) -> str:
 
 
 def main(folder: str) -> None:
-    rows, files = [], Path(folder)
-    for done, cell in enumerate(cells(), start=1):
-        values = np.array([mean_average_precision(cell, number, files) for number in range(CONFIG["runs"])])
-        statistics = [values.mean(), values.std(ddof=1), values.min(), values.max(), values.size]
-        rows.append([*cell, *statistics])
-        sys.stderr.write(f"\rcell {done} of {len(cells())}" + "\n" * (done == len(cells())))
-    scores = pd.DataFrame(rows, columns=[*KEY, "mean", "std", "min", "max", "n_runs"]).astype({"n_bits": "Int64"})
+    files = Path(folder)
+    score = functools.partial(mean_average_precision, files=files)
+    _, scores = runs.repeated(cells(), KEY, score, CONFIG["runs"])
+    scores = scores.astype({"n_bits": "Int64"})
     pages.write(scores, FOLDER / "wiki.csv", "%.6f")
     raw = runs.source(EXPERIMENT, "image_to_text", files).raw
     vectors = {"image": array_digest(raw["X"]), "text": array_digest(raw["database/X"])}

@@ -44,12 +44,6 @@ M = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
 RADII = (0, 1, 2, 4, 8, 12)
 GAPS = ["mAP", "mLGAP@r0", "mLGAP@r1", "mLGAP@r2"]
 TIMED = 3
-PUBLISHED = {  # mLGAP's paper, table 1, CIFAR-10; which does not state the radius
-    ("deep_supervised", 12): ("0.6012", "0.2633"),
-    ("deep_supervised", 24): ("0.6407", "0.2889"),
-    ("buffer_zone", 12): ("0.3008", "0.2796"),
-    ("buffer_zone", 24): ("0.3124", "0.3461"),
-}
 
 
 def main() -> None:
@@ -57,11 +51,12 @@ def main() -> None:
     parser.add_argument("--curves", type=Path, default=mlgap_curves.OUTPUT)
     folder = parser.parse_args().curves
     finished = [name for name in EXPERIMENTS if (pages.RESULTS / name / "summary.csv").exists()]
-    curves = sorted(folder.glob("*-*.csv"))
-    if not finished and not curves:
+    numbers = sorted({int(path.stem.rpartition("-")[2]) for path in folder.glob("*-*.csv")})
+    complete = [run for run in numbers if all(mlgap_curves.complete(folder, name, run) for name in FOLLOWED.values())]
+    if not finished and not complete:
         sys.exit(f"{pages.RESULTS}: no finished run; snakemake --cores all --configfile workflow/config/NAME.yaml")
-    if curves:
-        _store_curves(curves, folder / "precisions.csv")
+    if complete:
+        _store_curves(folder, complete)
     for name in finished:
         _store_experiment(name, pages.RESULTS / name)
     pages.store("learned", page())
@@ -161,43 +156,28 @@ def _without_empty_balls(draw: Path) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["n_bits"], row["hasher"]))
 
 
-def _store_curves(paths: list[Path], precisions: Path) -> None:
-    """Store the tables of `mlgap_curves.py`, as far as they can be compared, the figure, and the codes of run 0.
-
-    The networks are in the other tables as well once their training is complete.
-    """
-    table = _comparable(pd.concat([pd.read_csv(path, dtype=str) for path in paths]))
-    pages.write(table, FOLDER / "curves.csv")
-    if precisions.exists():
-        shutil.copy(precisions, FOLDER / "precisions.csv")
+def _store_curves(folder: Path, numbers: list[int]) -> None:
+    """Store the tables, figure and codes of the runs of `mlgap_curves.py` in which every network is complete."""
+    parts = [pd.read_csv(folder / f"{name}-{run}.csv", dtype=str) for name in FOLLOWED.values() for run in numbers]
+    pages.write(pd.concat(parts), FOLDER / "curves.csv")
+    if (folder / "precisions.csv").exists():
+        shutil.copy(folder / "precisions.csv", FOLDER / "precisions.csv")
     _draw(pd.read_csv(FOLDER / "curves.csv"))
     for name, rows in followed_rows().items():
         store(name, "curves", rows)
-    rows = []
-    for hasher in followed_rows()["metrics"]["hasher"].unique():
-        database = storage.read(paths[0].parent / f"{FOLLOWED[hasher]}-0.h5", ["train"])["train"]
-        rows += [CODES | {"hasher": hasher} | row for row in histogram_rows(database, mlgap_curves.N_BITS)]
-    if rows:
-        pages.write(pd.DataFrame(rows), FOLDER / "histogram.csv")
-
-
-def _comparable(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the runs with the most epochs, up to the last epoch that all their networks reached."""
-    order = {name: number for number, name in enumerate(mlgap_curves.NETWORKS)}
-    keys = pd.DataFrame({"network": table["network"].map(order), "run": table["run"], "epoch": table["epoch"]})
-    keys = keys.astype(int)
-    reached = keys.pivot_table(index="run", columns="network", values="epoch", aggfunc="max")
-    reached = reached.reindex(columns=list(order.values()))
-    last = reached.min(axis=1, skipna=False)
-    runs = last.index[last == last.max()]
-    keys = keys.reset_index(drop=True)
-    keys = keys[keys["run"].isin(runs) & (keys["epoch"] <= last.max())]
-    return table.iloc[keys.sort_values(["network", "run", "epoch"]).index]
+    codes_of = {
+        hasher: storage.read(folder / f"{name}-{numbers[0]}.h5", ["train"]) for hasher, name in FOLLOWED.items()
+    }
+    rows = [
+        CODES | {"hasher": hasher} | row
+        for hasher, packed in codes_of.items()
+        for row in histogram_rows(packed["train"], mlgap_curves.N_BITS)
+    ]
+    pages.write(pd.DataFrame(rows), FOLDER / "histogram.csv")
 
 
 def _draw(curves: pd.DataFrame) -> None:
-    shown = ["mAP", "mLGAP@r0", "mLGAP@r1", "mLGAP@r2"]
-    long = curves.melt(id_vars=["network", "run", "epoch"], value_vars=shown, var_name="metric")
+    long = curves.melt(id_vars=["network", "run", "epoch"], value_vars=GAPS, var_name="metric")
     long["metric"] = long["metric"].str.replace("@r", " at radius ")
     base = altair.Chart(long).encode(
         x=altair.X("epoch:Q"), color=altair.Color("network:N", sort=list(FOLLOWED.values()))
@@ -211,7 +191,7 @@ def _draw(curves: pd.DataFrame) -> None:
 
 
 def followed_rows() -> dict[str, pd.DataFrame]:
-    """Return the last rows of the curves as rows of `metrics.csv` and `summary.csv`; none before the last epoch."""
+    """Return the last rows of the curves as rows of `metrics.csv` and `summary.csv`."""
     (curves,) = pages.read("learned", "curves", dtype=str)
     last = curves[curves["epoch"] == str(mlgap_curves.EPOCHS)]
     names = {network: name for name, network in FOLLOWED.items()}
@@ -230,7 +210,7 @@ def followed_rows() -> dict[str, pd.DataFrame]:
 
 def page() -> str:
     """Return the page that the stored tables make."""
-    metrics, summary, curves = pages.read("learned", "metrics", "summary", "curves")
+    metrics, summary, curves, precisions = pages.read("learned", "metrics", "summary", "curves", "precisions")
     training, without_empty = read_text("training", "without_empty_balls")
     record = json.loads((FOLDER / "provenance.json").read_text())
     per_run = metrics[metrics["split"] == "cifar10_s1"]
@@ -249,7 +229,9 @@ def page() -> str:
         **_mlgap(summary),
         without_empty=pages.markdown(list(without_empty), without_empty.to_numpy()),
         **_curves(curves),
-        **_precisions(),
+        compared_images=mlgap_curves.PRECISION_IMAGES,
+        compared_runs=precisions["run"].nunique(),
+        precisions=_means(precisions, "precision", ["seconds", "loss", *GAPS]),
         training=pages.markdown(list(training), training.to_numpy()),
         experiments=list(EXPERIMENTS),
         versions=pages.listed(record["versions"]),
@@ -263,12 +245,13 @@ def _hasher(experiment: str, name: str) -> Any:
     return registry.get("hasher", use.plugin)(**use.options)
 
 
-def _ramap(feature: str, per_run: pd.DataFrame, summary: pd.DataFrame) -> dict[str, Any]:
-    """Return the tables of RAMAP's methods over a feature, by code length, and the paper's statements about them."""
+def _ramap(feature: str, per_run: pd.DataFrame, summary: pd.DataFrame) -> dict[int, dict[str, Any]]:
+    """Return the tables of RAMAP's methods over a feature, and what its paper states about them, by code length."""
     names = ["mAP", *(f"{metric}@r{radius}" for metric in ("RAMAP", "empty", "precision") for radius in RADII)]
     hashers = ["itq", *M]
     scores = summary[(summary["split"] == "cifar10_s1") & (summary["feature"] == feature)]
     scores = scores[scores["hasher"].isin(hashers)].sort_values("hasher", key=lambda c: c.map(hashers.index))
+    values = per_run[per_run["feature"] == feature].pivot_table("value", ["n_bits", "metric", "run"], "hasher")
     tables = pages.read("learned", "first_hits", "lookups", dtype={"milliseconds": str})
     hits, times = (table[table["feature"] == feature] for table in tables)
     lengths = {}
@@ -279,143 +262,72 @@ def _ramap(feature: str, per_run: pd.DataFrame, summary: pd.DataFrame) -> dict[s
         found["lookups to it"] = [f"{sum(comb(n_bits, d) for d in range(median + 1)):,}" for median in radius]
         found = found.rename(columns={"hasher": "", "median_radius": "median radius of the first item"})
         rows = ["", "median radius of the first item", "lookups to it"]
-        lengths[n_bits] = by_metric, pages.grid(found, rows, "radius", "{milliseconds}", head="ms at R = {}")
-    return {"lengths": lengths, "verdicts": verdicts(by_run(per_run, feature))}
+        of = values.loc[n_bits]
+        precision = of.loc["mAP"][list(M)]
+        first = of.loc[["precision@r0", "empty@r0"], "deep_squared"].groupby("metric").mean()
+        lengths[n_bits] = {
+            "scores": by_metric,
+            "hits": pages.grid(found, rows, "radius", "{milliseconds}", head="ms at R = {}"),
+            "n_runs": len(precision),
+            "spread": (precision.max(axis=1) - precision.min(axis=1)).agg(["min", "max"]),
+            "answered": first["precision@r0"] / (1 - first["empty@r0"]),
+            "holds": pages.grid(holding(of), "in the paper", "radius", "{runs}", head="R = {}"),
+        }
+    return lengths
 
 
-def by_run(metrics: pd.DataFrame, feature: str) -> pd.DataFrame:
-    """Return the scores of RAMAP's methods over a feature, a row for every length, metric and run."""
-    ours = metrics[(metrics["split"] == "cifar10_s1") & (metrics["feature"] == feature)]
-    return ours.pivot_table(index=["n_bits", "metric", "run"], columns="hasher", values="value")
-
-
-def verdicts(per_run: pd.DataFrame) -> str:
-    """Return each of the paper's orderings, and in how many runs it holds."""
-    lines = []
-    for n_bits in sorted(per_run.index.unique("n_bits")):
-        of = per_run.loc[n_bits]
-        n_runs = len(of.loc["mAP"])
-        spread = of.loc["mAP"][list(M)].agg(lambda row: row.max() - row.min(), axis=1)
-        lines.append(
-            f"- {n_bits} bits, similar mAP: the four differ by {spread.min():.4f} to {spread.max():.4f} within a run; "
-            f"their mean is {of.loc['mAP'][list(M)].to_numpy().mean():.4f} (ITQ {of.loc['mAP']['itq'].mean():.4f})."
-        )
-        for metric, words, sign in (("RAMAP", "RAMAP falls", -1), ("empty", "the share of empty balls grows", 1)):
-            counts = [_ordered(of.loc[f"{metric}@r{radius}"], sign) for radius in RADII]
-            shown = ", ".join(f"R = {radius}: {count}" for radius, count in zip(RADII, counts, strict=True))
-            lines.append(
-                f"- {n_bits} bits, {words} in the order m = 0, 4, 8, 12. Runs in which it does, out of {n_runs}: "
-                f"{shown}."
-            )
-        top = of.loc["precision@r0"]["deep_squared"].mean()
-        answered = top / (1 - of.loc["empty@r0"]["deep_squared"].mean())
-        reached = ", ".join(f"{of.loc[f'precision@r{m}'][name].mean():.4f} (m = {m})" for name, m in M.items() if m)
-        lines.append(
-            f"- {n_bits} bits, precision of m-DSH at R = m: {reached}. That of deep squared hashing at R = 0 is "
-            f"{top:.4f} if empty balls count as 0, and {answered:.4f} over the queries that find an item."
-        )
-        higher = {r: of.loc[f"precision@r{r}"].eval("m_dsh_4 > deep_squared").sum() for r in (*range(4), *RADII[3:])}
-        shown = ", ".join(f"R = {radius}: {count}" for radius, count in higher.items())
-        lines.append(
-            f"- {n_bits} bits, 4-DSH has a higher precision than deep squared hashing, in the paper from R = 3 on. "
-            f"Runs in which it has, out of {n_runs}: {shown}."
-        )
-    return "\n".join(lines)
-
-
-def _ordered(scores: pd.DataFrame, sign: int) -> int:
-    """Return in how many runs scores strictly grow (1) or fall (-1) with m."""
-    return int((sign * np.diff(scores[list(M)].to_numpy(), axis=1) > 0).all(axis=1).sum())
+def holding(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return in how many runs each ordering of RAMAP's paper holds, from scores by metric and run."""
+    rows = []
+    for radius in (*range(4), *RADII[3:]):
+        precision = scores.loc[f"precision@r{radius}"]
+        above = (precision["m_dsh_4"] > precision["deep_squared"]).sum()
+        rows.append(["precision of 4-DSH above that of deep squared hashing (from R = 3 on)", radius, above])
+        for metric, sign, statement in (("RAMAP", -1, "RAMAP falls with m"), ("empty", 1, "empty balls grow with m")):
+            if radius in RADII:
+                steps = sign * np.diff(scores.loc[f"{metric}@r{radius}"][list(M)].to_numpy(), axis=1)
+                rows.append([statement, radius, (steps > 0).all(axis=1).sum()])
+    return pd.DataFrame(rows, columns=["in the paper", "radius", "runs"])
 
 
 def _mlgap(summary: pd.DataFrame) -> dict[str, str]:
-    scores = summary[(summary["split"] == "cifar10_s2") & ~summary["hasher"].isin(FOLLOWED)]
-    scores = scores.pivot_table(index=["feature", "n_bits", "hasher"], columns="metric", values="mean")
-    names = ["mAP", "mAP[best]", "mAP[worst]", "mLGAP@r0", "mLGAP@r1", "mLGAP@r2", "precision@r0", "utilisation"]
-    rows, lines = [], []
-    for (feature, n_bits), of in scores.groupby(level=["feature", "n_bits"]):
-        of = of.loc[feature, n_bits]
-        for hasher in ("deep_supervised", "buffer_zone"):
-            ours = [f"{of.loc[hasher, name]:.4g}" for name in names]
-            rows.append([feature, n_bits, hasher, *ours, *PUBLISHED[hasher, n_bits]])
-        change = of.loc["buffer_zone"] - of.loc["deep_supervised"]
-        shown = ", ".join(f"{name} {change[name]:+.4f}" for name in names if name.startswith(("mAP", "mLGAP")))
-        lines.append(f"- {feature}, {n_bits} bits, buffer zone minus deep supervised hashing: {shown}.")
-    header = ["feature", "bits", "", *names, "published mAP", "published mLGAP"]
-    return {"mlgap_table": pages.markdown(header, rows), "mlgap_changes": "\n".join(lines)}
+    names = ["mAP", "mAP[best]", "mAP[worst]", *GAPS[1:], "precision@r0", "utilisation"]
+    scores = summary[(summary["split"] == "cifar10_s2") & ~summary["hasher"].isin([*FOLLOWED, "itq"])]
+    scores = scores[scores["metric"].isin(names)].sort_values(["feature", "n_bits", "hasher"])
+    scores = scores.sort_values("metric", key=lambda c: c.map(names.index), kind="stable")
+    place = ["feature", "n_bits", "metric"]
+    by_hasher = scores.pivot_table("mean", place, "hasher", sort=False)
+    changes = (by_hasher["buffer_zone"] - by_hasher["deep_supervised"]).rename("change").reset_index()
+    return {
+        "mlgap_table": pages.grid(scores, ["feature", "n_bits", "hasher"], "metric", "{mean:.4g}"),
+        "mlgap_changes": pages.grid(changes, ["feature", "n_bits"], "metric", "{change:+.4f}"),
+    }
 
 
 def _curves(curves: pd.DataFrame) -> dict[str, Any]:
     """Return the section on the networks that were scored as they learned."""
     names = ["mAP", "mAP[best]", "mAP[worst]", *GAPS[1:], "precision@r0", "empty@r0", "utilisation"]
-    last, rows = curves[curves["epoch"] == curves["epoch"].max()].set_index("network"), []
-    for network, (hasher, _) in mlgap_curves.NETWORKS.items():
-        ours = [_mean_and_std(last.loc[[network], name]) for name in names]
-        rows.append([network, *ours, *PUBLISHED[hasher, mlgap_curves.N_BITS]])
     seconds = curves.loc[curves["epoch"] > 1, "seconds"]
-    gaps = pd.concat(
-        {f"{network}: {name}": gap[name] for network, gap in _gaps(curves).items() for name in GAPS}, axis=1
-    )
-    differences = [[epoch, *(f"{value:+.4f}" for value in row)] for epoch, row in gaps.iterrows()]
+    means = curves.groupby(["network", "epoch"])[GAPS].mean()
+    gaps = {name: means.loc[name] - means.loc["deep_supervised"] for name in ("buffer_zone", "buffer_zone_half")}
+    differences = pd.concat(gaps, names=["network"]).reset_index().melt(["network", "epoch"])
     return {
         "curves": CURVES,
-        "reached": curves["epoch"].max(),
         "epochs": mlgap_curves.EPOCHS,
         "learning_rate": f"{registry.get('hasher', 'buffer_zone')().learning_rate:g}",
         "batch_size": mlgap_curves.OPTIONS["batch_size"],
         "n_curves": curves["run"].nunique(),
         "fastest": f"{seconds.min():.0f}",
         "median": f"{seconds.median():.0f}",
-        "last_epoch": pages.markdown(["", *names, "published mAP", "published mLGAP"], rows),
-        "differences": pages.markdown(["epoch", *gaps], differences),
-        "moving": moving(curves),
+        "last_epoch": _means(curves[curves["epoch"] == mlgap_curves.EPOCHS], "network", names),
+        "differences": pages.grid(differences, ["network", "epoch"], "variable", "{value:+.4f}"),
     }
 
 
-def _gaps(curves: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return by how much each buffer zone is above deep supervised hashing, by epoch, as a mean over the runs."""
-    means = curves.drop(columns=["run"]).groupby(["network", "epoch"]).mean()
-    base = means.loc["deep_supervised"]
-    return {network: means.loc[network] - base for network in mlgap_curves.NETWORKS if network != "deep_supervised"}
-
-
-def moving(curves: pd.DataFrame) -> str:
-    """Return whether the orderings of table 1 hold at the end, and how they moved since two thirds of the epochs."""
-    lines = []
-    epochs = sorted(curves["epoch"].unique())
-    third = next(epoch for epoch in epochs if 3 * epoch >= 2 * epochs[-1] or epoch == epochs[-2])
-    for network, gap in _gaps(curves).items():
-        for name, sign in zip(GAPS, (-1, 1, 1, 1), strict=True):
-            before, after = gap.loc[third, name], gap.loc[epochs[-1], name]
-            holds = "as in the paper" if sign * after > 0 else "against the paper"
-            moved = "the gap narrowed" if abs(after) < abs(before) else "the gap widened"
-            moved = "the ordering changed" if before * after < 0 else moved
-            lines.append(
-                f"- {network}, {name}: {after:+.4f}, {holds}. At epoch {third} it was {before:+.4f}, so {moved}."
-            )
-    return "\n".join(lines)
-
-
-def _precisions() -> dict[str, Any]:
-    """Return the comparison of training in float32 and in bfloat16, if it was made."""
-    if not (FOLDER / "precisions.csv").exists():
-        return {"precisions": ""}
-    (table,) = pages.read("learned", "precisions")
-    table = table[table.groupby("run")["precision"].transform("nunique") == 2]
-    names = ["seconds", "loss", "mAP", "mLGAP@r0", "mLGAP@r2"]
-    rows = [
-        [precision, *(_mean_and_std(part[name]) for name in names)]
-        for precision, part in table.groupby("precision", sort=False)
-    ]
-    return {
-        "compared_images": mlgap_curves.PRECISION_IMAGES,
-        "compared_runs": table["run"].nunique(),
-        "precisions": pages.markdown(["", *names], rows),
-    }
-
-
-def _mean_and_std(values: pd.Series) -> str:
-    return f"{values.mean():.4f}" + (f" ± {values.std():.4f}" if len(values) > 1 else "")
+def _means(runs: pd.DataFrame, row: str, names: list[str]) -> str:
+    """Return means ± standard deviations over runs as Markdown, in the order of the rows and of `names`."""
+    values = runs.melt(row, names, "metric").groupby([row, "metric"], sort=False)["value"]
+    return pages.grid(values.agg(["mean", "std"]).reset_index(), row, "metric", "{mean:.4f} ± {std:.4f}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Run by hand after `snakemake duplicates --cores all --configfile workflow/config
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pages
 import pandas as pd
@@ -30,65 +29,20 @@ def page() -> str:
     """Return the page, computed from the table alone."""
     (table,) = pages.read("near_duplicates", "duplicates")
     shown = table[table["metric"] == METRIC]
-    parts = dict(list(shown.groupby(["ground_truth", "split"])))
-    every = [(truth, split) for truth in TRUTHS for split in SPLITS]
+    others = table[table["metric"] != METRIC].dropna(subset=["rank_all", "rank_without"])
+    others = others.assign(moved=others["rank_all"] != others["rank_without"]).groupby("metric", sort=False)["moved"]
     return pages.render(
         "near_duplicates",
         metric=METRIC,
         truths=TRUTHS,
         splits=SPLITS,
-        affected=_affected(shown),
-        ranks=_ranks(shown),
-        changes="\n".join(_range(parts[key], *key) for key in every),
-        others=_others(table),
-        by_length={
-            key: pages.grid(
-                parts[key], "hasher", "n_bits", "{all_queries:.4f} {difference:+.5f}", order=HASHERS, head="{} bits"
-            )
-            for key in every
-        },
+        hashers=HASHERS,
+        n_ranks=len(shown),
+        moved=shown[shown["rank_all"] != shown["rank_without"]].to_dict("records"),
+        affected=shown.groupby("split").first().to_dict("index"),
+        parts=dict(list(shown.groupby(["ground_truth", "split"]))),
+        others=others.agg(["sum", "size"]).reset_index().to_numpy(),
     )
-
-
-def _affected(shown: pd.DataFrame) -> str:
-    rows = []
-    for split, first in shown.groupby("split").first().loc[SPLITS].iterrows():
-        share = first["n_affected"] / first["n_queries"]
-        rows.append(
-            [split, f"{first['n_queries']:,.0f}", f"{first['n_affected']:.4g}", f"{share:.2%}", first["n_runs"]]
-        )
-    return pages.markdown(["split", "queries", "affected (mean over the runs)", "share", "runs"], rows)
-
-
-def _ranks(shown: pd.DataFrame) -> str:
-    moved = shown[shown["rank_all"] != shown["rank_without"]]
-    if moved.empty:
-        return (
-            f"No hasher changes its rank by {METRIC}, in any split, ground truth and code length ({len(shown)} ranks)."
-        )
-    return f"{len(moved)} of {len(shown)} ranks by {METRIC} change: {'; '.join(map(_move, moved.itertuples()))}."
-
-
-def _move(row: Any) -> str:
-    where = f"{row.split}, {TRUTHS[row.ground_truth]}, {row.n_bits} bits"
-    return f"{row.hasher} from {row.rank_all} to {row.rank_without} ({where})"
-
-
-def _range(rows: pd.DataFrame, truth: str, split: str) -> str:
-    largest = rows.loc[rows["difference"].abs().idxmax()]
-    relative = largest["difference"] / largest["all_queries"]
-    return (
-        f"- {TRUTHS[truth]}, `{split}`: from {rows['difference'].min():+.5f} to {rows['difference'].max():+.5f}; the "
-        f"largest change is that of {largest['hasher']} at {largest['n_bits']} bits, {largest['all_queries']:.5f} to "
-        f"{largest['without']:.5f} ({relative:+.2%})."
-    )
-
-
-def _others(table: pd.DataFrame) -> str:
-    others = table[(table["metric"] != METRIC) & table["rank_all"].notna() & table["rank_without"].notna()]
-    moved = others["rank_all"] != others["rank_without"]
-    counts = others.assign(moved=moved).groupby("metric", sort=False)["moved"].agg(["sum", "size"])
-    return pages.markdown(["metric", "ranks that change", "of"], counts.reset_index().to_numpy())
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ def render(name: str, **values: Any) -> str:
         undefined=StrictUndefined,
     )
     templates.filters |= {"wrapped": wrapped, "json": json.dumps}
+    templates.globals |= {"grid": grid, "markdown": markdown, "listed": listed}
     text = templates.get_template(f"{name}.md").render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 

@@ -10,8 +10,9 @@ process, since the pipeline starts a job for each of some hundred steps. A run t
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import runs as reference  # isort: skip - before NumPy
 import numpy as np
@@ -37,54 +38,31 @@ OWN_METRIC = dict.fromkeys(("m_dsh", "m_dsh_2"), "RAMAP@r2") | dict.fromkeys(
 """The metric for which an objective was made; its options are also selected by it."""
 BASELINES = ("classifier", "classifier_probabilities")
 LIST_OVER_TRIPLET_OVER_PAIR = [
-    ("talr_ap", "mihash"),
-    ("talr_ap", "dtsh"),
-    ("talr_ap", "dpsh"),
-    ("talr_ap", "hashnet"),
-    ("talr_ap", "ksh"),
-    ("talr_ap_network", "dtsh"),
-    ("talr_ap_network", "dpsh"),
-    ("dtsh", "dpsh"),
-    ("dtsh", "hashnet"),
-    ("dtsh", "ksh"),
-    ("dtsh", "fasthash"),
-    ("dtsh", "bre"),
+    *(("talr_ap", name) for name in ("mihash", "dtsh", "dpsh", "hashnet", "ksh")),
+    *(("talr_ap_network", name) for name in ("dtsh", "dpsh")),
+    *(("dtsh", name) for name in ("dpsh", "hashnet", "ksh", "fasthash", "bre")),
 ]
 BUCKETS_OVER_OTHERS = [
-    ("buffer_zone", "deep_supervised"),
-    ("buffer_zone_half", "deep_supervised"),
-    ("m_dsh", "deep_squared"),
-    ("m_dsh_2", "deep_squared"),
-    ("buffer_zone", "talr_ap"),
-    ("m_dsh", "talr_ap"),
-    ("buffer_zone", "hashnet"),
-    ("m_dsh", "hashnet"),
+    *((name, "deep_supervised") for name in ("buffer_zone", "buffer_zone_half")),
+    *((name, "deep_squared") for name in ("m_dsh", "m_dsh_2")),
+    *((name, other) for other in ("talr_ap", "hashnet") for name in ("buffer_zone", "m_dsh")),
 ]
 
 
-def grid_row(run: Run, hasher: str, n_bits: int, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the points of a hasher's grid at one code length, with the test scores of those that are selected.
-
-    `known` contains points of an earlier, smaller grid, which are not fitted again.
-    """
-    grid, models, row = run.experiment.hashers[hasher].grid, {}, []
+def grid_row(run: Run, hasher: str, n_bits: int) -> list[dict[str, Any]]:
+    """Return the points of a hasher's grid at one code length, with the test scores of those that are selected."""
+    grid, models, row = run.experiment.hashers[hasher].grid, [], []
     for options in points(grid):
-        point = next((point for point in known if point["options"] == options), None)
-        if point is None:
-            model, seconds = run.fit(hasher, n_bits, **options)
-            models[described(options)] = model
-            parts = {"query": "validation_query", "database": "validation_database"}
-            scores = run.scores(model, CRITERIA, **parts) if grid else {}
-            validation = {metric: mean(values) for metric, values in scores.items()}
-            point = {"options": options, "seconds": round(seconds, 2), "validation": validation}
-        row.append(point)
-    for criterion in criteria(hasher, grid):
-        point = row[selected_point(row, criterion)]
-        if "values" not in point:
-            model = models.get(described(point["options"])) or run.fit(hasher, n_bits, **point["options"])[0]
-            scores = run.scores(model, run.experiment.config["metrics"])
-            point["values"] = {metric: mean(values) for metric, values in scores.items()}
-            point["errors"] = {metric: standard_error(values) for metric, values in scores.items()}
+        model, seconds = run.fit(hasher, n_bits, **options)
+        parts = {"query": "validation_query", "database": "validation_database"}
+        scores = run.scores(model, CRITERIA, **parts) if grid else {}
+        validation = {metric: mean(values) for metric, values in scores.items()}
+        row.append({"options": options, "seconds": round(seconds, 2), "validation": validation})
+        models.append(model)
+    for number in {selected_point(row, criterion) for criterion in criteria(hasher, grid)}:
+        scores = run.scores(models[number], run.experiment.config["metrics"])
+        row[number]["values"] = {metric: mean(values) for metric, values in scores.items()}
+        row[number]["errors"] = {metric: standard_error(values) for metric, values in scores.items()}
     return row
 
 
@@ -104,31 +82,23 @@ def standard_error(values: NDArray[np.float64]) -> float | None:
 
 
 def make(name: str, results: Path, numbers: list[int] | None, hashers: list[str] | None) -> None:
-    """Write the scores of an experiment's runs below `results`, a file for each run and hasher.
-
-    Points that a file already contains are not fitted again, so that a grid can be extended.
-    """
+    """Write the scores of an experiment's runs below `results`, a file for each run and hasher that has none."""
     of, folder = experiment(name), results / name
     folder.mkdir(parents=True, exist_ok=True)
-    lengths = of.features["gist"].n_bits
     for number in range(of.config["runs"]) if numbers is None else numbers:
         run = None
         for hasher in hashers or of.features["gist"].hashers:
             path = folder / f"{number}_{hasher}.json"
-            known = {row["n_bits"]: row["points"] for row in json.loads(path.read_text())} if path.exists() else {}
-            have = [[point["options"] for point in known.get(n_bits, [])] for n_bits in lengths]
-            if all(point in options for options in have for point in points(of.hashers[hasher].grid)):
+            if path.exists():
                 continue
             run = run or Run(name, number, results=results)
             rows = [
-                {"run": number, "hasher": hasher, "n_bits": n, "points": grid_row(run, hasher, n, known.get(n, []))}
-                for n in lengths
+                {"run": number, "hasher": hasher, "n_bits": n_bits, "points": grid_row(run, hasher, n_bits)}
+                for n_bits in of.features["gist"].n_bits
             ]
             path.with_suffix(".part").write_text(json.dumps(rows))
             path.with_suffix(".part").replace(path)
-            shown = [row["points"][selected_point(row["points"], "mAP")] for row in rows]
-            text = "; ".join(f"{point['options']}: {point['values']['mAP']:.4f}" for point in shown)
-            sys.stderr.write(f"{name} run {number} {hasher}: {text}\n")
+            sys.stderr.write(f"{name} run {number} {hasher}\n")
 
 
 def collected(name: str, results: Path) -> tuple[list[dict], list[dict]]:
@@ -200,88 +170,56 @@ def table(runs: pd.DataFrame, metric: str, order: list[str]) -> str:
     return pages.grid(pd.DataFrame(cells), ["hasher", "runs"], "n_bits", "{text}", order=order, head="{} bits")
 
 
-class Comparison(NamedTuple):
-    """How much higher one hasher scores than another, over the runs that both have."""
+def compared(runs: pd.DataFrame, metric: str, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """Return how much higher the first hasher of each pair scores than the second, over the runs that both have.
 
-    above: str
-    below: str
-    differences: dict[int, tuple[float, float]]
-
-    @property
-    def sure(self) -> tuple[int, int]:
-        """The numbers of code lengths at which the 95 % interval is above 0, and below 0."""
-        values = self.differences.values()
-        return sum(mean - half > 0 for mean, half in values), sum(mean + half < 0 for mean, half in values)
-
-    def sentence(self) -> str:
-        """Return the comparison in words."""
-        means = [mean for mean, _ in self.differences.values()]
-        higher, (surely, not_at_all) = sum(mean > 0 for mean in means), self.sure
-        lengths = ", ".join(with_interval(mean, half, "+") for mean, half in self.differences.values())
-        return (
-            f"- `{self.above}` minus `{self.below}`: positive at {higher} of {len(means)} code lengths; the interval "
-            f"is above 0 at {surely} and below 0 at {not_at_all} ({lengths})."
-        )
+    There is a row for each pair and code length, with the mean of the paired differences and half of its 95 % interval;
+    pairs without a common run have none.
+    """
+    rows = runs[runs["metric"] == metric]
+    values, errors = (rows.pivot_table(name, ["n_bits", "run"], "hasher", dropna=False) for name in ("value", "error"))
+    cells = []
+    for above, below in pairs:
+        differences = (values[above] - values[below]).dropna() if {above, below} <= set(values) else pd.Series()
+        for n_bits, paired in differences.groupby("n_bits") if len(differences) else ():
+            # The errors over the same queries are treated as independent: too wide if hashers agree on which are hard.
+            error = np.hypot(errors.loc[paired.index, above], errors.loc[paired.index, below])
+            half = interval(paired, error, shared=shared_by_runs(rows))
+            cells.append([above, below, n_bits, paired.mean(), half, with_interval(paired.mean(), half, "+")])
+    return pd.DataFrame(cells, columns=["hasher", "minus", "n_bits", "mean", "half", "text"])
 
 
-def compared(runs: pd.DataFrame, metric: str, above: str, below: str) -> Comparison | None:
-    """Return the paired differences of two hashers by code length; None if they share no run."""
-    rows = runs[(runs["metric"] == metric) & runs["hasher"].isin([above, below])]
-    values = rows.pivot_table("value", ["n_bits", "run"], "hasher")
-    errors = rows.pivot_table("error", ["n_bits", "run"], "hasher", dropna=False)
-    if not {above, below} <= set(values):
-        return None
-    differences, intervals = (values[above] - values[below]).dropna(), {}
-    for n_bits, paired in differences.groupby("n_bits"):
-        # The errors over the same queries are treated as independent: too wide if hashers agree on which are hard.
-        error = np.hypot(errors.loc[paired.index, above], errors.loc[paired.index, below])
-        intervals[int(n_bits)] = (float(paired.mean()), interval(paired, error, shared=shared_by_runs(rows)))
-    return Comparison(above, below, intervals) if intervals else None
+def differences(comparisons: pd.DataFrame) -> str:
+    """Return the differences between hashers with their intervals as Markdown."""
+    return pages.grid(comparisons, ["hasher", "minus"], "n_bits", "{text}", head="{} bits")
 
 
-def ordering(runs: pd.DataFrame, metric: str, pairs: list[tuple[str, str]]) -> str:
-    """Return a sentence on each pair, after one on all of them."""
-    by_pair = {pair: compared(runs, metric, *pair) for pair in pairs}
-    were_run = [comparison for comparison in by_pair.values() if comparison is not None]
-    missing = [f"`{above}` over `{below}`" for (above, below), comparison in by_pair.items() if comparison is None]
-    if not were_run:
-        return "Not run."
-    cells = [mean for comparison in were_run for mean, _ in comparison.differences.values()]
-    sure = [comparison.sure for comparison in were_run]
-    higher = sum(value > 0 for value in cells)
-    verdict = "holds" if higher == len(cells) else "does not hold" if higher <= len(cells) / 2 else "holds in part"
-    total = (
-        f"By {metric}, the order **{verdict}** ({len(were_run)} of {len(pairs)} pairs of hashers were run): of "
-        f"{len(cells)} differences, {higher} are positive; {sum(up for up, _ in sure)} intervals are above 0 and "
-        f"{sum(down for _, down in sure)} below 0."
-    )
-    lines = [comparison.sentence() for comparison in were_run] + [f"- not run: {pair}" for pair in missing]
-    return "\n".join([total, "", *lines])
+def ordering(runs: pd.DataFrame, metric: str) -> dict[str, Any]:
+    """Return whether an order that a paper states holds, and the differences of its pairs of hashers."""
+    pairs = LIST_OVER_TRIPLET_OVER_PAIR if metric == "mAP" else BUCKETS_OVER_OTHERS
+    found = compared(runs, metric, pairs)
+    mean, half = found["mean"], found["half"]
+    higher = (mean > 0).sum()
+    return {
+        "verdict": "holds" if higher == len(mean) else "does not hold" if higher <= len(mean) / 2 else "holds in part",
+        "n_pairs": f"{len(found.groupby(['hasher', 'minus']))} of {len(pairs)}",
+        "n": len(mean),
+        "positive": higher,
+        "above": (mean - half > 0).sum(),
+        "below": (mean + half < 0).sum(),
+        "table": differences(found),
+    }
 
 
-def against_baseline(runs: pd.DataFrame, data: str) -> str:
-    """Return a sentence on whether TALR beats the trivial baseline, and lines on this and on the other hashers."""
-    if not (runs["hasher"] == "talr_ap").any():
-        return ""
-    verdicts, lines = [], []
-    for code in BASELINES:
-        comparison = compared(runs, "mAP", "talr_ap", code)
-        if comparison is not None:
-            higher, n = sum(mean > 0 for mean, _ in comparison.differences.values()), len(comparison.differences)
-            verdict = {n: "beats", 0: "loses to"}.get(higher, f"beats at only {higher} of {n} code lengths")
-            verdicts.append(f"**{verdict}** `{code}`")
-            lines.append(comparison.sentence())
-    others = {name: compared(runs, "mAP", name, BASELINES[-1]) for name in sorted(set(runs["hasher"]) - set(BASELINES))}
-    better = [
-        f"`{name}`"
-        for name, other in others.items()
-        if other and all(mean > 0 for mean, _ in other.differences.values())
-    ]
-    lines.append(
-        f"- better than `{BASELINES[-1]}` at every code length, over the runs of both: "
-        f"{', '.join(better) or 'no hasher'}"
-    )
-    return "\n".join([f"On {data}, `talr_ap` {' and '.join(verdicts)} by mAP.", "", *lines])
+def against_baseline(runs: pd.DataFrame) -> dict[str, Any]:
+    """Return how TALR compares with the trivial baselines, and the hashers that are better than the second one."""
+    found, verdicts = compared(runs, "mAP", [("talr_ap", code) for code in BASELINES]), {}
+    for code, gains in found.groupby("minus")["mean"]:
+        higher, n = (gains > 0).sum(), len(gains)
+        verdicts[code] = {n: "beats", 0: "loses to"}.get(higher, f"beats at only {higher} of {n} code lengths")
+    others = compared(runs, "mAP", [(name, BASELINES[-1]) for name in sorted(set(runs["hasher"]) - set(BASELINES))])
+    always = others.groupby("hasher")["mean"].min() > 0
+    return {"verdicts": verdicts, "better": list(always.index[always]), "table": differences(found)}
 
 
 def page(folder: Path = FOLDER) -> str:
@@ -292,15 +230,15 @@ def page(folder: Path = FOLDER) -> str:
     parts = {
         name: runs[(runs["dataset"] == dataset) & (runs["split"] == split)] for name, (dataset, split) in PARTS.items()
     }
-    pairs = {"mAP": LIST_OVER_TRIPLET_OVER_PAIR}
     fits = searched.drop_duplicates([*PLACE, "run", "hasher", "n_bits", "options"])
     fits = fits[~fits["hasher"].str.contains(" by ")]
     return pages.render(
         "supervised",
         s2=len(parts["s2"]),
         table=lambda part, metric: table(parts[part], metric, order),
-        ordering=lambda part, metric: ordering(parts[part], metric, pairs.get(metric, BUCKETS_OVER_OTHERS)),
-        against_baseline=lambda part, name: against_baseline(parts[part], name),
+        ordering=lambda part, metric: ordering(parts[part], metric),
+        against_baseline=lambda part: against_baseline(parts[part]),
+        baseline=BASELINES[-1],
         selected=selected(searched, order),
         n_fits=len(fits),
         hours=fits["seconds"].sum() / 3600,

@@ -1,4 +1,4 @@
-"""Counting against loops over every query, item and distance."""
+"""Counting against the distances of all pairs, query by query."""
 
 import numpy as np
 import pytest
@@ -25,92 +25,99 @@ def forced(monkeypatch, algorithm):
     monkeypatch.setattr(counting, "_choose", lambda *args: algorithm)
 
 
-def slow_counts(query, database, n_bits, level_of):
-    """`level_of[q, i]` is 0 where item i is not relevant to query q."""
+def index_average_precision(distances, relevant):
+    """Return the average precision of one query, with ties in the order of the database; NaN without relevant items."""
+    places = np.flatnonzero(relevant[np.argsort(distances, kind="stable")]) + 1
+    return (np.arange(1, len(places) + 1) / places).mean() if len(places) else np.nan
+
+
+def check(query, database, n_bits, truths, **options):
+    """Count, and compare with the distances; `truths` has (relevance, level of each query and item) by name."""
+    counts = count(query, database, n_bits, {name: relevance for name, (relevance, _) in truths.items()}, **options)
     distances = codes.hamming_distance(query, database)
-    levels = sorted(set(level_of.ravel().tolist()) - {0})
-    retrieved = np.zeros((len(query), n_bits + 1), dtype=int)
-    largest = np.zeros_like(retrieved)
-    at_level = {level: np.zeros_like(retrieved) for level in levels}
-    buckets = {}
-    for item, code in enumerate(database):
-        buckets.setdefault(code.tobytes(), []).append(item)
-    for q in range(len(query)):
-        for item in range(len(database)):
-            retrieved[q, distances[q, item]] += 1
-            if level_of[q, item]:
-                at_level[level_of[q, item]][q, distances[q, item]] += 1
-        for radius in range(n_bits + 1):
-            inside = [len(items) for items in buckets.values() if distances[q, items[0]] <= radius]
-            largest[q, radius] = max(inside, default=0)
-    sizes = sorted((len(items) for items in buckets.values()), reverse=True)
-    return retrieved, at_level, largest, sizes
-
-
-def assert_counts(counts, slow):
-    retrieved, at_level, largest, sizes = slow
-    np.testing.assert_array_equal(counts.retrieved, retrieved)
-    np.testing.assert_array_equal(counts.largest_bucket, largest)
-    assert counts.bucket_sizes.tolist() == sizes
-    for level, here in zip(counts.levels.tolist(), counts.at_level.swapaxes(0, 1), strict=True):
-        np.testing.assert_array_equal(here, at_level.get(level, np.zeros_like(retrieved)))
-    assert set(at_level) <= set(counts.levels.tolist())
+    each, sizes = np.unique(database, axis=0, return_counts=True)
+    to_each = codes.hamming_distance(query, each)
+    for name, (_, level_of) in truths.items():
+        found = counts[name]
+        for q, (row, levels) in enumerate(zip(distances, level_of, strict=True)):
+            np.testing.assert_array_equal(found.retrieved[q], np.bincount(row, minlength=n_bits + 1))
+            for level, here in zip(found.levels, found.at_level[q], strict=True):
+                np.testing.assert_array_equal(here, np.bincount(row[levels == level], minlength=n_bits + 1))
+            if options.get("index_order"):
+                expected = index_average_precision(row, levels > 0)
+                assert found.index_average_precision[q] == pytest.approx(expected, rel=1e-12, nan_ok=True)
+        assert set(np.unique(level_of)) - {0} <= set(found.levels.tolist())
+        if options.get("largest_bucket", True):
+            for radius in range(n_bits + 1):
+                largest = np.where(to_each <= radius, sizes, 0).max(axis=1)
+                np.testing.assert_array_equal(found.largest_bucket[:, radius], largest)
+        if options.get("bucket_sizes", True):
+            assert found.bucket_sizes.tolist() == sorted(sizes.tolist(), reverse=True)
+        else:
+            assert found.bucket_sizes is None
+    return counts
 
 
 def random_codes(rng, n, n_bits, n_distinct):
     return codes.pack((rng.random((n_distinct, n_bits)) < 0.5)[rng.integers(0, n_distinct, n)])
 
 
+def of_classes(of_query, of_database):
+    return LabelRelevance(of_query, of_database), (of_query[:, None] == of_database).astype(int)
+
+
+def of_labels(of_query, of_database):
+    return LabelRelevance(of_query, of_database), of_query.astype(int) @ of_database.T.astype(int)
+
+
+def of_lists(levels, *, graded=True):
+    """Return lists of the items that have a level, with these levels or all with level 1."""
+    indptr = np.append(0, np.cumsum((levels > 0).sum(axis=1)))
+    items = np.nonzero(levels)[1], levels.shape[1]
+    if graded:
+        return NeighbourRelevance(indptr, *items, levels[levels > 0]), levels
+    return NeighbourRelevance(indptr, *items), (levels > 0).astype(int)
+
+
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-@pytest.mark.parametrize(("n_queries", "n_items", "n_distinct"), [(5, 40, 12), (1, 30, 30), (4, 1, 1), (3, 20, 1)])
+@pytest.mark.parametrize(
+    ("n_queries", "n_items", "n_distinct"), [(5, 40, 12), (6, 30, 30), (4, 1, 1), (3, 20, 1), (1, 30, 4)]
+)
 def test_class_labels(algorithm, n_bits, n_queries, n_items, n_distinct):
     rng = np.random.default_rng(n_bits)
     pool = random_codes(rng, n_queries + n_items, n_bits, n_distinct)
-    query, database = pool[:n_queries], pool[n_queries:]
-    of_query, of_database = rng.integers(-1, 3, n_queries), rng.integers(-1, 3, n_items)
-    counts = count(query, database, n_bits, {"class": LabelRelevance(of_query, of_database)})["class"]
-    level_of = (of_query[:, None] == of_database).astype(int)
-    assert_counts(counts, slow_counts(query, database, n_bits, level_of))
+    classes = of_classes(rng.integers(-1, 3, n_queries), rng.integers(-1, 3, n_items))
+    truths = {"class": classes, "lists": of_lists(classes[1], graded=False)}
+    for index_order in (False, True):
+        check(pool[:n_queries], pool[n_queries:], n_bits, truths, index_order=index_order)
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(
-    ("algorithm", "n_bits", "are_classes"),
-    [(algorithm, n_bits, algorithm is BitPlanes) for algorithm, n_bits in CASES],
-)
-def test_several_truths_at_once(algorithm, n_bits, are_classes):
+@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
+def test_several_truths_at_once(algorithm, n_bits):
     """Lists, and labels as the algorithm counts them: one class of each item for `BitPlanes`, otherwise several."""
     rng = np.random.default_rng(n_bits)
     query, database = random_codes(rng, 6, n_bits, 6), random_codes(rng, 50, n_bits, 20)
     of_query, of_database = rng.random((6, 5)) < 0.4, rng.random((50, 5)) < 0.4
     of_query[0] = False  # a query without labels
-    shared = of_query.astype(int) @ of_database.T.astype(int)
-    if are_classes:
-        of_query, of_database = rng.integers(0, 4, 6), rng.integers(0, 3, 50)
-        shared = (of_query[:, None] == of_database).astype(int)
-    listed = rng.integers(0, 4, (6, 50)) * (rng.random((6, 50)) < 0.3)
-    indptr = np.append(0, np.cumsum((listed > 0).sum(axis=1)))
-    truths = {
-        "labels": LabelRelevance(of_query, of_database),
-        "graded": NeighbourRelevance(indptr, np.nonzero(listed)[1], 50, listed[listed > 0]),
-        "ball": NeighbourRelevance(indptr, np.nonzero(listed)[1], 50),
-    }
-    counts = count(query, database, n_bits, truths)
-    assert_counts(counts["labels"], slow_counts(query, database, n_bits, shared))
-    assert_counts(counts["graded"], slow_counts(query, database, n_bits, listed))
-    assert_counts(counts["ball"], slow_counts(query, database, n_bits, (listed > 0).astype(int)))
+    labels = of_labels(of_query, of_database)
+    if algorithm is BitPlanes:
+        labels = of_classes(rng.integers(0, 4, 6), rng.integers(0, 3, 50))
+    levels = rng.integers(0, 4, (6, 50)) * (rng.random((6, 50)) < 0.3)
+    truths = {"labels": labels, "graded": of_lists(levels), "ball": of_lists(levels, graded=False)}
+    check(query, database, n_bits, truths)
 
 
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("labels", [(0, 1), (0, 0)], ids=["none relevant", "all relevant"])
-def test_extreme_truths(algorithm, labels):
+@pytest.mark.parametrize("of_item", [0, 1], ids=["all relevant", "none relevant"])
+@pytest.mark.parametrize("bucket_sizes", [False, True])
+def test_extreme_truths(algorithm, of_item, bucket_sizes):
     rng = np.random.default_rng(0)
     query, database = random_codes(rng, 3, 10, 3), random_codes(rng, 20, 10, 9)
-    truth = LabelRelevance(np.full(3, labels[0]), np.full(20, labels[1]))
-    level_of = np.full((3, 20), int(labels[0] == labels[1]))
-    assert_counts(count(query, database, 10, {"t": truth})["t"], slow_counts(query, database, 10, level_of))
+    classes = of_classes(np.zeros(3, int), np.full(20, of_item))
+    check(query, database, 10, {"class": classes}, bucket_sizes=bucket_sizes)
 
 
 @pytest.mark.usefixtures("forced")
@@ -124,35 +131,18 @@ def test_extreme_truths(algorithm, labels):
 )
 @pytest.mark.parametrize("n_distinct", [1, 4000, 10**6])
 def test_many_items_blocks_and_threads(algorithm, n_bits, names, n_distinct):
-    """Several tiles, with a last one that is partly filled; checked against distances as one matrix."""
+    """Several tiles, with a last one that is partly filled; bits with unlike shares of ones."""
     rng = np.random.default_rng(1)
     n_queries, n_items = 70, 20_000
     pool = rng.random((min(n_distinct, 20_070), n_bits)) < rng.random(n_bits)
-    chosen = pool[rng.integers(0, len(pool), n_queries + n_items)]
-    query, database = codes.pack(chosen[:n_queries]), codes.pack(chosen[n_queries:])
-    of_query, of_database = rng.random((n_queries, 4)) < 0.3, rng.random((n_items, 4)) < 0.3
-    one = rng.integers(0, 5, n_queries)
+    chosen = codes.pack(pool[rng.integers(0, len(pool), n_queries + n_items)])
     truths = {
-        "several": LabelRelevance(of_query, of_database),
-        "one": LabelRelevance(one, np.arange(n_items) % 4),
+        "several": of_labels(rng.random((n_queries, 4)) < 0.3, rng.random((n_items, 4)) < 0.3),
+        "one": of_classes(rng.integers(0, 5, n_queries), np.arange(n_items) % 4),
     }
     truths = {name: truths[name] for name in names}
-    alone, threaded = (count(query, database, n_bits, truths, index_order=True, threads=n) for n in (1, 3))
-    distances = codes.hamming_distance(query, database)
-    shared = of_query.astype(int) @ of_database.T.astype(int)
-    for q in range(n_queries):
-        np.testing.assert_array_equal(alone["one"].retrieved[q], np.bincount(distances[q], minlength=n_bits + 1))
-        of_class = distances[q, np.arange(n_items) % 4 == one[q]]
-        np.testing.assert_array_equal(alone["one"].relevant[q], np.bincount(of_class, minlength=n_bits + 1))
-        for level in alone["several"].levels if "several" in alone else ():
-            there = distances[q, shared[q] == level]
-            row = alone["several"].at_level[q, level - 1]
-            np.testing.assert_array_equal(row, np.bincount(there, minlength=n_bits + 1))
-    each, sizes = np.unique(database, axis=0, return_counts=True)
-    to_each = codes.hamming_distance(query, each)
-    for radius in range(n_bits + 1):
-        largest = np.where(to_each <= radius, sizes, 0).max(axis=1)
-        np.testing.assert_array_equal(alone["one"].largest_bucket[:, radius], largest)
+    query, database = chosen[:n_queries], chosen[n_queries:]
+    alone, threaded = (check(query, database, n_bits, truths, index_order=True, threads=n) for n in (1, 3))
     for name in truths:
         for array, again in zip(alone[name].to_arrays().values(), threaded[name].to_arrays().values(), strict=True):
             np.testing.assert_array_equal(array, again)
@@ -173,20 +163,14 @@ def test_borders_of_vectors_and_tiles(algorithm, n_bits, names, n_items):
     """Classes that start and stop at these borders and near them, and an odd number of queries."""
     rng = np.random.default_rng(n_items)
     query, database = random_codes(rng, 5, n_bits, 5), random_codes(rng, n_items, n_bits, 700)
-    of_query, of_database = np.array([0, 1, 2, 3, 4]), np.searchsorted([1, 63, 64, 512], np.arange(n_items), "right")
-    shared = np.eye(5, dtype=bool)[:, of_database].T | (rng.random((n_items, 5)) < 0.1)
-    several = np.eye(5, dtype=bool) | (rng.random((5, 5)) < 0.3)
-    truths = {"class": LabelRelevance(of_query, of_database), "labels": LabelRelevance(several, shared)}
-    counts = count(query, database, n_bits, {name: truths[name] for name in names}, largest_bucket=False)
-    distances = codes.hamming_distance(query, database)
-    at_level = {"class": (of_query[:, None] == of_database).astype(int), "labels": several.astype(int) @ shared.T}
-    for name in names:
-        level_of = at_level[name]
-        for q in range(5):
-            np.testing.assert_array_equal(counts[name].retrieved[q], np.bincount(distances[q], minlength=n_bits + 1))
-            for level, row in zip(counts[name].levels, counts[name].at_level[q], strict=True):
-                there = np.bincount(distances[q, level_of[q] == level], minlength=n_bits + 1)
-                np.testing.assert_array_equal(row, there)
+    classes = np.arange(5), np.searchsorted([1, 63, 64, 512], np.arange(n_items), "right")
+    shared = np.eye(5, dtype=bool)[:, classes[1]].T | (rng.random((n_items, 5)) < 0.1)
+    truths = {
+        "class": of_classes(*classes),
+        "labels": of_labels(np.eye(5, dtype=bool) | (rng.random((5, 5)) < 0.3), shared),
+    }
+    truths = {name: truths[name] for name in names}
+    check(query, database, n_bits, truths, largest_bucket=False)
 
 
 @pytest.mark.usefixtures("forced")
@@ -194,25 +178,17 @@ def test_borders_of_vectors_and_tiles(algorithm, n_bits, names, n_items):
     ("algorithm", "n_bits", "names"), [(BitPlanes, 64, ["class"]), (Words, 300, ["class", "labels"])]
 )
 def test_blocks_of_queries(monkeypatch, algorithm, n_bits, names):
-    monkeypatch.setattr(_compiled, "_PAIRS", 1)
-    monkeypatch.setattr(_compiled, "_LEAST_QUERIES", 2)
-    monkeypatch.setattr(_compiled, "_ROW_BYTES", 1)
-    monkeypatch.setattr(_compiled, "_HISTOGRAM_BYTES", 1)
+    for limit, value in {"_PAIRS": 1, "_LEAST_QUERIES": 2, "_ROW_BYTES": 1, "_HISTOGRAM_BYTES": 1}.items():
+        monkeypatch.setattr(_compiled, limit, value)
     rng = np.random.default_rng(3)
-    query, database = random_codes(rng, 37, n_bits, 30), random_codes(rng, 600, n_bits, 100)
     truths = {
-        "class": LabelRelevance(rng.integers(0, 3, 37), rng.integers(0, 3, 600)),
-        "labels": LabelRelevance(rng.random((37, 4)) < 0.4, rng.random((600, 4)) < 0.4),
+        "class": of_classes(rng.integers(0, 3, 37), rng.integers(0, 3, 600)),
+        "labels": of_labels(rng.random((37, 4)) < 0.4, rng.random((600, 4)) < 0.4),
     }
     truths = {name: truths[name] for name in names}
-    done = []
-    found = count(query, database, n_bits, truths, index_order=True, progress=done.append)
+    query, database, done = random_codes(rng, 37, n_bits, 30), random_codes(rng, 600, n_bits, 100), []
+    check(query, database, n_bits, truths, index_order=True, progress=done.append)
     assert len(done) > 2
-    monkeypatch.setattr(counting, "_choose", lambda *args: Plain)
-    expected = count(query, database, n_bits, truths, index_order=True)
-    for name in truths:
-        for array, plain in zip(found[name].to_arrays().values(), expected[name].to_arrays().values(), strict=True):
-            np.testing.assert_allclose(array, plain, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_words", [1, 3])
@@ -234,43 +210,3 @@ def test_equal_codes_have_equal_hashes():
     words = np.arange(6, dtype=np.uint64).reshape(2, 3)[[0, 1, 0]]
     first, other, again = _buckets.hashes(words).tolist()
     assert first == again != other
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.usefixtures("forced")
-def test_without_the_sizes_of_buckets(algorithm):
-    rng = np.random.default_rng(0)
-    query, database = random_codes(rng, 3, 10, 3), random_codes(rng, 20, 10, 9)
-    truths = {"t": LabelRelevance(np.zeros(3, int), np.zeros(20, int))}
-    counts, full = (count(query, database, 10, truths, bucket_sizes=sizes)["t"] for sizes in (False, True))
-    assert counts.bucket_sizes is None
-    np.testing.assert_array_equal(counts.largest_bucket, full.largest_bucket)
-    np.testing.assert_array_equal(counts.retrieved, full.retrieved)
-
-
-@pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-@pytest.mark.parametrize(("n_items", "n_distinct"), [(1, 1), (30, 1), (30, 4), (30, 30)])
-def test_average_precision_in_index_order(algorithm, n_bits, n_items, n_distinct):
-    rng = np.random.default_rng(n_bits)
-    pool = random_codes(rng, 6 + n_items, n_bits, n_distinct)
-    query, database = pool[:6], pool[6:]
-    of_query, of_database = np.array([0, 0, 1, 1, 2, 3]), rng.integers(0, 3, n_items)
-    truth = LabelRelevance(of_query, of_database)
-    listed = [np.flatnonzero(of_database == label) for label in of_query]
-    neighbours = NeighbourRelevance(
-        np.append(0, np.cumsum([row.size for row in listed])), np.concatenate(listed), n_items
-    )
-    counts = count(query, database, n_bits, {"labels": truth, "lists": neighbours}, index_order=True)
-    reference = []
-    for q, distances in enumerate(codes.hamming_distance(query, database).tolist()):
-        ranking = sorted(range(n_items), key=distances.__getitem__)  # stable
-        hits, precisions = 0, []
-        for place, item in enumerate(ranking, start=1):
-            if of_database[item] == of_query[q]:
-                hits += 1
-                precisions.append(hits / place)
-        reference.append(sum(precisions) / hits if hits else np.nan)
-    for name in counts:
-        np.testing.assert_allclose(counts[name].index_average_precision, reference, rtol=1e-12)
-    assert np.isnan(reference[-1])

@@ -55,59 +55,34 @@ def gaussian_rotation(n_bits, rng):
     return np.linalg.svd(rng.standard_normal((n_bits, n_bits)))[0]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_lsh(seed):
-    W = np.random.default_rng(seed).standard_normal((10, 12))
-
-    def slow(X):
-        return np.array([[sum(x * W[:, j]) > 0 for j in range(12)] for x in X])
-
-    agree(LSH(12, seed=seed), slow)
-
-
-@pytest.mark.parametrize("n_bits", [1, 6, 10])
-def test_pcah(n_bits):
-    mean, W = full_pca(TRAIN)
-    agree(PCAH(n_bits), lambda X: ((X - mean) @ W)[:, :n_bits] > 0)
-
-
-def test_pcah_has_the_eigenvectors_of_the_covariance():
-    values, vectors = np.linalg.eigh(np.cov(TRAIN.astype(np.float64).T))
-    agreement = abs((PCAH(10).fit(TRAIN).projection_ * vectors[:, values.argsort()[::-1]]).sum(axis=0))
-    np.testing.assert_allclose(agreement, 1, atol=1e-6)
-
-
-def test_pcah_has_scikit_learns_components():
-    from sklearn.decomposition import PCA
-
-    pca = PCA(4).fit(TRAIN)
-    agreement = abs((PCAH(4).fit(TRAIN).projection_ * pca.components_.T).sum(axis=0))
-    np.testing.assert_allclose(agreement, 1, atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_pca_rr(seed):
-    mean, W = full_pca(TRAIN)
-    R = gaussian_rotation(6, np.random.default_rng(seed))
-    agree(PCARR(6, seed=seed), lambda X: (X - mean) @ W[:, :6] @ R > 0)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("n_iter", [1, 50, 51])
-def test_itq(seed, n_iter):
-    mean, W = full_pca(TRAIN)
-    V = (TRAIN - mean) @ W[:, :6]
-    R = gaussian_rotation(6, np.random.default_rng(seed))
+def itq_rotation(V, R, n_iter):
+    """Alternate between the codes of V and the orthogonal matrix that brings V nearest to them."""
     for _ in range(n_iter):
-        B = np.ones((len(V), 6))
-        B[V @ R < 0] = -1
+        B = np.where(V @ R >= 0, 1.0, -1.0)
         U, _, At = np.linalg.svd(B.T @ V)
         R = At.T @ U.T
-    agree(ITQ(6, seed=seed, n_iter=n_iter), lambda X: (X - mean) @ W[:, :6] @ R > 0)
+    return R
 
 
-@pytest.mark.parametrize("n_bits", [1, 6, 10, 25])
-def test_sh(n_bits):
+def slow_lsh(n_bits, seed):
+    W = np.random.default_rng(seed).standard_normal((10, n_bits))
+    return lambda X: np.array([[sum(x * W[:, j]) > 0 for j in range(n_bits)] for x in X])
+
+
+def slow_pcah(n_bits):
+    mean, W = full_pca(TRAIN)
+    return lambda X: ((X - mean) @ W)[:, :n_bits] > 0
+
+
+def slow_itq(n_bits, seed, n_iter):
+    """Without an update, this is PCA with a random rotation."""
+    mean, W = full_pca(TRAIN)
+    R = gaussian_rotation(n_bits, np.random.default_rng(seed))
+    R = itq_rotation((TRAIN - mean) @ W[:, :n_bits], R, n_iter)
+    return lambda X: (X - mean) @ W[:, :n_bits] @ R > 0
+
+
+def slow_sh(n_bits):
     mean, W = full_pca(TRAIN)
     n_components = min(n_bits, 10)
     V = (TRAIN - mean) @ W[:, :n_components]
@@ -119,27 +94,46 @@ def test_sh(n_bits):
     modes.sort(key=lambda mode: sum((mode * np.pi / (high - low)) ** 2))
     chosen = modes[1 : n_bits + 1]
 
-    def slow(X):
+    def bits(X):
         waves = ((X - mean) @ W[:, :n_components] - low) * np.pi / (high - low)
         return np.array([[np.prod(np.sin(wave * mode + np.pi / 2)) > 0 for mode in chosen] for wave in waves])
 
-    agree(SH(n_bits), slow)
+    return bits
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("gamma", [0.01, 1.0])
-def test_sklsh(seed, gamma):
+def slow_sklsh(n_bits, seed, gamma):
     rng = np.random.default_rng(seed)
-    W = rng.standard_normal((10, 12)) * math.sqrt(gamma)
-    phase = rng.uniform(0, 2 * math.pi, 12)
-    threshold = math.sqrt(2) * rng.uniform(-1, 1, 12)
+    W = rng.standard_normal((10, n_bits)) * math.sqrt(gamma)
+    phase = rng.uniform(0, 2 * math.pi, n_bits)
+    threshold = math.sqrt(2) * rng.uniform(-1, 1, n_bits)
 
-    def slow(X):
-        return np.array(
-            [[math.sqrt(2) * math.cos(x @ W[:, j] + phase[j]) + threshold[j] > 0 for j in range(12)] for x in X]
-        )
+    def bit(x, j):
+        return math.sqrt(2) * math.cos(x @ W[:, j] + phase[j]) + threshold[j] > 0
 
-    agree(SKLSH(12, seed=seed, gamma=gamma), slow)
+    return lambda X: np.array([[bit(x, j) for j in range(n_bits)] for x in X])
+
+
+CASES = [
+    *((LSH(12, seed=seed), slow_lsh(12, seed)) for seed in SEEDS),
+    *((PCAH(n_bits), slow_pcah(n_bits)) for n_bits in (1, 6, 10)),
+    *((PCARR(6, seed=seed), slow_itq(6, seed, 0)) for seed in SEEDS),
+    *((ITQ(6, seed=seed, n_iter=n), slow_itq(6, seed, n)) for seed in SEEDS for n in (1, 50, 51)),
+    *((SH(n_bits), slow_sh(n_bits)) for n_bits in (1, 6, 10, 25)),
+    *((SKLSH(12, seed=seed, gamma=gamma), slow_sklsh(12, seed, gamma)) for seed in SEEDS for gamma in (0.01, 1.0)),
+]
+
+
+@pytest.mark.parametrize(("hasher", "slow"), CASES, ids=[str(hasher) for hasher, _ in CASES])
+def test_projections(hasher, slow):
+    agree(hasher, slow)
+
+
+def test_pcah_has_scikit_learns_components():
+    from sklearn.decomposition import PCA
+
+    pca = PCA(4).fit(TRAIN)
+    agreement = abs((PCAH(4).fit(TRAIN).projection_ * pca.components_.T).sum(axis=0))
+    np.testing.assert_allclose(agreement, 1, atol=1e-6)
 
 
 def slow_spheres(X, centres):
@@ -220,26 +214,23 @@ def slow_dsh(X, n_bits, seed, alpha=1.5, n_neighbors=3, n_iter=3):
     return [plane[2:] for plane in planes[:n_bits]]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("n_bits", [1, 6, 12])
-def test_dsh(seed, n_bits):
-    planes = slow_dsh(TRAIN.astype(np.float64), n_bits, seed)
-    agree(DSH(n_bits, seed=seed), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]))
+# Five rows, each of them many times: 12 starting rows can't be distinct, so clusters are empty from the start.
+FEW = np.repeat(TRAIN[:40], [10, 10, 10, 10, 10] + 35 * [1], axis=0)
 
 
 @pytest.mark.parametrize(
-    "options", [{"alpha": 2.0}, {"alpha": 1.0, "n_neighbors": 5}, {"n_neighbors": 1}, {"n_iter": 1}]
+    ("n_bits", "seed", "options", "train"),
+    [
+        *((n_bits, seed, {}, TRAIN) for n_bits in (1, 6, 12) for seed in SEEDS),
+        *((8, 0, options, TRAIN) for options in ({"alpha": 2.0}, {"n_neighbors": 1}, {"n_iter": 1})),
+        (8, 0, {"alpha": 1.0, "n_neighbors": 5}, TRAIN),
+        (12, 1, {}, FEW),
+    ],
 )
-def test_dsh_with_other_options(options):
-    planes = slow_dsh(TRAIN.astype(np.float64), 8, 0, **options)
-    agree(DSH(8, seed=0, **options), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]))
-
-
-def test_dsh_with_empty_clusters():
-    # Five rows, each of them many times: 12 starting rows can't be distinct, so clusters are empty from the start.
-    train = np.repeat(TRAIN[:40], [10, 10, 10, 10, 10] + 35 * [1], axis=0)
-    planes = slow_dsh(train.astype(np.float64), 12, 1)
-    agree(DSH(12, seed=1), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]), train)
+def test_dsh(n_bits, seed, options, train):
+    planes = slow_dsh(train.astype(np.float64), n_bits, seed, **options)
+    hasher = DSH(n_bits, seed=seed, **options)
+    agree(hasher, lambda X: np.array([[x @ u > t for u, t in planes] for x in X]), train)
 
 
 PAIRS = (TRAIN[:, :4] @ np.random.default_rng(5).normal(size=(4, 3)) + mixture(151, 3, seed=2)).astype(np.float32)
@@ -298,10 +289,8 @@ def test_cca_itq_rotates_both_modalities_as_itq_rotates_one(seed):
     rows = rng.permutation(151)[:20]
     X, Y = plain_kernel(TRAIN, TRAIN, rows), plain_kernel(PAIRS, PAIRS, rows)
     x, y, correlations = plain_canonical(X, Y, 6, 0.01)
-    V, R = np.vstack([X @ (x * correlations), Y @ (y * correlations)]), gaussian_rotation(6, rng)
-    for _ in range(50):
-        U, _, At = np.linalg.svd(np.where(V @ R >= 0, 1.0, -1.0).T @ V)
-        R = (U @ At).T
+    V = np.vstack([X @ (x * correlations), Y @ (y * correlations)])
+    R = itq_rotation(V, gaussian_rotation(6, rng), 50)
     pairs_agree(CCAITQ(6, seed=seed, n_anchors=20), x * correlations @ R, y * correlations @ R, rows)
 
 

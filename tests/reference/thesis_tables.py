@@ -35,20 +35,9 @@ def main() -> None:
 def page() -> str:
     """Return the page that the stored tables make."""
     radii, summary = pages.read("thesis", "radii", "summary")
-    curves = radii.pivot_table("value", ["hasher", "radius"], "metric").reset_index()
+    curves = radii[radii["radius"].isin(RADII)].pivot_table("value", ["hasher", "radius"], "metric").reset_index()
     scores = summary[summary["metric"].isin(["AUPRC[sum]", "mAP"])].sort_values("metric")
-    return pages.render(
-        "thesis",
-        n_runs=summary["n_runs"].max(),
-        curves=pages.grid(
-            curves[curves["radius"].isin(RADII)],
-            "hasher",
-            "radius",
-            "{precision_micro:.3f} / {recall_micro:.3f}",
-            head="R = {}",
-        ),
-        scores=pages.grid(scores, "hasher", "metric", "{mean:.4f} ± {std:.4f}", order=HASHERS),
-    )
+    return pages.render("thesis", n_runs=summary["n_runs"].max(), curves=curves, scores=scores, hashers=HASHERS)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from protocol import codes, metrics
-from protocol.counting import count, pack_counts
+from protocol.counting import StoredCounts, count
 from protocol.report import display as displaying
 from protocol.report.results import Results
 from protocol.scores.summary import COLUMNS, ITEMS, summarise
@@ -58,7 +58,7 @@ def made(labels, runs=2):
         radii, curves, codes_of = [], [], {}
         for run in range(runs):
             for noise, hasher in zip((0.45, 0.1), HASHERS, strict=True):
-                pairs, arrays = {}, {}
+                pairs, extended = {}, []
                 for n_bits in LENGTHS:
                     rng = np.random.default_rng([n_bits, run])
                     bits = (labels[:, None] >> (np.arange(n_bits) % 3)) & 1
@@ -66,19 +66,19 @@ def made(labels, runs=2):
                     pair = {"query": packed[query], "database": packed[database]}
                     pairs[n_bits] = pair
                     for extension, s in EXTENSIONS:
-                        extended = codes.extend(**pair, n_bits=n_bits, extension=extension, extension_bits=s)
-                        counts = count(*extended, truths)
-                        arrays |= {f"{n_bits} {extension} {s}/{name}": a for name, a in pack_counts(counts).items()}
-                        for truth, own in counts.items():
+                        for truth, counted in count(pair["query"], pair["database"], n_bits, truths).items():
+                            own = counted.extended(extension, s)
                             cell = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
                             scores = metrics.evaluate(own, METRICS)
                             items = (truths[truth].kind, own.n_queries, own.n_database, f"{split} {run}")
                             rows += [(*cell, name, *items, metrics.mean(values)) for name, values in scores.items()]
-                radii += [
-                    {"hasher": hasher} | row
-                    for row in displaying.radius_rows(arrays, lengths=LENGTHS, empty="zero", extended=hasher == "lsh")
-                ]
-                curves += [{"hasher": hasher} | row for row in displaying.curve_rows(arrays, empty="zero")]
+                            extended.append(StoredCounts(split, n_bits, extension, s, truth, items[0], items[3], own))
+                plain = [one for one in extended if one.extension == "none"]
+                of_hasher = list(displaying.radius_rows(plain, empty="zero"))
+                if hasher == "lsh":
+                    of_hasher += displaying.extension_rows(extended, min(LENGTHS), empty="zero")
+                radii += [{"hasher": hasher} | row for row in of_hasher]
+                curves += [{"hasher": hasher} | row for row in displaying.curve_rows(plain, empty="zero")]
                 if run == 0:
                     codes_of[hasher] = pairs
         of_run = displaying.of_run(codes_of, truths, parts, LENGTHS)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from encoded import refusals
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError
@@ -40,23 +41,18 @@ def test_the_order_of_the_files_does_not_matter(tmp_path):
     assert len(set(written)) == 1
 
 
-def test_summary_has_the_sample_standard_deviation_and_the_number_of_runs(tmp_path):
-    write_scores(tmp_path / "a.csv", rows(0, 0.1) + rows(1, 0.3) + rows(0, 0.5, metric="nDCG"))
-    summary = summarise(collect([tmp_path / "a.csv"])).set_index("metric")
-    assert summary.loc["mAP", "mean"] == pytest.approx(0.2)
-    assert summary.loc["mAP", "std"] == pytest.approx(0.02**0.5)
-    assert summary.loc["mAP", "n_runs"] == 2
-    assert pd.isna(summary.loc["nDCG", "std"])
-
-
-def test_summary_says_what_identifies_its_numbers(tmp_path):
+def test_a_summary_has_the_standard_deviation_and_what_identifies_its_numbers(tmp_path):
     write_scores(tmp_path / "a.csv", rows(0, 0.1) + rows(1, 0.3) + rows(0, 0.5, metric="precision@r2"))
     scores = collect([tmp_path / "a.csv"])
+    summary = summarise(scores, supervision={"gist itq": "labels"}).set_index("metric")
+    assert summary.loc["mAP", ["mean", "std", "n_runs"]].tolist() == pytest.approx([0.2, 0.02**0.5, 2])
+    assert pd.isna(summary.loc["precision@r2", "std"])
+    assert set(summary["supervision"]) == {"labels"}
     for empty, convention in (("zero", "protocol"), ("drop", "protocol, undefined left out")):
         for row in summarise(scores, empty=empty).itertuples():
             assert (row.relevance, row.n_queries, row.n_database) == ("class labels", 100, 1697)
             assert (row.empty, row.convention, row.version) == (empty, convention, __version__)
-            assert row.ties == registry.entry("metric", row.metric).ties
+            assert (row.ties, row.supervision) == (registry.entry("metric", row.metric).ties, "unknown")
 
 
 def test_a_size_that_changes_from_run_to_run_is_a_range(tmp_path):
@@ -70,13 +66,6 @@ def test_each_run_is_listed_once_with_its_items(tmp_path):
     runs = runs_of(collect([tmp_path / "a.csv"]))
     assert list(runs) == ["feature", "ground_truth", "split", "run", *ITEMS]
     assert runs[["run", "items"]].to_numpy().tolist() == [[0, "digest0"], [1, "digest1"]]
-
-
-def test_a_summary_states_what_each_method_learned_from(tmp_path):
-    write_scores(tmp_path / "a.csv", rows(0, 0.1) + rows(1, 0.3))
-    scores = collect([tmp_path / "a.csv"])
-    assert summarise(scores, supervision={"gist itq": "labels"})["supervision"].tolist() == ["labels"]
-    assert summarise(scores)["supervision"].tolist() == ["unknown"]
 
 
 ROW = dict(zip(["dataset", "feature", "ground_truth", "split"], CELL, strict=True)) | {"hasher": "itq", "n_bits": 16}
@@ -118,26 +107,7 @@ def test_rounding_errors_do_not_count_as_out_of_range(tmp_path):
     assert row["mean"] == 1.0000000001
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"mean": "high"}, "mean: expected a finite number from 0 to 1, got high."),
-        ({"mean": "inf"}, "mean: expected a finite number from 0 to 1, got inf."),
-        ({"mean": 7.5}, "mean: expected a finite number from 0 to 1, got 7.5."),
-        ({"mean": -0.1}, "mean: expected a finite number from 0 to 1, got -0.1."),
-        ({"metric": "lookups@r2", "mean": 0.5}, "mean: expected a finite number >= 1, got 0.5."),
-        ({"metric": "mine", "mean": "-inf"}, "mean: expected a finite number, got -inf."),
-        ({"std": -0.1}, "std: expected a finite number >= 0, got -0.1."),
-        ({"std": "inf"}, "std: expected a finite number >= 0, got inf."),
-        ({"std": "0.1 or so"}, "std: expected a finite number >= 0, got 0.1 or so."),
-        ({"n_runs": 0}, "n_runs: expected an integer >= 1, got 0."),
-        ({"n_runs": None}, "n_runs: expected an integer >= 1, got an empty cell."),
-        ({"n_bits": -16}, "n_bits: expected an integer >= 1, got -16."),
-        ({"n_bits": 16.5}, "n_bits: expected an integer >= 1, got 16.5."),
-        ({"n_bits": "six\x1bteen"}, r"n_bits: expected an integer >= 1, got six\x1bteen."),
-        ({"extension_bits": -1}, "extension_bits: expected an integer >= 0, got -1."),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), refusals("scores/refusals.yaml"))
 def test_a_wrong_number_is_refused_with_file_line_and_metric(tmp_path, change, message):
     path = written(tmp_path / "a.csv", {"n_bits": 32}, change)
     with pytest.raises(ProtocolError) as error:

@@ -75,8 +75,8 @@ def test_a_file_elsewhere_has_partitions_and_an_error_explains_the_missing_label
     with pytest.raises(ProtocolError) as error:
         _ = split.labels
     assert str(error.value) == (
-        f"{moved}: expected the items.h5 from which the split was drawn in the folder results/datasets next to the "
-        "experiment, got none. Pass its path: load_split(path, items=FILE)."
+        f"{moved}: the items.h5 from which the split was drawn is not in the folder results/datasets next to the "
+        "experiment. Pass its path: load_split(path, items=FILE)."
     )
     datasets = tmp_path / "results" / "datasets"
     np.testing.assert_array_equal(load_split(moved, items=datasets / "made" / "items.h5").labels, Y)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
-from protocol.checks import ProtocolError
 from protocol.truth import _distances, _neighbour_search, neighbours_within
 from protocol.truth._neighbour_search import Keys
 
@@ -89,13 +88,8 @@ def test_a_radius_beyond_all_items_finds_them_all(radius):
     assert as_lists(*neighbours_within(X, X, radius, strict=True)) == [[0, 1, 2]] * 3
 
 
-def test_items_too_large_to_square_in_float32_are_distinguished():
-    X = np.array([[-3e38], [0], [2e38], [3e38]], dtype=np.float32)
-    assert as_lists(*neighbours_within(X, X, distance(X[0], X[1]))) == [[0, 1], [0, 1, 2, 3], [1, 2, 3], [1, 2, 3]]
-
-
-@pytest.mark.parametrize("scale", [1e-20, 1e-21, 1e-22, 1e-23, 1e-30, 1e-44])
-def test_items_whose_squares_underflow_in_float32_are_distinguished(scale):
+@pytest.mark.parametrize("scale", [1e38, 1e-20, 1e-22, 1e-23, 1e-30, 1e-44])
+def test_items_whose_squares_overflow_or_underflow_in_float32_are_distinguished(scale):
     X = (scale * np.random.default_rng(0).standard_normal((60, 3))).astype(np.float32)
     query, database = X[:20], X[20:]
     for i in range(20):
@@ -137,37 +131,6 @@ def test_memory_is_bounded_if_every_pair_is_inside():
     (_, indices), peak = peak_memory(lambda: neighbours_within(X, X, 100.0))
     assert indices.size == 9_000_000
     assert peak < 3 * indices.nbytes
-
-
-def test_the_input_is_not_modified():
-    X = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
-    query, database = X[:5].copy(), X.copy()
-    neighbours_within(query, database, 1.0)
-    np.testing.assert_array_equal(query, X[:5])
-    np.testing.assert_array_equal(database, X)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"radius": -1.0}, "radius: expected a number >= 0, got -1.0"),
-        ({"radius": np.nan}, "radius: expected a number >= 0, got nan"),
-        ({"threads": 0}, "threads: expected an integer >= 1, got 0"),
-        ({"query": np.zeros((2, 4))}, "query: expected 3 features as in the database, got 4."),
-        ({"query": np.zeros((0, 3))}, r"query: expected a non-empty 2-D array \(n, d\), got shape \(0, 3\)."),
-        ({"database": np.zeros((2, 3), complex)}, "database: expected numbers of up to 64 bits, got dtype complex128."),
-        ({"query": np.array([[0, np.nan, 0]])}, "query row 0: expected finite numbers, got nan."),
-        ({"database": np.array([[0, 0, 0], [0, 0, np.inf]])}, "database row 1: expected finite numbers, got inf."),
-        (
-            {"database": np.array([[0, 0, 0], [0, 1e200, 0]])},
-            r"database row 1: expected numbers up to 3.3e\+150, got 1e",
-        ),
-    ],
-)
-def test_search_refuses(options, message):
-    given = {"query": np.zeros((2, 3)), "database": np.zeros((2, 3)), "radius": 1.0} | options
-    with pytest.raises(ProtocolError, match=message):
-        neighbours_within(**given)
 
 
 def test_float64_vectors_are_not_rounded_before_they_are_compared():

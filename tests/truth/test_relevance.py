@@ -53,43 +53,6 @@ def test_without_any_neighbours():
     assert relevance.levels.tolist() == [1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0.5, 1.0], [1, 2]), "query labels: expected integers"),
-        (([0, 1], 3), "database labels: expected integers"),
-        (([[1, 0]], [1, 2]), r"same kind for queries and database, got shapes \(1, 2\) and \(2,\)"),
-        (([[1, 0]], [[1, 0, 1]]), r"got shapes \(1, 2\) and \(1, 3\)"),
-        (([[1, 2]], [[1, 0]]), "query labels: expected a matrix of 0 and 1"),
-    ],
-)
-def test_wrong_labels(arguments, message):
-    with pytest.raises(ProtocolError, match=message):
-        LabelRelevance(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0], [], 5), "indptr: expected integers"),
-        (([0.0, 1.0], [1], 5), "indptr: expected integers"),
-        (([1, 2], [1, 2], 5), "indptr: expected ascending integers from 0 to 2, got values from 1 to 2"),
-        (([0, 1], [1, 2], 5), "expected ascending integers from 0 to 2, got values from 0 to 1"),
-        (([0, 2, 1, 2], [1, 2], 5), "expected ascending integers"),
-        (([0, 2], [1, 5], 5), "indices: expected row numbers from 0 to 4, got 1 to 5"),
-        (([0, 2], [-1, 2], 5), "indices: expected row numbers .* got -1"),
-        (([0, 2], [2, 2], 5), "distinct database positions in ascending order"),
-        (([0, 1, 3], [4, 3, 1], 5), "distinct database positions in ascending order"),
-        (([0, 2], [1, 2], 5, [1]), "levels: expected 2 integers"),
-        (([0, 2], [1, 2], 5, [1, 0]), "levels: expected 2 integers >= 1"),
-        (([0, 2], [1, 2], 5, [1.0, 2.0]), "levels: expected 2 integers"),
-    ],
-)
-def test_wrong_neighbours(arguments, message):
-    with pytest.raises(ProtocolError, match=message):
-        NeighbourRelevance(*arguments)
-
-
 def test_from_arrays():
     labels = {"query_labels": np.array([1]), "database_labels": np.array([1, 0, 1])}
     ball = {"indptr": np.array([0, 2]), "indices": np.array([0, 2]), "radius": np.array([0.5])}

@@ -112,6 +112,7 @@ class Results:
         """
         with planned(self.folder, config, *targets) as workflow:
             warnings.simplefilter("error")
+            workflow.globals["CODE"].confirm()  # as `onstart` of the Snakefile
             for job in itertools.chain.from_iterable(workflow.dag.toposorted()):
                 if job.rule.script and workflow.dag.needrun(job):
                     run_job(job, workflow.config, self.scripts)

@@ -47,19 +47,15 @@ def test_every_combination_has_one_row(default, metrics):
         "bow": (range(3), ["lsh", "itq"]),
         "sift": (range(3), ["lsh", "itq"]),
     }
-    n_bits = {name: config["features"][name].get("n_bits", config["n_bits"]) for name in grids}
-    expected = {
-        (name, truth, split, run, hasher, length, "none", 0, metric)
-        for name, (runs, hashers) in grids.items()
-        for truth, split, run, hasher, length, metric in itertools.product(
-            config["features"][name].get("ground_truths", config["ground_truths"]),
-            config["features"][name].get("splits", config["splits"]),
-            runs,
-            hashers,
-            n_bits[name],
-            config["metrics"],
+    expected = set()
+    for name, (runs, hashers) in grids.items():
+        own = config | config["features"][name]
+        extensions = itertools.product(own["extensions"], own["extension_bits"])
+        pairs = {("none", 0) if extension == "none" else (extension, bits) for extension, bits in extensions}
+        parts = itertools.product(
+            own["ground_truths"], own["splits"], runs, hashers, own["n_bits"], pairs, own["metrics"]
         )
-    }
+        expected |= {(name, *cell, *pair, metric) for *cell, pair, metric in parts}
     found = set(metrics[columns].itertuples(index=False, name=None))
     # Only a few combinations: the difference of two sets of this size would keep pytest busy for hours.
     assert (sorted(expected - found)[:5], sorted(found - expected)[:5]) == ([], [])

@@ -22,7 +22,7 @@ def read(project, name="metrics.csv"):
 
 def edit(project, file):
     with open(project.folder / "protocol" / file, "a") as source:
-        source.write("# an edit\n")
+        source.write("edited = 1\n")
 
 
 def test_it_makes_the_same_bytes_as_the_stages_in_one_process(small, tiny):

@@ -1,4 +1,4 @@
-"""Add up the counts of all shards of the database, for every split, code length, extension and ground truth."""
+"""Add up the counts of all shards of the database, for every split, code length and ground truth."""
 
 from protocol.counting import added_counts, pack_counts, truths_record, write_counts
 from protocol.provenance import storage
@@ -12,12 +12,12 @@ def main(job):
         n_database = next(iter(next(iter(total[split].values())).values())).n_database
         truths = relevances_from_arrays(storage.grouped(storage.read_group(job.input.ground_truth, split)), n_database)
         ground_truths[split] = truths_record(truths, storage.read(path, ["query", "database"]))
-        for place, counts in total[split].items():
-            arrays |= {f"{split}/{place}/{name}": array for name, array in pack_counts(counts).items()}
+        for n_bits, counts in total[split].items():
+            arrays |= {f"{split}/{n_bits}/{name}": array for name, array in pack_counts(counts).items()}
     inputs = {name: job.input[name] for name in ("codes", "ground_truth")} | dict(
         zip(p.splits, job.input.splits, strict=True)
     )
-    write_counts(job.output.counts, arrays, extensions=p.extensions, ground_truths=ground_truths, inputs=inputs)
+    write_counts(job.output.counts, arrays, ground_truths=ground_truths, inputs=inputs)
 
 
 if __name__ == "__main__":

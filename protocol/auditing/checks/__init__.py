@@ -42,25 +42,30 @@ def about(run: Run, *, n_runs: int, has_log: bool = False) -> list[str]:
     has_log : bool, default=False
         Whether a training log is audited with the split.
     """
-    split, dataset, known, declared = run.split, run.split.dataset, run.known, run.name != UNDECLARED
-    given = {part: len(items) for part, items in split.parts.items() if len(items)}
+    split, is_declared = run.split, run.name != UNDECLARED
+    sizes = ", ".join(f"{part} {len(items):,}" for part, items in split.parts.items() if len(items))
+    protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
+    identified = identify(split, run.name if is_declared else None)
+    not_checked = NOT_CHECKED + "; ".join(_not_possible(run, n_runs, has_log))
+    return [f"{sizes}; {protocol}", *([identified] if identified else []), not_checked]
+
+
+def _not_possible(run: Run, n_runs: int, has_log: bool) -> list[str]:
+    """Return the checks that were not possible, each with what it needs; the parameters are those of `about`."""
+    split, dataset, known, undeclared = run.split, run.split.dataset, run.known, run.name == UNDECLARED
+    given = [part for part, items in split.parts.items() if len(items)]
     absent = [part for part in PARTITIONS if part not in given]
-
-    def of(parts: Sequence[str]) -> str:
-        """Return a phrase that names the partitions without some information; empty if all of them lack it."""
-        return "" if len(parts) == len(given) else f" for {', '.join(parts)}"
-
     unlabelled = [part for part in given if dataset.class_labels(split[part]) is None]
     unsized = [part for part in given if part not in known.sizes]
+    kinds_of_copies = {copies.is_equal for copies in known.copies.values()}
     complete = dataset.n_items is not None and is_complete(split, run.protocol)
-    near = any(not copies.is_equal for copies in known.copies.values())
     missing = {
-        f"overlaps with missing partitions ({', '.join(absent)})": bool(absent),
-        f"size-mismatch{of(unsized)} (needs protocol or sizes)": not declared and bool(unsized),
-        "class-imbalance (needs protocol)": not declared,
-        f"classes and relevance{of(unlabelled)} (needs labels)": bool(unlabelled),
+        f"overlaps with missing partitions ({', '.join(absent)})": absent,
+        f"size-mismatch{_for(unsized, given)} (needs protocol or sizes)": undeclared and unsized,
+        "class-imbalance (needs protocol)": undeclared,
+        f"classes and relevance{_for(unlabelled, given)} (needs labels)": unlabelled,
         "near-duplicate (needs features)": not known.copies,
-        "near-duplicates that are not identical (needs distance)": bool(known.copies) and not near,
+        "near-duplicates that are not identical (needs distance)": kinds_of_copies == {True},
         "known-near-duplicate (needs known pairs)": known.judged is None,
         "pair-split (needs pairs)": known.modalities is None,
         "group-split (needs groups)": known.groups is None,
@@ -71,8 +76,9 @@ def about(run: Run, *, n_runs: int, has_log: bool = False) -> list[str]:
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
         "leaks in fitted models, mixed-libraries (need the pipeline's target audit)": True,
     }
-    contents = ", ".join(f"{part} {n:,}" for part, n in given.items())
-    sentences = [f"{contents}; {f'protocol {run.name}' if declared else 'no protocol declared'}"]
-    identified = identify(split, run.name if declared else None)
-    not_checked = NOT_CHECKED + "; ".join(check for check, is_missing in missing.items() if is_missing)
-    return [*sentences, *([identified] if identified else []), not_checked]
+    return [check for check, is_missing in missing.items() if is_missing]
+
+
+def _for(parts: Sequence[str], given: Sequence[str]) -> str:
+    """Return a phrase that names the partitions without some information; empty if all of them lack it."""
+    return "" if len(parts) == len(given) else f" for {', '.join(parts)}"

@@ -18,22 +18,12 @@ def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
     Missing or rare classes are an error if the protocol draws the partition class by class, unless the dataset has no
     more items of them; otherwise, a missing class is a warning.
     """
-    y, dataset = split.dataset.y, split.dataset
-    if y is None:
-        return []
+    dataset, findings = split.dataset, []
     classes, counts = class_counts(split)
-    findings = []
     for name, n_items in counts.items():
-        part = protocol.partitions.get(name)
-        per_class = part.per_class if isinstance(part, Drawn) else None
-        expected = np.zeros_like(n_items)
-        if per_class:
-            expected[:] = per_class
-        elif isinstance(part, Drawn) and y.ndim == 1:
-            expected[:] = n_items.max() - 1
+        expected, least = _expected(split, protocol, name, n_items)
         is_few = n_items < expected
-        exhausted = _exhausted(split, protocol, classes) if is_few.any() else np.zeros(len(classes), dtype=bool)
-        least = "" if per_class and y.ndim == 1 else "at least "
+        exhausted = _exhausted(split, protocol, classes) if is_few.any() else is_few
         for severity, applies, why in (
             ("error", is_few & ~exhausted, ""),
             ("warning", is_few & exhausted, ", because the dataset has no more of them"),
@@ -47,10 +37,26 @@ def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
             findings += findings_of(
                 "class-imbalance", severity, len(shortages), shortages, part=name, why=why, counts=_tallied(n_items)
             )
-        if name not in protocol.balanced or y.ndim == 2:  # otherwise, the counts differ by at most one
+        if name not in protocol.balanced or has_several(split):  # otherwise, the counts differ by at most one
             optional = (n_items == 0) & (expected == 0)
             findings += _of_classes("class-missing", "warning", dataset, classes[optional], part=name, why="")
     return findings
+
+
+def _expected(
+    split: Split, protocol: SplitProtocol, name: str, n_items: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], str]:
+    """Return the expected number of items of each class of a partition, and "at least " if it is a minimum."""
+    part = protocol.partitions.get(name)
+    if isinstance(part, Drawn) and part.per_class:
+        return np.full_like(n_items, part.per_class), "at least " if has_several(split) else ""
+    is_balanced = isinstance(part, Drawn) and not has_several(split)
+    return np.full_like(n_items, n_items.max() - 1 if is_balanced else 0), "at least "
+
+
+def has_several(split: Split) -> bool:
+    """Return whether an item may have several labels."""
+    return split.dataset.y is not None and split.dataset.y.ndim == 2
 
 
 def class_counts(split: Split) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from protocol.auditing.checks.classes import class_counts
 from protocol.auditing.findings import Finding, Findings, findings_of
 from protocol.auditing.inputs.reading import Run
 from protocol.checks import ProtocolError, integer, need, one_of
@@ -23,27 +22,30 @@ def audit_sizes(run: Run) -> list[Finding]:
     Sizes that the protocol leaves open are compared only if they are known. The size of a missing partition is 0 where
     a size is expected.
     """
-    split, protocol, expected = run.split, run.protocol, run.known.sizes
-    actual = {part: len(split[part]) for part in split.parts}
-    given = {part: run.sizes.get(part) or actual.get(part) for part in protocol.open}
-    known = all(given.values())
+    split, expected = run.split, run.known.sizes
+    declared = {part: size for part, size in _declared_sizes(run).items() if part not in expected}
+    sizes = {"declared": declared, "expected": expected}
+    wrong = [
+        (source, f"{part} {len(split[part]):,} ({source} {size:,})")
+        for source, of_source in sizes.items()
+        for part, size in of_source.items()
+        if len(split[part]) != size
+    ]
+    names = {"declared": f"declared by {run.name}", "expected": "expected"}
+    which = " or ".join(dict.fromkeys(names[source] for source, _ in wrong))
+    return findings_of("size-mismatch", "error", len(wrong), [text for _, text in wrong], which=which)
+
+
+def _declared_sizes(run: Run) -> dict[str, int]:
+    """Return the declared sizes of the partitions of a split, without those that depend on unknown sizes."""
+    split, protocol = run.split, run.protocol
+    given = {part: run.sizes.get(part) or len(split[part]) for part in protocol.open}
     declared = protocol.sizes(
         {part: size or 1 for part, size in given.items()},  # an unknown size is not compared
-        n_items=(split.dataset.n_items or protocol.n_items) if known else None,
+        n_items=(split.dataset.n_items or protocol.n_items) if all(given.values()) else None,
         n_classes=protocol.n_classes or n_classes(split.dataset.y),
     )
-    wrong = [
-        f"{part} {actual[part]:,} (declared {size:,})"
-        for part, size in declared.items()
-        if part not in expected and part in actual and actual[part] != size and given.get(part, size)
-    ]
-    other = [
-        f"{part} {actual.get(part, 0):,} (expected {size:,})"
-        for part, size in expected.items()
-        if actual.get(part, 0) != size
-    ]
-    which = [f"declared by {run.name}"] * bool(wrong) + ["expected"] * bool(other)
-    return findings_of("size-mismatch", "error", len(wrong + other), wrong + other, which=" or ".join(which))
+    return {part: size for part, size in declared.items() if part in split.parts and given.get(part, size)}
 
 
 def sizes_from(values: Any) -> dict[str, int]:
@@ -119,18 +121,21 @@ def _against_chance(runs: Sequence[Run], part: str) -> list[Finding]:
     Two draws of :math:`a_c` and :math:`b_c` of the :math:`N_c` items of class c share :math:`\sum_c a_c b_c / N_c` on
     average; the total over all pairs of runs is approximately Poisson, or narrower.
     """
-    splits, dataset = [run.split for run in runs], runs[0].split.dataset
-    if dataset.n_items is None or dataset.labelled is not None or (dataset.y is not None and dataset.y.ndim == 2):
+    dataset = runs[0].split.dataset
+    if dataset.n_items is None or dataset.labelled is not None:
         return []
-    poisson = need("scipy.stats", "report").poisson
-    # Without labels, all items are treated as one class.
-    counts = [class_counts(split)[1][part] if dataset.y is not None else len(split[part]) for split in splits]
-    available = dataset.n_items if dataset.y is None else np.unique(dataset.y, return_counts=True)[1]
+    y = np.zeros(dataset.n_items) if dataset.y is None else dataset.y  # without labels, all items are one class
+    if y.ndim == 2:
+        return []
+    special = need("scipy.special", "report")
+    _, classes, available = np.unique(y, return_inverse=True, return_counts=True)
+    counts = [np.bincount(classes[run.split[part]], minlength=len(available)) for run in runs]
     shared, expected = 0, 0.0
-    for (a, a_counts), (b, b_counts) in itertools.combinations(zip(splits, counts, strict=True), 2):
-        shared += int(np.isin(a[part], b[part], assume_unique=True).sum())
+    for (a, a_counts), (b, b_counts) in itertools.combinations(zip(runs, counts, strict=True), 2):
+        shared += int(np.isin(a.split[part], b.split[part], assume_unique=True).sum())
         expected += float(np.sum(a_counts * b_counts / available))
-    if min(poisson.cdf(shared, expected), poisson.sf(shared - 1, expected)) > _UNLIKELY:
+    at_least = special.pdtrc(shared - 1, expected) if shared else 1.0
+    if min(special.pdtr(shared, expected), at_least) > _UNLIKELY:
         return []
     what = f"The {part} partitions of the runs share {shared:,} items, but {expected:,.0f} are expected by chance"
     return findings_of("runs-not-independent", "error", len(runs), [run.file for run in runs], what=what)

@@ -1,10 +1,11 @@
 """Compare two splits item by item, or a split with a declared protocol."""
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,35 @@ from protocol.splits import PARTITIONS
 
 _NONE = "none"
 _KIND = "split-difference"
+_Table = tuple[list[str], list[list[str]]]
+
+
+class _Texts:
+    """The text and the Markdown of a comparison: its title, tables whose first columns are names, and sentences."""
+
+    n_names: ClassVar[int] = 1
+
+    def to_text(self) -> str:
+        """Return the comparison as aligned columns."""
+        return "\n\n".join([self._title(), *(_aligned(*table) for table in self._tables()), *self._sentences()])
+
+    def to_markdown(self) -> str:
+        """Return the comparison as tables."""
+        parts = [tables.markdown(header, rows, numbers=header[self.n_names :]) for header, rows in self._tables()]
+        return "\n\n".join([f"#### {self._title()}", *parts, *self._sentences()])
+
+    def _title(self) -> str:
+        raise NotImplementedError
+
+    def _tables(self) -> list[_Table]:
+        raise NotImplementedError
+
+    def _sentences(self) -> list[str]:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(_Texts):
     """The differences between two splits of the same items.
 
     Parameters
@@ -68,40 +94,19 @@ class Difference:
             one for what, items in listed for one in findings_of(_KIND, "information", len(items), items, what=what)
         ]
 
-    def to_text(self) -> str:
-        """Return the sizes and the matrix as aligned columns."""
-        return "\n\n".join([self._title(), *(_aligned(*table) for table in self._tables()), *self._sentences()])
-
-    def to_markdown(self) -> str:
-        """Return the sizes and the matrix as two tables."""
-        parts = [f"#### {self._title()}"]
-        parts += [tables.markdown(header, rows, numbers=header[1:]) for header, rows in self._tables()]
-        return "\n\n".join([*parts, *self._sentences()])
-
     def to_json(self) -> str:
         """Return all differences as a JSON object, including all items that moved."""
-        return json.dumps(
-            {
-                "here": self.here,
-                "there": self.there,
-                "by": self.by,
-                "sizes": {
-                    part: dict(zip(("here", "there", "both"), counts, strict=True))
-                    for part, counts in self.sizes.items()
-                },
-                "matrix": [{"here": a, "there": b, "count": count} for (a, b), count in self.matrix.items()],
-                "moved": [{"here": a, "there": b, "items": items} for (a, b), items in self.moved.items()],
-                "reordered": self.reordered,
-                "not_given": self.not_given,
-            },
-            indent=2,
-            ensure_ascii=False,
-        )
+        document = vars(self) | {
+            "sizes": {part: dict(zip(("here", "there", "both"), n, strict=True)) for part, n in self.sizes.items()},
+            "matrix": [{"here": a, "there": b, "count": count} for (a, b), count in self.matrix.items()],
+            "moved": [{"here": a, "there": b, "items": items} for (a, b), items in self.moved.items()],
+        }
+        return json.dumps(document, indent=2, ensure_ascii=False)
 
     def _title(self) -> str:
         return f"{printable(self.here)} against {printable(self.there)}, items compared by {self.by}"
 
-    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
+    def _tables(self) -> list[_Table]:
         sizes = [[part, *(f"{count:,}" for count in counts)] for part, counts in self.sizes.items()]
         names = [*self.sizes, _NONE]
         matrix = [[f"{a} here", *(f"{self.matrix.get((a, b), 0):,}" for b in names)] for a in names]
@@ -117,7 +122,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class ProtocolDifference:
+class ProtocolDifference(_Texts):
     """The differences between a split and a declared protocol: sizes, overlaps, classes and official parts.
 
     Parameters
@@ -129,6 +134,7 @@ class ProtocolDifference:
 
     here: str
     match: Match
+    n_names: ClassVar[int] = 2
 
     @property
     def there(self) -> str:
@@ -141,19 +147,9 @@ class ProtocolDifference:
         what = f"The split differs from the protocol {self.match.name} in these respects"
         return findings_of(_KIND, "information", len(lines), lines, what=what)
 
-    def to_text(self) -> str:
-        """Return the comparison as aligned columns."""
-        return "\n\n".join([self._title(), _aligned(*self._table()), f"This split {self.match.sentence()}."])
-
-    def to_markdown(self) -> str:
-        """Return the comparison as a table."""
-        header, rows = self._table()
-        table = tables.markdown(header, rows, numbers=header[2:])
-        return "\n\n".join([f"#### {self._title()}", table, f"This split {self.match.sentence()}."])
-
     def to_json(self) -> str:
         """Return the comparison as a JSON object."""
-        header, rows = self._table()
+        ((header, rows),) = self._tables()
         compared = [dict(zip(header, row, strict=True)) for row in rows]
         lines = {"here": self.here, "there": self.there, "compared": compared, "differences": self.match.differences}
         return json.dumps(lines, indent=2, ensure_ascii=False)
@@ -161,11 +157,12 @@ class ProtocolDifference:
     def _title(self) -> str:
         return f"{printable(self.here)} against the protocol {self.match.name}"
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        return ["compared", "of", "here", "declared"], [
-            [comparison.by, comparison.what, comparison.here, comparison.declared]
-            for comparison in self.match.comparisons
-        ]
+    def _tables(self) -> list[_Table]:
+        rows = [[one.by, one.what, one.here, one.declared] for one in self.match.comparisons]
+        return [(["compared", "of", "here", "declared"], rows)]
+
+    def _sentences(self) -> list[str]:
+        return [f"This split {self.match.sentence()}."]
 
 
 def difference_of(run: Run, against: str | tuple[str, Split]) -> Difference | ProtocolDifference:
@@ -253,28 +250,32 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     ('database',) () ('4',)
     """
     entries_a, entries_b, names, by = _common_numbers(a, b, here, there)
-    parts = [part for part in PARTITIONS if part in entries_a and part in entries_b]
-    not_given = {
-        part: "here" if part in entries_a else "there"
-        for part in PARTITIONS
-        if (part in entries_a) != (part in entries_b)
-    }
-    sides = [[side[part] for part in parts] for side in (entries_a, entries_b)]
-    items = np.unique(np.concatenate([np.empty(0, np.int64), *sides[0], *sides[1]]))
-    in_a, in_b = np.zeros((2, len(parts), len(items)), dtype=np.bool_)
-    for inside, side in ((in_a, sides[0]), (in_b, sides[1])):
-        for row, entries in enumerate(side):
-            inside[row, np.searchsorted(items, entries)] = True
-    sizes = {
-        part: (int(a.sum()), int(b.sum()), int((a & b).sum())) for part, a, b in zip(parts, in_a, in_b, strict=True)
-    }
+    parts = [part for part in PARTITIONS if part in set(entries_a) & set(entries_b)]
+    on_one_side = set(entries_a) ^ set(entries_b)
+    not_given = {part: "here" if part in entries_a else "there" for part in PARTITIONS if part in on_one_side}
+    listed = [side[part] for side in (entries_a, entries_b) for part in parts]
+    items = np.unique(np.concatenate([np.empty(0, np.int64), *listed]))
+    masks = np.zeros((2 * len(parts), len(items)), dtype=np.bool_)
+    for mask, entries in zip(masks, listed, strict=True):
+        mask[np.searchsorted(items, entries)] = True
+    in_a, in_b = masks[: len(parts)], masks[len(parts) :]
+    counts = zip(*(side.sum(axis=1).tolist() for side in (in_a, in_b, in_a & in_b)), strict=True)
+    same = (in_a == in_b).all(axis=1)
     reordered = tuple(
         part
-        for part, a, b in zip(parts, in_a, in_b, strict=True)
-        if np.array_equal(a, b) and not np.array_equal(entries_a[part], entries_b[part])
+        for part, is_same in zip(parts, same, strict=True)
+        if is_same and not np.array_equal(entries_a[part], entries_b[part])
     )
-    moved = _moved(items, names, in_a, in_b, parts)
-    return Difference(here, there, by, sizes, _matrix(in_a, in_b, parts), moved, reordered, not_given)
+    return Difference(
+        here,
+        there,
+        by,
+        dict(zip(parts, counts, strict=True)),
+        _matrix(in_a, in_b, parts),
+        _moved(items, names, in_a, in_b, parts),
+        reordered,
+        not_given,
+    )
 
 
 def _common_numbers(
@@ -293,25 +294,27 @@ def _common_numbers(
                     f"in {other}. Give the ids of the dataset in the order of its rows (ids)."
                 )
         return entries_a, entries_b, None, "row numbers"
-    ids_a, ids_b, by = a.dataset.ids.tolist(), b.dataset.ids.tolist(), "ids"
-    if set(ids_a).isdisjoint(ids_b):
-        files_a, files_b = ([name.replace("\\", "/").rpartition("/")[2] for name in ids] for ids in (ids_a, ids_b))
-        is_unique = len(set(files_a)) == len(ids_a) and len(set(files_b)) == len(ids_b)
-        if is_unique and not set(files_a).isdisjoint(files_b):
-            ids_a, ids_b, by = files_a, files_b, "file names"
-    numbers: dict[str, int] = {name: number for number, name in enumerate(ids_a)}
+    ids_a, ids_b, by = _comparable_names(a.dataset.ids.tolist(), b.dataset.ids.tolist())
+    numbers: dict[str, int] = dict(zip(ids_a, itertools.count()))
     rows = np.array([numbers.setdefault(name, len(numbers)) for name in ids_b], dtype=np.int64)
     return entries_a, {part: rows[items] for part, items in entries_b.items()}, list(numbers), by
 
 
+def _comparable_names(ids_a: list[str], ids_b: list[str]) -> tuple[list[str], list[str], str]:
+    """Return the ids of both splits, or their file names if no id is in both, and which of these."""
+    if set(ids_a).isdisjoint(ids_b):
+        files_a, files_b = ([name.replace("\\", "/").rpartition("/")[2] for name in ids] for ids in (ids_a, ids_b))
+        is_unique = len(set(files_a)) == len(ids_a) and len(set(files_b)) == len(ids_b)
+        if is_unique and not set(files_a).isdisjoint(files_b):
+            return files_a, files_b, "file names"
+    return ids_a, ids_b, "ids"
+
+
 def _matrix(a: NDArray[np.bool_], b: NDArray[np.bool_], parts: Sequence[str]) -> dict[tuple[str, str], int]:
     names = [*parts, _NONE]
-    with_none = [np.vstack([side, ~side.any(axis=0)]) for side in (a, b)]
-    return {
-        (first, second): int((with_none[0][i] & with_none[1][j]).sum())
-        for i, first in enumerate(names)
-        for j, second in enumerate(names)
-    }
+    first, second = (np.vstack([side, ~side.any(axis=0)]) for side in (a, b))
+    counts = (np.count_nonzero(row & second, axis=1).tolist() for row in first)
+    return dict(zip(itertools.product(names, names), itertools.chain(*counts), strict=True))
 
 
 def _moved(
@@ -322,13 +325,12 @@ def _moved(
     parts: Sequence[str],
 ) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
     """Return the items that are in different partitions, by these, in the order of partitions and items."""
-    weights = 2 ** np.arange(len(parts))[::-1, None]
-    codes = (a * weights).sum(axis=0) * 2 ** len(parts) + (b * weights).sum(axis=0)
+    codes = 2 ** np.arange(2 * len(parts))[::-1] @ np.concatenate([a, b])
     differ = np.flatnonzero((a != b).any(axis=0))
     moved = {}
     for code in np.unique(codes[differ])[::-1]:
         rows = differ[codes[differ] == code]
-        before, after = (tuple(part for i, part in enumerate(parts) if side[i, rows[0]]) for side in (a, b))
+        before, after = (tuple(itertools.compress(parts, side[:, rows[0]])) for side in (a, b))
         moved[before, after] = tuple(str(item) if names is None else names[item] for item in items[rows].tolist())
     return moved
 

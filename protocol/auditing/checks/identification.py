@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.checks.classes import class_counts
+from protocol.auditing.checks.classes import class_counts, has_several
 from protocol.auditing.checks.published import PUBLISHED, PublishedLists, digest_of_names
-from protocol.auditing.inputs.split import Split
+from protocol.auditing.inputs.split import Split, distinct
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
@@ -121,14 +121,7 @@ class _Facts:
     @cached_property
     def n_listed(self) -> int:
         """The number of distinct items in all partitions."""
-        listed = np.sort(np.concatenate(list(self.split.parts.values())))  # several times faster than numpy.unique
-        return int((listed[1:] > listed[:-1]).sum()) + 1
-
-    @property
-    def has_several(self) -> bool:
-        """Whether an item may have several labels."""
-        y = self.split.dataset.y
-        return y is not None and y.ndim == 2
+        return len(distinct(self.split.listed))
 
 
 def identify(split: Split, declared: str | None = None) -> str:
@@ -153,19 +146,14 @@ def identify(split: Split, declared: str | None = None) -> str:
     >>> identify(Split(parts, Dataset()))
     'This split resembles cifar10_54k in sizes and overlaps, but 8 queries are in the database.'
     """
-    matches = nearest(split)
-    text = []
+    matches, sentences = nearest(split), _recognised(split)
     if declared is None:
-        text.append(_undeclared(matches, split))
-    elif _is_open(registry.get("split", declared)):
-        pass  # its sizes are configured, so there is nothing to compare
-    else:
+        sentences.insert(0, f"This split {_undeclared(matches, split)}.")
+    elif not _is_open(registry.get("split", declared)):  # otherwise, its sizes are configured
         declared_match = next(match for match in matches if match.name == declared)
-        first = matches[0]
-        if first.is_near and first.distance < declared_match.distance:
-            text.append(f"{_sentence(matches)}; {declared} was declared")
-    text = [f"This split {one}." for one in text]
-    return " ".join([*text, *_recognised(split)])
+        if matches[0].is_near and matches[0].distance < declared_match.distance:
+            sentences.insert(0, f"This split {_sentence(matches)}; {declared} was declared.")
+    return " ".join(sentences)
 
 
 def _undeclared(matches: Sequence[Match], split: Split) -> str:
@@ -176,8 +164,7 @@ def _undeclared(matches: Sequence[Match], split: Split) -> str:
     if first.published is not None:
         protocol = next(one for one in matches if one.name == first.published.protocol)
         text += f"; it {protocol.sentence()}"
-    missing = [name for name in ("train",) if not len(split[name])]
-    return text + ("; no training set was given" if missing else "")
+    return text + ("" if len(split["train"]) else "; no training set was given")
 
 
 def _sentence(matches: Sequence[Match]) -> str:
@@ -234,34 +221,31 @@ def _facts(split: Split) -> _Facts:
 
 def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
     n_items, n_classes = (protocol.n_items or facts.split.dataset.n_items), (protocol.n_classes or facts.n_classes)
-    given = {part: facts.sizes.get(part, 0) or 1 for part in protocol.open}
-    sizes = protocol.sizes(given, n_items=n_items, n_classes=n_classes)
-    sizes = {part: size for part, size in sizes.items() if part not in protocol.open}
-    closed = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
-    inside = {(a, b) for a, b in _PAIRS if protocol.overlaps(a, b)}
-    shared = {(a, b): facts.sizes.get(a, 0) if (a, b) in inside else 0 for a, b in _PAIRS}
-    if protocol.listed:
-        shared = {}
+    given = {part: facts.sizes.get(part, 1) for part in protocol.open}
+    declared = protocol.sizes(given, n_items=n_items, n_classes=n_classes)
+    sizes = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
+    sizes |= {part: size for part, size in declared.items() if part not in protocol.open}
+    shared = {(a, b): facts.sizes.get(a, 0) * protocol.overlaps(a, b) for a, b in _PAIRS}
     is_rest = isinstance(protocol.partitions["database"], Rest) and set(protocol.partitions) <= set(facts.sizes)
-    found = [
-        *_sizes(facts, {**sizes, **closed}, n_items=n_items if is_rest else None),
-        *_overlaps(facts, shared),
+    comparisons = [
+        *_sizes(facts, sizes, n_items=n_items if is_rest else None),
+        *_overlaps(facts, {} if protocol.listed else shared),
         *_dataset(facts, protocol.n_items, protocol.n_classes),
         *_classes(facts, protocol),
         *_official(facts, protocol),
     ]
-    open_ = [part for part in facts.sizes if part in protocol.partitions and part not in sizes]
-    return Match(name, found, open_)
+    return Match(name, comparisons, _missing(facts, sizes))
 
 
 def _match_lists(lists: PublishedLists, facts: _Facts) -> Match:
-    found = [
-        *_sizes(facts, lists.sizes),
-        *_overlaps(facts, lists.shared),
-        *_dataset(facts, None, lists.n_classes),
-    ]
-    open_ = [part for part in facts.sizes if part not in lists.sizes]
-    return Match(lists.name, found, open_, lists)
+    comparisons = [*_sizes(facts, lists.sizes), *_overlaps(facts, lists.shared)]
+    comparisons += _dataset(facts, None, lists.n_classes)
+    return Match(lists.name, comparisons, _missing(facts, lists.sizes), lists)
+
+
+def _missing(facts: _Facts, sizes: Mapping[str, int]) -> list[str]:
+    """Return the partitions of a split without a declared size."""
+    return [part for part in facts.sizes if part not in sizes]
 
 
 def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
@@ -324,10 +308,11 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         if not isinstance(declared, Drawn) or not declared.per_class:
             continue
         number = declared.per_class
-        off = np.maximum(number - counts, 0) if facts.has_several else np.abs(counts - number)
-        distance = min(1.0, off.sum() / (number * len(counts) * (1 if facts.has_several else 2)))
-        least = "at least " if facts.has_several else ""
-        actual = f"{counts.min():,}" if counts.min() == counts.max() else f"{counts.min():,} to {counts.max():,}"
+        several = has_several(facts.split)
+        off = np.maximum(number - counts, 0) if several else np.abs(counts - number)
+        distance = min(1.0, off.sum() / (number * len(counts) * (1 if several else 2)))
+        least = "at least " if several else ""
+        actual = " to ".join(f"{count:,}" for count in dict.fromkeys((counts.min(), counts.max())))
         text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})" if off.any() else ""
         yield Comparison("classes", part, actual, f"{least}{number:,}", distance, text)
 
@@ -347,19 +332,17 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
 
 def _recognised(split: Split) -> list[str]:
     """Return a sentence for each partition whose file names are those of a known list."""
-    ids, text = split.dataset.ids, []
-    lengths = {lists.sizes[part] for lists in PUBLISHED for part in lists.digests}
-    for part, items in split.parts.items():
-        if ids is None or len(items) not in lengths:
-            continue
-        digest_of_list = digest_of_names(ids[items])
-        for lists in PUBLISHED:
-            text += [
-                f"The {part} list has the {len(items):,} file names of the {listed} list in {lists.name}."
-                for listed, digest in lists.digests.items()
-                if digest == digest_of_list
-            ]
-    return text
+    ids, known = split.dataset.ids, [(lists, part) for lists in PUBLISHED for part in lists.digests]
+    if ids is None:
+        return []
+    lengths = {lists.sizes[part] for lists, part in known}
+    digests = {part: digest_of_names(ids[items]) for part, items in split.parts.items() if len(items) in lengths}
+    return [
+        f"The {part} list has the {len(split[part]):,} file names of the {listed} list in {lists.name}."
+        for part, digest in digests.items()
+        for lists, listed in known
+        if lists.digests[listed] == digest
+    ]
 
 
 def _relative(a: int, b: int) -> float:
@@ -374,10 +357,9 @@ def _the(part: str) -> str:
 
 def _number(count: int, part: str) -> str:
     """Return a number of items, with its noun and verb."""
-    noun = _NOUNS[part]
     if count == 1:
         return f"1 {'query' if part == 'query' else 'training item'} is"
-    return f"{count:,} {noun} are"
+    return f"{count:,} {_NOUNS[part]} are"
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -3,9 +3,10 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,10 @@ class Reported:
         """Return whether the reported score equals one of a log in all its decimals; parameters as for `matches`."""
         return bool(self._distance(score, values) <= 1e-9 * max(1, abs(self.value)))
 
-    def is_coarse(self, values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score has at most as many decimals as the scores of a log."""
-        return 10.0**-self.decimals >= self._scale(values) * 10.0 ** -_decimals(values) * (1 - 1e-9)
+    def coarser(self, values: NDArray[np.float64]) -> str:
+        """Return which of both has too few decimals, the reported score or the log, as the beginning of a clause."""
+        is_coarse = 10.0**-self.decimals >= self._scale(values) * 10.0 ** -_decimals(values) * (1 - 1e-9)
+        return f"the reported {self.text} has" if is_coarse else "the log has"
 
     def _distance(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.abs(np.asarray(score) * self._scale(values) - self.value)
@@ -123,6 +125,11 @@ class _Judged:
         """Whether it matters which evaluation is reported."""
         return self.is_tracked or self.best > self.last or self.series.ends_missing
 
+    @property
+    def is_choice(self) -> bool:
+        """Whether several scores could be reported."""
+        return self.is_undecided or len(self.series.values) > 1
+
     def what(self) -> str:
         """Return a clause with the number of evaluations, the best and the last score, and their difference."""
         name, n = self.series.name, len(self.series.values)
@@ -164,17 +171,21 @@ def audit_training_log(log: Log, reported: Reported | None = None) -> list[Findi
         undecided = [score for score in scores if score.is_undecided]
         return [finding for score in undecided for finding in score.findings("warning", _unknown(log, score))]
     compared = [(score, *_compared(score, log, reported)) for score in scores]
-    kinds = {kind for _, kind, _ in compared}
-    is_last = bool(kinds & {"permitted", "doubtful"})  # possibly of one of the scores
-    severities = {"doubtful": "warning", "best": "warning" if is_last else "error"}
-    if not is_last and "best" not in kinds:
-        severities["other"] = "warning"
-    unless = ", unless it is the last value of another score: name the column" if is_last else ""
+    severities = _severities({kind for _, kind, _ in compared})
     findings = []
     for score, kind, verdict in compared:
-        if kind in severities and (score.is_undecided or len(score.series.values) > 1):  # several could be reported
-            findings += score.findings(severities[kind], verdict + (unless if kind == "best" else ""))
+        if kind in severities and score.is_choice:
+            severity, unless = severities[kind]
+            findings += score.findings(severity, verdict + unless)
     return findings
+
+
+def _severities(kinds: Set[str]) -> dict[str, tuple[str, str]]:
+    """Return the severity of each category of `_compared`, and a restriction, by the categories of all scores."""
+    if kinds & {"permitted", "doubtful"}:  # the reported score may be the last one of some score
+        unless = ", unless it is the last value of another score: name the column"
+        return {"doubtful": ("warning", ""), "best": ("warning", unless)}
+    return {"best": ("error", "")} if "best" in kinds else {"other": ("warning", "")}
 
 
 def _compared(score: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
@@ -186,24 +197,27 @@ def _compared(score: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
     if score.is_tracked:
         return "other", _unknown(log, score)
     values, ends_missing = score.series.values, score.series.ends_missing
-    validated = f"the {log.step} chosen on the validation set"
-    permitted = [(value, validated) for value in _validated(log, score.series)]
-    permitted += [] if ends_missing else [(score.last, "the last")]
-    matching = [(value, which) for value, which in permitted if reported.matches(value, values)]
+    matching = [one for one in _permitted(log, score) if reported.matches(one[0], values)]
     is_best = reported.matches(score.best, values)
     if matching:
         value, which = max(matching)
         if not is_best or value >= score.best or any(reported.equals(value, values) for value, _ in matching):
             return "permitted", ""
-        coarse = f"the reported {reported.text} has" if reported.is_coarse(values) else "the log has"
         best = f"the best ({score.best:g}, {score.at})"
-        return "doubtful", f"{coarse} too few decimals to distinguish {best} from {which} ({value:g})"
+        return "doubtful", f"{reported.coarser(values)} too few decimals to distinguish {best} from {which} ({value:g})"
     if ends_missing and reported.matches(score.last, values):
         why = f"the last evaluation has no finite score, and the reported {reported.text} is an earlier one"
         return "doubtful", why
     if is_best:
         return "best", f"the reported {reported.text} is the best, so the {log.step} was chosen on the test set"
     return "other", f"the reported {reported.text} is not the last, and the log does not show how it was chosen"
+
+
+def _permitted(log: Log, score: _Judged) -> list[tuple[float, str]]:
+    """Return the scores that may be reported, each with its name: those chosen by validation, and the last one."""
+    validated = f"the {log.step} chosen on the validation set"
+    permitted = [(value, validated) for value in _validated(log, score.series)]
+    return permitted if score.series.ends_missing else [*permitted, (score.last, "the last")]
 
 
 def _unknown(log: Log, score: _Judged) -> str:
@@ -217,22 +231,28 @@ def _unknown(log: Log, score: _Judged) -> str:
 
 def _judged(log: Log) -> list[_Judged]:
     """Return the test scores of a log with their best values, and best scores that it tracks without the others."""
-    bests = [series for series in log.series if series.role == "best" and len(series.values)]
-    tests = [series for series in log.series if series.role == "test" and len(series.values)]
-    by_words = defaultdict(list)
+    by_role, by_words = _by_role(log), defaultdict(list)
+    tests, bests = ([series for series in by_role[role] if len(series.values)] for role in ("test", "best"))
     for series in bests:
         by_words[_words(series)].append(series)
     scores, used = [], set()
     for series in tests:
-        best = float(series.values.max())
         at = f"{log.step} {series.steps[series.values.argmax()]:.15g}"
+        candidates = [(float(series.values.max()), at)]
         for tracked in bests if len(bests) == len(tests) == 1 else by_words[_words(series)]:
             used.add(tracked.name)
-            if tracked.values.max() > best:
-                best, at = float(tracked.values.max()), f"tracked as {tracked.name}"
-        scores.append(_Judged(series, log.step, best, at))
+            candidates.append((float(tracked.values.max()), f"tracked as {tracked.name}"))
+        scores.append(_Judged(series, log.step, *max(candidates, key=itemgetter(0))))
     alone = [series for series in bests if series.name not in used]
     return scores + [_Judged(series, log.step, float(series.values.max())) for series in alone]
+
+
+def _by_role(log: Log) -> Mapping[str, list[Series]]:
+    """Return the series of a log by their roles."""
+    by_role = defaultdict(list)
+    for series in log.series:
+        by_role[series.role].append(series)
+    return by_role
 
 
 def _words(series: Series) -> tuple[str, ...]:
@@ -257,25 +277,29 @@ def _text(score: float) -> str:
 
 def about_log(log: Log, reported: Reported | None) -> list[str]:
     """Return sentences about the content of a log, and the checks that were not possible."""
-    by_role: dict[str, list[Series]] = defaultdict(list)
-    for series in log.series:
-        by_role[series.role].append(series)
+    by_role = _by_role(log)
     tests = by_role["test"] or by_role["best"]
     described = [_described(log, series) for series in tests[:_NAMED]]
     described += [f"and {len(tests) - _NAMED:,} other scores"] if len(tests) > _NAMED else []
-    scores = f"; test scores: {'; '.join(described)}" if described else " without test scores"
-    sentences = [f"Training log{scores}"]
+    sentences = [
+        f"Training log; test scores: {'; '.join(described)}" if described else "Training log without test scores"
+    ]
     if by_role["validation"]:
         names = ", ".join(series.name for series in by_role["validation"][:_NAMED])
         sentences.append(f"Assumed to be validation scores, by their names: {names}")
-    finite = [series.values for series in by_role["test"] + by_role["best"] if len(series.values)]
-    if not any(len(series.values) for series in tests):
-        sentences.append(f"{NOT_CHECKED}selection-on-test (needs a column of test scores: FILE:COLUMN)")
-    elif reported is None and any(len(series.values) > 1 for series in tests):
-        sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
-    elif reported is not None and not any(reported.matches(values, values) for values in finite):
-        sentences.append(f"{NOT_CHECKED}the origin of the reported {reported.text}, which is not in this log")
-    return sentences
+    missing = _not_possible(tests, by_role["test"] + by_role["best"], reported)
+    return [*sentences, *([NOT_CHECKED + missing] if missing else [])]
+
+
+def _not_possible(tests: Sequence[Series], scores: Sequence[Series], reported: Reported | None) -> str:
+    """Return the check that was not possible, if any; `tests` are the judged series, `scores` also tracked ones."""
+    n_evaluations = max((len(series.values) for series in tests), default=0)
+    if not n_evaluations:
+        return "selection-on-test (needs a column of test scores: FILE:COLUMN)"
+    if reported is None:
+        return "which evaluation is reported (needs the reported score)" if n_evaluations > 1 else ""
+    is_in_log = any(reported.matches(series.values, series.values) for series in scores if len(series.values))
+    return "" if is_in_log else f"the origin of the reported {reported.text}, which is not in this log"
 
 
 def _described(log: Log, series: Series) -> str:

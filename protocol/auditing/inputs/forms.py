@@ -117,13 +117,17 @@ def alike(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the items of the first list that are alike to one of the second list, and the first such item for each."""
     a, b = ([one_form(name) for name in ids[items].tolist()] for items in (first, second))
-    partners: dict[int, int] = {}
-    for paths, other_paths, is_swapped in ((a, b, False), (b, a, True)):
-        first_with = {path: row for row, path in reversed(list(enumerate(other_paths)))}
-        for row, path in enumerate(paths):
-            endings = (path[n:] for n in range(len(path)))
-            other = next((first_with[ending] for ending in endings if ending in first_with), None)
-            if other is not None:
-                partners.setdefault(*((other, row) if is_swapped else (row, other)))
+    matches = _matches(a, b) + [(row, other) for other, row in _matches(b, a)]
+    partners = dict(matches[::-1])  # the last assignment wins, so this keeps the first of several partners
     rows = np.array(sorted(partners), dtype=np.int64)
     return first[rows], second[[partners[row] for row in rows.tolist()]]
+
+
+def _matches(paths: list[tuple[str, ...]], other_paths: list[tuple[str, ...]]) -> list[tuple[int, int]]:
+    """Return the paths that are equal to one of the others without any leading folders, and the first such path."""
+    first_with = {path: row for row, path in reversed(list(enumerate(other_paths)))}
+    matches = []
+    for row, path in enumerate(paths):
+        endings = (path[n:] for n in range(len(path)))
+        matches += [(row, first_with[ending]) for ending in endings if ending in first_with][:1]
+    return matches

@@ -85,53 +85,56 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
         return guessed_groups(dataset)
     if isinstance(values, str) and values.startswith(PATTERN):
         return _by_pattern(values, dataset)
-    n_items = n_listed if dataset.n_items is None else dataset.n_items
-    name = name_of(values, "groups")
+    name, n_items = name_of(values, "groups"), dataset.n_rows(n_listed)
+    items, groups = _entries(values, name)
+    return _by_row(groups, dataset, n_items, name) if items is None else _by_id(items, groups, dataset, n_items, name)
+
+
+_Entries = tuple[Sequence[Any] | None, Sequence[Any]]
+"""The ids or row numbers of items, None if every item has a group, and the groups."""
+
+
+def _entries(values: Any, name: str) -> _Entries:
     if isinstance(values, Mapping):
-        return _by_id(list(values.items()), dataset, n_items, name)
-    if is_file(values) and Path(values).suffix.lower() == ".csv":
-        rows = _read_csv(Path(values))
-        if len(rows[0]) == 2:
-            return _by_id(rows, dataset, n_items, name)
-        return _by_row([group for (group,) in rows], dataset, n_items, name)
-    if is_file(values) and not any(kind in str(values).lower() for kind in _ARRAYS):
-        return _by_row([line.strip() for line in lines(Path(values), "one group per line")], dataset, n_items, name)
-    array = read_labels(values) if is_file(values) else as_numpy(values, "groups")
+        return list(values), list(values.values())
+    if is_file(values) and not any(kind in name.lower() for kind in _ARRAYS):
+        path = Path(values)
+        is_table = path.suffix.lower() == ".csv"
+        return _read_csv(path) if is_table else (None, [line.strip() for line in lines(path, "one group per line")])
+    array = read_labels(values) if is_file(values) else as_numpy(values, name)
     if array.ndim != 1 or array.dtype.kind not in "iuUTO":
         raise ProtocolError(
             f"{name}: expected a group for each item, integers or strings of shape (n_items,), got shape "
             f"{array.shape} of {array.dtype}."
         )
-    return _by_row(array.tolist(), dataset, n_items, name)
+    return None, array.tolist()
 
 
-def _read_csv(path: Path) -> list[list[str]]:
+def _read_csv(path: Path) -> _Entries:
     """Return the one or two fields of each line, without a header of two fields."""
-    rows = read_rows(path, "lines `id,group`")
-    if rows and len(rows[0]) == 2 and rows[0][0].lower() in _HEADER:
+    rows = [row for _, row in read_rows(path, "lines `id,group`")]
+    if rows and len(rows[0]) > 2:
+        raise ProtocolError(f"{path}: line 1: expected `id,group` or a group, got {','.join(rows[0])[:80]!r}.")
+    is_by_id = bool(rows) and len(rows[0]) == 2
+    if is_by_id and rows[0][0].lower() in _HEADER:
         del rows[0]
     if not rows:
         raise ProtocolError(f"{path}: expected lines `id,group`, got none.")
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(rows[0]) or len(row) > 2:
-            width = "`id,group`" if len(rows[0]) == 2 else "`id,group` or a group"
-            raise ProtocolError(f"{path}: entry {number}: expected {width}, got {','.join(row)[:80]!r}.")
-    return rows
+    return [row[0] for row in rows] if is_by_id else None, [row[-1] for row in rows]
 
 
-def _by_id(rows: Sequence[Sequence[Any]], dataset: Dataset, n_items: int, name: str) -> Groups:
+def _by_id(ids: Sequence[Any], groups: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> Groups:
     """Return the groups of items by id, or by row number if there are no ids."""
-    items = numbers_of([item for item, _ in rows], dataset, n_items, name)
-    in_split = np.flatnonzero(items >= 0)
-    codes, names = _encoded([rows[row][1] for row in in_split.tolist()], name)
+    numbers = numbers_of(ids, dataset, n_items, name)
+    in_split = np.flatnonzero(numbers >= 0)
+    codes, names = _encoded([groups[entry] for entry in in_split.tolist()], name)
     codes_of_items = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
-    codes_of_items[items[in_split]] = codes
-    different = np.flatnonzero(codes_of_items[items[in_split]] != codes)
+    codes_of_items[numbers[in_split]] = codes
+    different = in_split[codes_of_items[numbers[in_split]] != codes]
     if different.size:
-        item = str(rows[int(in_split[different[0]])][0])
-        raise ProtocolError(f"{name}: expected one group for each item, got two for {item!r}.")
+        raise ProtocolError(f"{name}: expected one group for each item, got two for {str(ids[different[0]])!r}.")
     if not (codes_of_items >= 0).any():
-        raise ProtocolError(f"{name}: expected groups for items of the split, got none in {len(rows):,} lines.")
+        raise ProtocolError(f"{name}: expected groups for items of the split, got none in {len(ids):,} lines.")
     return Groups(codes_of_items, names, name)
 
 

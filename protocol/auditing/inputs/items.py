@@ -1,7 +1,8 @@
 """Read what is known about the items of a dataset: ids, labels, features, and tables by id or by row number."""
 
 import csv
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from protocol.inputs.text import lines
 from protocol.splits import read_list
 
 _DIGITS = 18  # maximum number of digits of a row number
+_JSON_BYTES = 256 << 20
 
 
 def name_of(values: Any, role: str) -> str:
@@ -80,8 +82,18 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     return Dataset(n_items=n_items, ids=names, y=y)
 
 
-def read_rows(path: Path, what: str) -> list[list[str]]:
-    """Return the fields of each line of a table with commas, without surrounding blanks and empty lines.
+def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
+    """Return the rows of a table as `csv_rows` does, after checking that all have the same number of fields."""
+    rows = list(csv_rows(path, what, strict=True))
+    for line, row in rows:
+        if len(row) != len(rows[0][1]):
+            got = f"{len(row)}: {','.join(row)[:80]!r}"
+            raise ProtocolError(f"{path}: line {line}: expected {len(rows[0][1])} fields, got {got}.")
+    return rows
+
+
+def csv_rows(path: Path, what: str, **dialect: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the fields of each row of a table, without surrounding blanks and empty lines.
 
     The csv module reads the table, since the audit of lists runs on NumPy alone; pandas is not installed with it.
 
@@ -90,16 +102,52 @@ def read_rows(path: Path, what: str) -> list[list[str]]:
     path : Path
     what : str
         Description of the expected content, for error messages: "a table of doubtful labels".
+    **dialect
+        Options of `csv.reader`.
 
     Raises
     ------
     ProtocolError
         If the file can't be read.
     """
+    table = csv.reader(lines(path, what), **dialect)
     try:
-        return [[field.strip() for field in row] for row in csv.reader(lines(path, what), strict=True) if row]
+        for row in table:
+            if row:
+                yield table.line_num, [field.strip() for field in row]
     except csv.Error as error:
         raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({error}).") from error
+
+
+def read_json(path: Path, text: Iterable[str], expected: str, limit: str = "") -> Any:
+    """Return the value of a JSON document of at most 256 MiB.
+
+    Parameters
+    ----------
+    path : Path
+    text : iterable of str
+        The lines of the file.
+    expected : str
+        Description of the expected content, for error messages: "a list of objects".
+    limit : str, default=""
+        What to do about a larger file, for error messages.
+
+    Raises
+    ------
+    ProtocolError
+        If the text is larger, or is not JSON.
+    """
+    parts, n_bytes = [], 0
+    for line in text:
+        parts.append(line)
+        n_bytes += len(line)
+        if n_bytes > _JSON_BYTES:
+            raise ProtocolError(f"{path}: expected JSON of at most {_JSON_BYTES >> 20} MiB{limit}, got more.")
+    try:
+        return json.loads("".join(parts))
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ProtocolError(f"{path}: expected {expected}, got text that is not JSON ({reason}).") from error
 
 
 def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
@@ -120,21 +168,26 @@ def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) 
     ProtocolError
         If row numbers are expected and one is not an integer >= 0 or is not in the dataset.
     """
+    not_a_row = next((item for item in items if not is_row(item)), None)
     if dataset.ids is not None:
-        numbers = {str(name_of_item): number for number, name_of_item in enumerate(dataset.ids.tolist())}
-        by_id = np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
-        if (by_id >= 0).any() or dataset.n_items is None or not all(map(_is_row, items)):
+        by_id = numbers_by_id(items, dataset.ids)
+        if (by_id >= 0).any() or dataset.n_items is None or not_a_row is not None:
             return by_id
-    for item in items:
-        if not _is_row(item):
-            raise ProtocolError(f"{name}: expected row numbers >= 0, as in the lists, got {str(item)[:80]!r}.")
+    if not_a_row is not None:
+        raise ProtocolError(f"{name}: expected row numbers >= 0, as in the lists, got {str(not_a_row)[:80]!r}.")
     rows = np.array([int(item) for item in items], dtype=np.int64)
     if dataset.n_items is not None and rows.max(initial=0) >= n_items:
         raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1}, got {rows.max()}.")
     return np.where(rows < n_items, rows, -1)
 
 
-def _is_row(item: Any) -> bool:
+def numbers_by_id(items: Iterable[Any], ids: NDArray) -> NDArray[np.int64]:
+    """Return the item number of each id, -1 for ids that are not in the dataset."""
+    numbers = {str(name_of_item): number for number, name_of_item in enumerate(ids.tolist())}
+    return np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
+
+
+def is_row(item: Any) -> bool:
     """Return whether an entry in a table is a row number."""
     if isinstance(item, str):
         return item.isascii() and item.isdecimal() and len(item) <= _DIGITS
@@ -159,7 +212,7 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
     X, name = numbers_from(values, "features"), named(values, "features")
     if dataset.n_items is None and dataset.ids is not None:
         raise ProtocolError(f"{name}: expected the ids of its rows (ids), because the lists contain ids, got none.")
-    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    n_items = dataset.n_rows(n_listed)
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
         raise ProtocolError(
             f"{name}: expected features of {n_items:,} items, shape ({n_items}, d), got shape {X.shape}."
@@ -189,20 +242,27 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
         If the file can't be read, a line or a row is not a pair, or no pair belongs to the dataset.
     """
     name, expected = name_of(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
-    if is_file(values):
-        pairs = []
-        for number, line in enumerate(lines(Path(values), f"two {expected} per line"), start=1):
-            pairs.append(line.replace(",", " ").split())
-            if len(pairs[-1]) != 2:
-                raise ProtocolError(f"{name}: line {number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
-    else:
-        array = as_numpy(values, name)
-        if array.ndim != 2 or array.shape[1] != 2:
-            raise ProtocolError(f"{name}: expected two {expected} per pair, shape (n, 2), got shape {array.shape}.")
-        pairs = items_from(array.ravel(), name)[0].reshape(-1, 2).tolist()
-    n_items = n_listed if dataset.n_items is None else dataset.n_items
-    numbers = numbers_of([item for pair in pairs for item in pair], dataset, n_items, name).reshape(-1, 2)
+    items = _read_modalities(Path(values), expected) if is_file(values) else _modalities(values, name, expected)
+    numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
     known = numbers[(numbers >= 0).all(axis=1)]
-    if not len(pairs) or (dataset.ids is not None and not len(known)):
-        raise ProtocolError(f"{name}: expected pairs of listed {expected}, got none among {len(pairs):,} pairs.")
+    if not len(numbers) or (dataset.ids is not None and not len(known)):
+        raise ProtocolError(f"{name}: expected pairs of listed {expected}, got none among {len(numbers):,} pairs.")
     return known
+
+
+def _read_modalities(path: Path, expected: str) -> list[str]:
+    """Return the items of all pairs in a file, one pair after another."""
+    items = []
+    for number, line in enumerate(lines(path, f"two {expected} per line"), start=1):
+        pair = line.replace(",", " ").split()
+        if len(pair) != 2:
+            raise ProtocolError(f"{path}: line {number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
+        items += pair
+    return items
+
+
+def _modalities(values: Any, name: str, expected: str) -> list[Any]:
+    array = as_numpy(values, name)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ProtocolError(f"{name}: expected two {expected} per pair, shape (n, 2), got shape {array.shape}.")
+    return items_from(array.ravel(), name)[0].tolist()

@@ -1,6 +1,5 @@
 """Read doubts about labels: annotators' votes, tables of suggested labels, and the answers of cleanlab/label-errors."""
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.inputs.items import name_of, numbers_of, read_rows
+from protocol.auditing.inputs.items import name_of, numbers_of, read_json, read_rows
 from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, number
 from protocol.inputs.arrays import read_array
@@ -22,7 +21,6 @@ AGREEMENT = 0.5
 """The minimum share of annotators that must agree with a label: half of them, similar to Northcutt et al. (2021),
 who require the majority of five workers."""
 
-_DOCUMENT = 256 << 20  # bytes of JSON
 _MOST = 2**53  # upper bound of a count of answers
 _ALIGNED = 0.5  # minimum share of items whose given label must be the annotators' most frequent one
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -31,6 +29,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "suggested": ("suggested", "suggested_label", "guessed_label", "our_guessed_label", "human_label", "new_label"),
     "agreement": ("agreement",),
 }
+_STANDARD_NAMES = {name: column for column, names in _COLUMNS.items() for name in names}
 _ANSWERS = ("given", "guessed", "neither", "both")
 
 
@@ -92,6 +91,15 @@ class _Reader:
                 by_item[rows[(rows >= 0) & by_row]] = True
         return LabelIssues(flags[0], None if judged is None else flags[1], f"{self.name}{where}", why)
 
+    def issues_of_counts(
+        self, rows: NDArray, counts: NDArray[np.float64], given: NDArray[np.float64], where: str, why: str
+    ) -> LabelIssues:
+        """Return issues from the number of annotators who gave each answer, and of those who gave the dataset's."""
+        total = counts.sum(axis=1)
+        shares = np.divide(given, total, out=np.zeros_like(given), where=total > 0)
+        doubtful = (given < counts.max(axis=1)) | (shares < self.agreement)
+        return self.issues(rows, doubtful & (total > 0), total > 0, where, why)
+
     def labels(self, purpose: str, got: str) -> NDArray:
         """Return the labels of the dataset, one per item in a known order."""
         y = self.dataset.y
@@ -128,11 +136,10 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
     """
     if number(agreement, "label_agreement") > 1:
         raise ProtocolError(f"label_agreement: expected a share from 0 to 1, got {agreement!r}.")
-    n_items = n_listed if dataset.n_items is None else dataset.n_items
-    reader = _Reader(dataset, n_items, name_of(values, "label_issues"), agreement)
+    reader = _Reader(dataset, dataset.n_rows(n_listed), name_of(values, "label_issues"), agreement)
     suffix = Path(values).suffix.lower() if is_file(values) else None
     if suffix == ".json":
-        return _from_answers(reader, _read_answers(Path(values)))
+        return _from_answers(reader, Path(values))
     if suffix in (".csv", ".txt", ""):
         return _from_table(reader, *_read_table(Path(values)))
     array = read_array(values) if is_file(values) else as_numpy(values, "label_issues")
@@ -158,12 +165,8 @@ def _from_annotators(reader: _Reader, array: NDArray) -> LabelIssues:
             f"{reader.name}: expected counts or shares of annotators, got a negative number, NaN or infinity."
         )
     rows, where = _rows_of(counts, reader, y)
-    total = counts.sum(axis=1)
-    given = counts[np.arange(len(counts)), y[rows]]
-    shares = np.divide(given, total, out=np.zeros_like(given), where=total > 0)
-    doubtful = (given < counts.max(axis=1)) | (shares < reader.agreement)
     why = f"annotators gave another one more often, or fewer than {reader.agreement:.0%} of them gave this one"
-    return reader.issues(rows, doubtful & (total > 0), total > 0, where, why)
+    return reader.issues_of_counts(rows, counts, counts[np.arange(len(counts)), y[rows]], where, why)
 
 
 def _rows_of(counts: NDArray[np.float64], reader: _Reader, y: NDArray) -> tuple[NDArray[np.int64], str]:
@@ -173,17 +176,10 @@ def _rows_of(counts: NDArray[np.float64], reader: _Reader, y: NDArray) -> tuple[
     CIFAR-10H covers the 10,000 test images among 60,000. For more than half of these items, the most frequent label
     must be the given one.
     """
-    n_items, n_rows = len(y), len(counts)
-    official = reader.dataset.official.items()
-    candidates = {f"the part {part!r}": rows for part, rows in official if len(rows) == n_rows}
-    if not candidates and n_rows == n_items:
-        candidates = {"": np.arange(n_items)}
-    if not candidates and n_rows < n_items:
-        candidates[f"the last {n_rows:,} items"] = np.arange(n_items - n_rows, n_items)
-        candidates[f"the first {n_rows:,} items"] = np.arange(n_rows)
+    candidates = _candidates(len(counts), reader.dataset, len(y))
     if not candidates or y.max() >= counts.shape[1] or y.min() < 0:
         raise ProtocolError(
-            f"{reader.name}: expected a row for each of {n_items:,} items (or the first or last of them) and a column "
+            f"{reader.name}: expected a row for each of {len(y):,} items (or the first or last of them) and a column "
             f"for each of {int(y.max()) + 1} classes, got shape {counts.shape}."
         )
     shares = {where: float((counts.argmax(axis=1) == y[rows]).mean()) for where, rows in candidates.items()}
@@ -195,10 +191,21 @@ def _rows_of(counts: NDArray[np.float64], reader: _Reader, y: NDArray) -> tuple[
         )
     if len(candidates) > 1 and min(shares.values()) == shares[best]:
         raise ProtocolError(
-            f"{reader.name}: expected a row for each of {n_items:,} items, got {n_rows:,}, which may be the first or "
-            "the last items. Give a .csv file with row numbers instead."
+            f"{reader.name}: expected a row for each of {len(y):,} items, got {len(counts):,}, which may be the first "
+            "or the last items. Give a .csv file with row numbers instead."
         )
     return candidates[best], f" (its rows are assumed to be {best})" if best else ""
+
+
+def _candidates(n_rows: int, dataset: Dataset, n_items: int) -> dict[str, NDArray[np.int64]]:
+    """Return the items to which the rows of a table may belong, by their description."""
+    parts = {f"the part {part!r}": rows for part, rows in dataset.official.items() if len(rows) == n_rows}
+    if parts or n_rows > n_items:
+        return parts
+    if n_rows == n_items:
+        return {"": np.arange(n_items)}
+    last, first = f"the last {n_rows:,} items", f"the first {n_rows:,} items"
+    return {last: np.arange(n_items - n_rows, n_items), first: np.arange(n_rows)}
 
 
 # Tables of items
@@ -207,11 +214,10 @@ def _rows_of(counts: NDArray[np.float64], reader: _Reader, y: NDArray) -> tuple[
 def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Return the columns of a table, by their standard names, and its rows."""
     expected = "a table of doubtful labels"
-    rows = read_rows(path, expected)
+    rows = [row for _, row in read_rows(path, expected)]
     if not rows:
         raise ProtocolError(f"{path}: expected {expected}, got an empty file.")
-    standard_names = {name: column for column, names in _COLUMNS.items() for name in names}
-    header = [standard_names.get(name.lower(), "") for name in rows[0]]
+    header = [_STANDARD_NAMES.get(name.lower(), "") for name in rows[0]]
     if "id" in header:
         del rows[0]
     elif len(header) == 1:
@@ -219,12 +225,9 @@ def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     else:
         got = ", ".join(rows[0])[:80]
         raise ProtocolError(f"{path}: expected a header with id and given, suggested or agreement, got {got!r}.")
-    for column in _COLUMNS:
-        if header.count(column) > 1:
-            raise ProtocolError(f"{path}: expected one column for {column}, got {header.count(column)}.")
-    for entry, row in enumerate(rows, start=1):
-        if len(row) != len(header):
-            raise ProtocolError(f"{path}: entry {entry}: expected {len(header)} fields, got {len(row)}.")
+    repeated = next((column for column in header if column and header.count(column) > 1), None)
+    if repeated:
+        raise ProtocolError(f"{path}: expected one column for {repeated}, got {header.count(repeated)}.")
     return tuple(filter(None, header)), [dict(zip(header, row, strict=True)) for row in rows]
 
 
@@ -236,18 +239,23 @@ def _from_table(reader: _Reader, columns: Sequence[str], rows: Sequence[Mapping[
     if not {"suggested", "agreement"} & set(columns):
         return reader.issues(items, np.ones(len(rows), dtype=np.bool_), None, "", "listed as doubtful")
     numbers = {str(class_name): str(label) for label, class_name in enumerate(dataset.class_names)}
-    doubtful, judged = np.zeros((2, len(rows)), dtype=np.bool_)
-    for place, (row, item) in enumerate(zip(rows, items.tolist(), strict=True)):
-        if row.get("suggested"):
-            given = _labels(row["given"], numbers) if row.get("given") else _dataset_labels(item, dataset, name)
-            judged[place] = bool(given)
-            doubtful[place] = bool(given) and _labels(row["suggested"], numbers) != given
-        if row.get("agreement"):
-            judged[place] = True
-            doubtful[place] |= _share(row["agreement"], f"{name}: {row['id']}") < reader.agreement
+    verdicts = [_verdicts(row, item, numbers, reader) for row, item in zip(rows, items.tolist(), strict=True)]
+    doubtful, judged = (np.array(list(map(some, verdicts)), dtype=np.bool_) for some in (any, bool))
     why = ["another one is suggested"] if "suggested" in columns else []
     why += [f"agreement is below {reader.agreement:.0%}"] if "agreement" in columns else []
     return reader.issues(items, doubtful, judged, "", ", or ".join(why))
+
+
+def _verdicts(row: Mapping[str, Any], item: int, numbers: Mapping[str, str], reader: _Reader) -> list[bool]:
+    """Return whether a label is doubtful by each of the criteria that its row has."""
+    verdicts = []
+    if row.get("suggested"):
+        dataset, name = reader.dataset, reader.name
+        given = _labels(row["given"], numbers) if row.get("given") else _dataset_labels(item, dataset, name)
+        verdicts += [_labels(row["suggested"], numbers) != given] if given else []
+    if row.get("agreement"):
+        verdicts.append(_share(row["agreement"], f"{reader.name}: {row['id']}") < reader.agreement)
+    return verdicts
 
 
 def _labels(text: str, numbers: Mapping[str, str]) -> frozenset[str]:
@@ -280,39 +288,27 @@ def _share(text: str, where: str) -> float:
 # Answers in the format of cleanlab/label-errors
 
 
-def _read_answers(path: Path) -> list[Any]:
+def _from_answers(reader: _Reader, path: Path) -> LabelIssues:
     expected = "a list of objects with id and mturk"
-    text, n_bytes = [], 0
-    for line in lines(path, expected):
-        text.append(line)
-        n_bytes += len(line)
-        if n_bytes > _DOCUMENT:
-            raise ProtocolError(f"{path}: expected JSON of at most {_DOCUMENT >> 20} MiB, got more.")
-    try:
-        document = json.loads("".join(text))
-    except (ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise ProtocolError(f"{path}: expected {expected}, got text that is not JSON ({reason}).") from error
-    if not isinstance(document, list) or not document:
-        got = "an empty list" if document == [] else type(document).__name__
+    entries = read_json(path, lines(path, expected), expected)
+    if not isinstance(entries, list) or not entries:
+        got = "an empty list" if entries == [] else type(entries).__name__
         raise ProtocolError(f"{path}: expected {expected}, got {got}.")
-    return document
-
-
-def _from_answers(reader: _Reader, entries: Sequence[Any]) -> LabelIssues:
     for position, entry in enumerate(entries, start=1):
-        answers = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
-        if not isinstance(answers, dict) or set(answers) != set(_ANSWERS) or not all(map(_is_count, answers.values())):
+        if not _has_answers(entry):
             raise ProtocolError(
-                f"{reader.name}: entry {position}: expected id and, in mturk, the counts given, guessed, neither and "
-                f"both, got {str(entry)[:80]!r}."
+                f"{path}: entry {position}: expected id and, in mturk, the counts given, guessed, neither and both, "
+                f"got {str(entry)[:80]!r}."
             )
     rows, where = _rows_of_answers(reader, entries)
     counts = np.array([[entry["mturk"][key] for key in _ANSWERS] for entry in entries], dtype=np.float64)
-    judged, given = counts.sum(axis=1) > 0, counts[:, 0]
-    doubtful = judged & ((given < counts.max(axis=1)) | (given < reader.agreement * counts.sum(axis=1)))
     why = f"annotators chose another answer more often, or fewer than {reader.agreement:.0%} of them chose it"
-    return reader.issues(rows, doubtful, judged, where, why)
+    return reader.issues_of_counts(rows, counts, counts[:, 0], where, why)
+
+
+def _has_answers(entry: Any) -> bool:
+    answers = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
+    return isinstance(answers, dict) and set(answers) == set(_ANSWERS) and all(map(_is_count, answers.values()))
 
 
 def _is_count(value: Any) -> bool:

@@ -4,23 +4,24 @@ The csv module reads the tables: pandas was considered, but it is not installed 
 read one by one to find the line of an error.
 """
 
-import csv
+import itertools
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.auditing.inputs.items import csv_rows, read_json
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.text import lines
 
 _EXPECTED = "a training log"
-_DOCUMENT = 256 << 20  # maximum bytes of a JSON document; JSON lines and tables are read line by line
+_JSON = "a list of records, lists by name, or one record per line"
 _NAMED = 10  # maximum number of columns in a message
 _LONGEST = 4096  # characters; longer lines of printed text are not searched for scores
 
@@ -174,21 +175,16 @@ _Row = tuple[str, Mapping[str, Any]]
 
 def _table_rows(path: Path, delimiter: str) -> Iterator[_Row]:
     """Yield the rows of a table, and at last one without values."""
-    reader = csv.reader(lines(path, _EXPECTED), delimiter=delimiter)
     header: list[str] = []
-    try:
-        for fields in reader:
-            if not any(map(str.strip, fields)):
-                continue
-            if not header:
-                header = _header([name.strip() for name in fields], path)
-            elif len(fields) > len(header):
-                got = f"expected {len(header)} fields, got {len(fields)}"
-                raise ProtocolError(f"{path}: line {reader.line_num}: {got}.")
-            else:
-                yield f"line {reader.line_num}", dict(zip(header, fields, strict=False))
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: expected {_EXPECTED}, got a file that can't be read ({error}).") from error
+    for line, fields in csv_rows(path, _EXPECTED, delimiter=delimiter):
+        if not any(fields):
+            continue
+        if not header:
+            header = _header(fields, path)
+        elif len(fields) > len(header):
+            raise ProtocolError(f"{path}: line {line}: expected {len(header)} fields, got {len(fields)}.")
+        else:
+            yield f"line {line}", dict(zip(header, fields, strict=False))
     if not header:
         raise ProtocolError(f"{path}: expected a header and rows of scores, got an empty file.")
     yield "header", dict.fromkeys(header)
@@ -206,40 +202,36 @@ def _header(names: list[str], path: Path) -> list[str]:
 
 
 def _json_rows(path: Path) -> Iterator[_Row]:
-    """Yield the records of a list, of lists by name, or of one record per line."""
-    all_lines = lines(path, _EXPECTED)
-    first = next((line for line in all_lines if line.strip()), None)
+    """Return the records of a list, of lists by name, or of one record per line."""
+    text = (line for line in lines(path, _EXPECTED) if line.strip())
+    first = next(text, None)
     if first is None:
         raise ProtocolError(f"{path}: expected {_EXPECTED}, got an empty file.")
     record = _parsed(first)
     if isinstance(record, dict) and not any(isinstance(value, list) for value in record.values()):
-        yield "record 1", record
-        yield from _records((_parsed(line) for line in all_lines if line.strip()), path, first=2)
-        return
-    parts, n_bytes = [first], len(first)
-    for line in all_lines:
-        parts.append(line)
-        n_bytes += len(line)
-        if n_bytes > _DOCUMENT:
-            limit = f"at most {_DOCUMENT >> 20} MiB, or one record per line"
-            raise ProtocolError(f"{path}: expected JSON of {limit}, got more.")
-    document = _parsed("".join(parts))
-    if isinstance(document, list):
-        yield from _records(document, path)
-    elif isinstance(document, dict):
-        columns = {name: values for name, values in document.items() if isinstance(values, list)}
-        if len({len(values) for values in columns.values()}) > 1:
-            got = ", ".join(f"{len(values)} in {name}" for name, values in list(columns.items())[:_NAMED])
-            raise ProtocolError(f"{path}: expected lists of the same length, got {got}.")
-        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        yield from _records([*rows, dict.fromkeys(columns)] if columns else [document], path)
-    else:
-        got = "text that is not JSON" if document is None else type(document).__name__
-        raise ProtocolError(f"{path}: expected a list of records, lists by name, or one record per line, got {got}.")
+        return _records(itertools.chain([record], map(_parsed, text)), path)  # read line by line
+    document = read_json(path, itertools.chain([first], text), _JSON, ", or one record per line")
+    if isinstance(document, dict):
+        document = _transposed(document, path)
+    if not isinstance(document, list):
+        raise ProtocolError(f"{path}: expected {_JSON}, got {type(document).__name__}.")
+    return _records(document, path)
 
 
-def _records(values: Iterable[Any], path: Path, first: int = 1) -> Iterator[_Row]:
-    for number, value in enumerate(values, start=first):
+def _transposed(document: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]]:
+    """Return lists by name as records, and at last one without values; the document itself if it has no lists."""
+    columns = {name: values for name, values in document.items() if isinstance(values, list)}
+    if not columns:
+        return [document]
+    if len({len(values) for values in columns.values()}) > 1:
+        got = ", ".join(f"{len(values)} in {name}" for name, values in list(columns.items())[:_NAMED])
+        raise ProtocolError(f"{path}: expected lists of the same length, got {got}.")
+    rows = zip(*columns.values(), strict=True)
+    return [*(dict(zip(columns, values, strict=True)) for values in rows), dict.fromkeys(columns)]
+
+
+def _records(values: Iterable[Any], path: Path) -> Iterator[_Row]:
+    for number, value in enumerate(values, start=1):
         if not isinstance(value, dict):
             got = "text that is not JSON" if value is None else type(value).__name__
             raise ProtocolError(f"{path}: record {number}: expected names and values, got {got}.")
@@ -256,33 +248,53 @@ def _parsed(text: str) -> Any:
 
 def _collected(rows: Iterable[_Row], path: Path, column: str | None) -> Log:
     """Return the series of the columns with scores; `column` has the test scores, if the user named it."""
-    collector = _Collector()
-    roles: dict[str, str | None] = {}
-    step: str | None = None
+    collector, columns = _Collector(), _Columns(column)
     number, at = 0, 0.0
     for where, row in rows:
-        if not row.keys() <= roles.keys():
-            roles |= {name: _role(name, column) for name in row if name not in roles}
-            steps = [name for name in roles if name.lower() in _STEPS]
-            step = min(steps, key=lambda name: _STEPS.index(name.lower()), default=None)
-            owners = [(key, name) for key in _OWNERS for name in roles if name.lower() == key and name != column]
+        columns.add(row)
         values = {name: value for name, value in row.items() if not _is_empty(value)}
         scores = [
             (name, role, _number(values[name], f"{path}: {where}: {name}"))
-            for name, role in roles.items()
+            for name, role in columns.roles.items()
             if role and name in values
         ]
         if not scores:
             continue
         number += 1
-        if step is None:
+        if columns.step is None:
             at = float(number)
-        elif step in values:  # otherwise, the step of the previous row remains
-            stated = _number(values[step], f"{path}: {where}: {step}")
+        elif columns.step in values:  # otherwise, the step of the previous row remains
+            stated = _number(values[columns.step], f"{path}: {where}: {columns.step}")
             at = stated if math.isfinite(stated) else at
-        collector.add(_owner((key, values[name]) for key, name in owners if name in values), at, scores)
-    _check_columns(roles, path, column)
-    return Log(collector.series(), "row" if step is None else "epoch" if step.lower().startswith("epoch") else "step")
+        collector.add(_owner((key, values[name]) for key, name in columns.owners if name in values), at, scores)
+    _check_columns(columns.roles, path, column)
+    return Log(collector.series(), columns.unit)
+
+
+class _Columns:
+    """The columns in the rows of a log so far: the role of each, the column of steps, and those of owners.
+
+    `scores` is the column of test scores, if the user named it.
+    """
+
+    def __init__(self, scores: str | None) -> None:
+        self._scores = scores
+        self.roles: dict[str, str | None] = {}
+        self.step: str | None = None
+        self.owners: list[tuple[str, str]] = []
+
+    def add(self, names: Iterable[str]) -> None:
+        new = [name for name in names if name not in self.roles]
+        if new:
+            self.roles |= {name: _role(name, self._scores) for name in new}
+            in_order = [(_STEPS.index(name.lower()), name) for name in self.roles if name.lower() in _STEPS]
+            self.step = min(in_order)[1] if in_order else None
+            others = [name for name in self.roles if name != self._scores]
+            self.owners = [(key, name) for key in _OWNERS for name in others if name.lower() == key]
+
+    @property
+    def unit(self) -> str:
+        return "row" if self.step is None else "epoch" if self.step.lower().startswith("epoch") else "step"
 
 
 def _role(name: str, column: str | None) -> str | None:
@@ -321,29 +333,11 @@ def _number(value: Any, where: str) -> float:
         raise ProtocolError(f"{where}: expected a number, got {str(value)[:40]!r}.") from None
 
 
-@dataclass
-class _Evaluations:
-    """The steps and values of a series in the order of the log, including values that are not finite."""
-
-    steps: list[float] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    distinct_steps: set[float] = field(default_factory=set)
-
-    def series(self, name: str, role: str, owner: str, run: int) -> Series:
-        """Return the evaluations ordered by step."""
-        order = np.argsort(self.steps, kind="stable")
-        steps, values = np.array(self.steps)[order], np.array(self.values)[order]
-        finite = np.isfinite(values)
-        title = name + (f" ({owner})" if owner else "") + (f", run {run} of the log" if run > 1 else "")
-        n_missing = len(values) - int(finite.sum())
-        return Series(title, role, steps[finite], values[finite], n_missing, not finite[-1], owner, run)
-
-
 class _Collector:
     """Collects scores in series, one for each name, role, owner and run of a log that was appended to."""
 
     def __init__(self) -> None:
-        self._evaluations: dict[tuple[str, str, str, int], _Evaluations] = {}
+        self._evaluations: dict[tuple[str, str, str, int], dict[float, list[float]]] = {}  # values by step, in order
         self._runs: dict[str, int] = {}
 
     def add(self, owner: str, step: float, scores: Iterable[tuple[str, str, float]]) -> None:
@@ -352,18 +346,24 @@ class _Collector:
         The order of evaluations is arbitrary, so a new run starts only when a score returns to an earlier step.
         """
         run = self._runs.setdefault(owner, 1)
-        earlier = [self._evaluations.get((name, role, owner, run)) for name, role, _ in scores]
-        if any(one is not None and step in one.distinct_steps and step != one.steps[-1] for one in earlier):
+        earlier = [self._evaluations.get((name, role, owner, run), {}) for name, role, _ in scores]
+        if any(step in steps and step != next(reversed(steps)) for steps in earlier):
             run = self._runs[owner] = run + 1
         for name, role, value in scores:
-            evaluations = self._evaluations.setdefault((name, role, owner, run), _Evaluations())
-            evaluations.steps.append(step)
-            evaluations.values.append(value)
-            evaluations.distinct_steps.add(step)
+            self._evaluations.setdefault((name, role, owner, run), {}).setdefault(step, []).append(value)
 
     def series(self) -> list[Series]:
         """Return the series in the order of their first evaluations."""
-        return [evaluations.series(*key) for key, evaluations in self._evaluations.items()]
+        return [_series(*key, evaluations) for key, evaluations in self._evaluations.items()]
+
+
+def _series(name: str, role: str, owner: str, run: int, evaluations: Mapping[float, Sequence[float]]) -> Series:
+    """Return the values of a score, ordered by step."""
+    pairs = [(step, value) for step in sorted(evaluations) for value in evaluations[step]]
+    steps, values = np.array(pairs, dtype=np.float64).T
+    finite = np.isfinite(values)
+    title = name + (f" ({owner})" if owner else "") + (f", run {run} of the log" if run > 1 else "")
+    return Series(title, role, steps[finite], values[finite], int((~finite).sum()), not finite[-1], owner, run)
 
 
 # Printed text
@@ -380,49 +380,65 @@ _OPTION = re.compile(r"\b(bits?|dataset)\s*:\s*([^\s,|]{1,60})", re.IGNORECASE)
 
 
 def _printed(path: Path) -> Log:
-    """Return the series of printed epochs and scores, each with the method, code length and dataset on its line.
-
-    A score on a line without an epoch belongs to the epoch of an earlier line, unless the log prints both on one line:
-    at the end of such a log, a score without an epoch belongs to a stored model.
-    """
-    collector, unit, n_lines = _Collector(), "epoch", 0
-    step: float | None = None
-    stated: dict[str, str] = {}
-    printed_at_step: set[str] = set()  # names of the scores at the current step
-    on_one_line: bool | None = None
+    """Return the series of printed epochs and scores, each with the method, code length and dataset on its line."""
+    text, n_lines = _PrintedText(), 0
     for line in lines(path, _EXPECTED):
         n_lines += bool(line.strip())
-        if len(line) > _LONGEST:
-            continue
-        match = _STEP.search(line)
-        if match is None and (step is None or on_one_line):
-            continue
-        rest = line
-        if match is not None:
-            unit = "epoch" if match[1].lower() == "epoch" else "step"
-            rest = line[match.end() :]
-            before = (step, stated)
-            step, stated = float(match[2]), _stated(line[: match.start()], rest)
-            if (step, stated) != before:
-                printed_at_step = set()
-        printed = [(name.strip(), value) for name, value in _PRINTED.findall(rest)]
-        if match is None:  # integers are options, such as the interval between evaluations
-            are_scores = {name for name, value in printed if not value.isdecimal()} - printed_at_step
-            printed = [(name, value) for name, value in printed if name in are_scores]
-        scores = [(name, role, float(value)) for name, value in printed if (role := role_of(name))]
-        if not scores or step is None:
-            continue
-        if on_one_line is None:
-            on_one_line = match is not None
-        printed_at_step |= {name for name, _, _ in scores}
-        collector.add(_owner((stated if match else stated | _stated("", rest)).items()), step, scores)
-    series = collector.series()
+        if len(line) <= _LONGEST:
+            text.add(line)
+    series = text.collector.series()
     if not series:
         got = f"{counted(n_lines, 'line')} without them" if n_lines else "an empty file"
         raise ProtocolError(
             f"{path}: expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got {got}."
         )
-    return Log(series, unit)
+    return Log(series, text.unit)
+
+
+class _PrintedText:
+    """The scores in the lines of a log so far, and the state that later lines refer to.
+
+    A score on a line without an epoch belongs to the epoch of an earlier line, unless the log prints both on one line:
+    at the end of such a log, a score without an epoch belongs to a stored model.
+    """
+
+    def __init__(self) -> None:
+        self.collector, self.unit = _Collector(), "epoch"
+        self._step: float | None = None
+        self._stated: dict[str, str] = {}
+        self._printed_at_step: set[str] = set()  # names of the scores at the current step
+        self._on_one_line: bool | None = None
+
+    def add(self, line: str) -> None:
+        match = _STEP.search(line)
+        if match is not None:
+            self._begin(match, line)
+            printed = _PRINTED.findall(line, match.end())
+            stated = self._stated
+        elif self._step is not None and not self._on_one_line:
+            printed = self._without_options(_PRINTED.findall(line))
+            stated = self._stated | _stated("", line)
+        else:
+            return
+        scores = [(name.strip(), role, float(value)) for name, value in printed if (role := role_of(name.strip()))]
+        if scores and self._step is not None:
+            if self._on_one_line is None:
+                self._on_one_line = match is not None
+            self._printed_at_step |= {name for name, _, _ in scores}
+            self.collector.add(_owner(stated.items()), self._step, scores)
+
+    def _begin(self, match: re.Match[str], line: str) -> None:
+        """Read the step on a line, with the owner of its scores."""
+        before = (self._step, self._stated)
+        self.unit = "epoch" if match[1].lower() == "epoch" else "step"
+        self._step, self._stated = float(match[2]), _stated(line[: match.start()], line[match.end() :])
+        if (self._step, self._stated) != before:
+            self._printed_at_step = set()
+
+    def _without_options(self, printed: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the scores on a line without a step; integers are options, such as the interval of evaluations."""
+        are_scores = {name.strip() for name, value in printed if not value.isdecimal()} - self._printed_at_step
+        return [(name, value) for name, value in printed if name.strip() in are_scores]
 
 
 def _stated(before: str, after: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Read splits from files or arrays as runs to audit, and what is known about their items."""
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,22 +155,17 @@ def read_runs(
     ProtocolError
         If a file can't be read, a split has no queries or no database, or an item is not in the dataset.
     """
-    read: dict[Path, Dataset] = {}
+    read = functools.cache(read_dataset)
     runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
         name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
         parts, record = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
-        for part, listed in parts.items():
-            if listed.ndim != 1:
-                raise ProtocolError(f"{name}: {part}: expected row numbers or ids (n,), got {_described(listed)}.")
         if dataset.n_items is not None:
             items = None
         elif items is None and record:
             items = _items_above(Path(file), record)
-        if items is not None and items not in read:
-            read[items] = read_dataset(items)
-        run = _run(name, parts, dataset if items is None else read[items], record, protocol)
+        run = _run(name, parts, dataset if items is None else read(items), record, protocol)
         runs[name] = dataclasses.replace(run, source=parts if file is None else file, known=known)
     return list(runs.values())
 
@@ -220,6 +216,9 @@ def _run(
     declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
     protocol = requested or declared
     registry.get("split", protocol)
+    for part, listed in parts.items():
+        if listed.ndim != 1:
+            raise ProtocolError(f"{name}: {part}: expected row numbers or ids (n,), got {_described(listed)}.")
     split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
     all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
     run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
@@ -275,22 +274,23 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     arrays = {part: items for part, (items, _) in lists.items() if len(items)}
     flags = {part: matrix for part, (_, matrix) in lists.items() if matrix is not None}
-    widths = {names[part]: matrix.shape[1] for part, matrix in flags.items()}
-    if dataset.y is not None and dataset.y.ndim == 2:
-        widths = {"the labels": dataset.y.shape[1], **widths}
-    if len(set(widths.values())) > 1:
-        got = ", ".join(f"{width} in {name}" for name, width in widths.items())
-        raise ProtocolError(f"lists: expected labels for the same classes in every list, got {got}.")
-    if dataset.ids is None and all(items.dtype.kind in "iu" for items in arrays.values()):
-        n_items = dataset.n_items
-        if n_items is None:
-            n_items = max((int(items.max()) for items in arrays.values()), default=0) + 1
-        return Split({part: rows(items, n_items, names[part]) for part, items in arrays.items()}, dataset)
+    _check_widths(dataset, {names[part]: matrix.shape[1] for part, matrix in flags.items()})
     if dataset.ids is None:
+        if all(items.dtype.kind in "iu" for items in arrays.values()):
+            n_items = dataset.n_rows(max((int(items.max()) for items in arrays.values()), default=0) + 1)
+            return Split({part: rows(items, n_items, names[part]) for part, items in arrays.items()}, dataset)
         dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
-    ids = np.asarray(dataset.ids)
-    parts = {part: places_of(items, ids, names[part]) for part, items in arrays.items()}
+    parts = {part: places_of(items, np.asarray(dataset.ids), names[part]) for part, items in arrays.items()}
     return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
+
+
+def _check_widths(dataset: Dataset, n_classes: dict[str, int]) -> None:
+    """Raise ProtocolError if lists have labels for another number of classes than each other or the dataset."""
+    if dataset.y is not None and dataset.y.ndim == 2:
+        n_classes = {"the labels": dataset.y.shape[1], **n_classes}
+    if len(set(n_classes.values())) > 1:
+        got = ", ".join(f"{n} in {name}" for name, n in n_classes.items())
+        raise ProtocolError(f"lists: expected labels for the same classes in every list, got {got}.")
 
 
 def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Dataset:

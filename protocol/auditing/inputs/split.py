@@ -42,6 +42,10 @@ class Dataset:
     digest: str | None = None
     name: str | None = None
 
+    def n_rows(self, n_listed: int) -> int:
+        """Return the number of items; if it is not known, `n_listed`, the largest listed item number plus one."""
+        return n_listed if self.n_items is None else self.n_items
+
     def names(self, items: NDArray[np.int64]) -> list[str]:
         """Return the names of items."""
         return list(map(str, (items if self.ids is None else self.ids[items]).tolist()))
@@ -79,7 +83,7 @@ class Split:
         flags: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
         self.entries = parts
-        self.parts = {name: _distinct(part) for name, part in parts.items()}
+        self.parts = {name: distinct(part) for name, part in parts.items()}
         self.dataset = dataset
         self.flags = flags or {}
 
@@ -117,7 +121,7 @@ class Split:
         return findings_of(name, severity, len(items), names, removals=removals, **words)
 
 
-def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the same as `numpy.unique`, which takes ten times as long for a million numbers."""
     if (numbers[1:] > numbers[:-1]).all():
         return numbers

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,7 @@ def check_folder(folder: str | Path) -> None:
 # Removing items
 
 
-def remove(findings: Sequence[Finding], keep: Keep, split: Split, also: Sequence[str]) -> list[Removed]:
-    """Remove the entries that findings on a split require from `keep`, and return them; `also` as for `write_fixed`."""
+def _remove(findings: Sequence[Finding], keep: Keep, split: Split, also: Sequence[str]) -> list[Removed]:
     removed = []
     for finding in findings:
         is_fixed = finding.severity == "error" or finding.name in (*WARNINGS, *also)
@@ -95,14 +94,48 @@ def remove(findings: Sequence[Finding], keep: Keep, split: Split, also: Sequence
     return removed
 
 
-def reduced(run: Run, keep: Keep, name: str) -> Run:
-    """Return a run with the entries to keep and without its seed, which no longer determines the split."""
-    parts = {part: values[keep[part]] for part, values in run.split.entries.items()}
-    for part in ("query", "database"):
-        if not len(parts[part]):
-            raise ProtocolError(f"{run.file}: expected at least one {part} item that need not be removed, got none.")
-    flags = {part: values[keep[part]] for part, values in run.split.flags.items()}
-    return dataclasses.replace(run, file=name, split=Split(parts, run.split.dataset, flags), seed=None)
+class Reduction:
+    """A split from which items are removed.
+
+    Parameters
+    ----------
+    run : Run
+        The original split.
+    files : sequence of File
+        The files to write.
+    folder : str or Path
+
+    Attributes
+    ----------
+    name : str
+        The written files, joined by blanks.
+    keep : Keep
+    removed : list of Removed
+    """
+
+    def __init__(self, run: Run, files: Sequence["File"], folder: str | Path) -> None:
+        self.run, self.files = run, files
+        self.name = " ".join(str(Path(folder, file.target)) for file in files)
+        self.keep: Keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
+        self.removed: list[Removed] = []
+
+    def remove(self, findings: Sequence[Finding], also: Sequence[str]) -> int:
+        """Remove the entries that findings require, and return the number of removals; `also` as for `write_fixed`."""
+        removed = _remove(findings, self.keep, self.run.split, also)
+        self.removed += removed
+        return len(removed)
+
+    def reduced(self) -> Run:
+        """Return a run with the entries to keep and without its seed, which no longer determines the split."""
+        split = self.run.split
+        parts = {part: values[self.keep[part]] for part, values in split.entries.items()}
+        for part in ("query", "database"):
+            if not len(parts[part]):
+                raise ProtocolError(
+                    f"{self.run.file}: expected at least one {part} item that need not be removed, got none."
+                )
+        flags = {part: values[self.keep[part]] for part, values in split.flags.items()}
+        return dataclasses.replace(self.run, file=self.name, split=Split(parts, split.dataset, flags), seed=None)
 
 
 # Writing files
@@ -120,33 +153,44 @@ class File:
 def files_of(runs: Sequence[Run]) -> list[list[File]]:
     """Return the files to write for each run, with their original names if these are distinct."""
     sources = [[*_sources(run)] for run in runs]
-    paths = {Path(os.path.abspath(source)) for of_run in sources for source, _ in of_run if is_file(source)}
-    flat = len({path.name.lower() for path in paths}) == len(paths)
-    parent = Path(os.path.commonpath([path.parent for path in paths])) if paths else Path()
-    used: set[str] = {LOG.lower()}
-    files_of_runs = []
+    originals = _original_names({_absolute(file) for of_run in sources for file, _ in of_run if is_file(file)})
+    used, files_of_runs = {LOG.lower()}, []
     for run, of_run in zip(runs, sources, strict=True):
         files = []
         for source, parts in of_run:
             if is_file(source):
-                path = Path(os.path.abspath(source))
-                target = path.name if flat else path.relative_to(parent).as_posix()
+                target = originals[_absolute(source)]
             else:
                 (part,) = parts.values()
-                suffix = ".npy"
-                if items_from(source, part)[0].dtype.kind not in "iu":
-                    names = run.split.dataset.names(run.split.entries[part])
-                    is_plain = all(name.split() == [name] and not {",", ";"} & set(name) for name in names)
-                    suffix = ".txt" if is_plain else ".csv"  # text if the format allows all ids
-                target = f"{part}{suffix}" if len(runs) == 1 else f"{run.file.replace(' ', '-')}/{part}{suffix}"
-            folder, _, name = target.rpartition("/")
-            while target.lower() in used:  # for example a file with two partitions, or with the name of the log
-                name = f"{'-'.join(parts.values())}-{name}"
-                target = f"{folder}/{name}" if folder else name
-            used.add(target.lower())
-            files.append(File(source, target, parts))
+                folder = "" if len(runs) == 1 else run.file.replace(" ", "-")
+                target = Path(folder, f"{part}{_suffix(run, part, source)}")
+            while target.as_posix().lower() in used:  # e.g. a file with two partitions, or with the name of the log
+                target = target.with_name(f"{'-'.join(parts.values())}-{target.name}")
+            used.add(target.as_posix().lower())
+            files.append(File(source, target.as_posix(), parts))
         files_of_runs.append(files)
     return files_of_runs
+
+
+def _absolute(file: Any) -> Path:
+    return Path(os.path.abspath(file))
+
+
+def _original_names(paths: Set[Path]) -> dict[Path, Path]:
+    """Return the names of files if these are distinct, otherwise their paths in their common folder."""
+    if len({path.name.lower() for path in paths}) == len(paths):
+        return {path: Path(path.name) for path in paths}
+    common = os.path.commonpath([path.parent for path in paths])
+    return {path: path.relative_to(common) for path in paths}
+
+
+def _suffix(run: Run, part: str, items: Any) -> str:
+    """Return the format in which an array is written: text if the format allows all ids."""
+    if items_from(items, part)[0].dtype.kind in "iu":
+        return ".npy"
+    names = run.split.dataset.names(run.split.entries[part])
+    is_plain = all(name.split() == [name] and not {",", ";"} & set(name) for name in names)
+    return ".txt" if is_plain else ".csv"
 
 
 def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str]]]:
@@ -187,66 +231,67 @@ def filling(folder: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def write_file(folder: Path, file: File, keep: Keep, run: Run) -> None:
-    """Write one file, read it again, and compare the items with those that were audited."""
-    target = folder / file.target
-    keep_by_key = {key: keep[part] for key, part in file.parts.items()}
-    if not any(mask.any() for mask in keep_by_key.values()):
-        return
-    if is_file(file.source):
-        write_subset(target, file.source, keep_by_key)
-    else:
-        write_items(target, items_from(file.source, "items")[0][keep_by_key[SINGLE_LIST]])
-    for part, (items, flags) in _read(target, file, run).items():
-        ids, expected = run.split.dataset.ids, run.split.entries[part]
-        numbers = items if ids is None else places_of(items, ids, str(target))
-        expected_flags = run.split.flags.get(part)
-        is_equal = np.array_equal(numbers, expected)
-        if expected_flags is not None:
-            is_equal = is_equal and flags is not None and bool((flags == expected_flags).all())
-        if not is_equal:
-            raise ProtocolError(
-                f"{file.target}: expected a {part} list with {len(expected):,} items, got other items, because the "
-                "format is ambiguous without the removed lines. Save the list as .csv with the header `id`."
-            )
+def write_files(folder: Path, split: Reduction) -> None:
+    """Write the files of a split, read them again, and compare the items with those that were audited."""
+    audited = split.reduced().split
+    for file in split.files:
+        target, masks = folder / file.target, {key: split.keep[part] for key, part in file.parts.items()}
+        if not any(mask.any() for mask in masks.values()):
+            continue
+        if is_file(file.source):
+            write_subset(target, file.source, masks)
+        else:
+            write_items(target, items_from(file.source, "items")[0][masks[SINGLE_LIST]])
+        for part, (items, flags) in _read(target, file, split).items():
+            _check_written(audited, part, items, flags, target)
 
 
-def _read(target: Path, file: File, run: Run) -> dict[str, tuple[NDArray, NDArray | None]]:
+def _read(target: Path, file: File, split: Reduction) -> dict[str, tuple[NDArray, NDArray | None]]:
     """Return the items and labels of each partition of a written file."""
-    if is_file(run.source):
+    if is_file(split.run.source):
         return {part: (items, None) for part, items in read_parts(target).items()}
-    return {
-        part: read_list(f"{target}:{key}" if key else target)
-        for key, part in file.parts.items()
-        if len(run.split.entries[part])
-    }
+    written = {key: part for key, part in file.parts.items() if split.keep[part].any()}
+    return {part: read_list(f"{target}:{key}" if key else target) for key, part in written.items()}
 
 
-def sentence_about(old: Run, new: Run, removed: Sequence[Removed], remaining: Sequence[Finding]) -> str:
+def _check_written(audited: Split, part: str, items: NDArray, flags: NDArray[np.bool_] | None, file: Path) -> None:
+    """Raise ProtocolError unless the items and labels of a written list are those of the audited split."""
+    ids, expected, expected_flags = audited.dataset.ids, audited.entries[part], audited.flags.get(part)
+    numbers = items if ids is None else places_of(items, ids, str(file))
+    has_flags = expected_flags is None or (flags is not None and np.array_equal(flags, expected_flags))
+    if not (np.array_equal(numbers, expected) and has_flags):
+        raise ProtocolError(
+            f"{file.name}: expected a {part} list with {len(expected):,} items, got other items, because the format is "
+            "ambiguous without the removed lines. Save the list as .csv with the header `id`."
+        )
+
+
+def sentence_about(split: Reduction, remaining: Sequence[Finding]) -> str:
     """Return a summary of the removals from a split, its sizes and the remaining findings."""
     counts: Counter[tuple[str, str]] = Counter()
-    for one in removed:
+    for one in split.removed:
         counts[one.part, one.finding] += len(one.positions)
     removals = ", ".join(f"{count:,} from {part} ({finding})" for (part, finding), count in counts.items())
-    before = {part: len(entries) for part, entries in old.split.entries.items() if len(entries)}
-    after = {part: len(new.split.entries[part]) for part in before}
-    sizes = [f"{part} {n:,}" + (f" ({before[part]:,} before)" if n < before[part] else "") for part, n in after.items()]
+    sizes = []
+    for part, keep in split.keep.items():
+        if keep.size:
+            sizes.append(f"{part} {keep.sum():,}" + ("" if keep.all() else f" ({keep.size:,} before)"))
     kinds = dict.fromkeys(
         f"{one.name} ({one.severity})" for _, one in ordered({"": remaining}) if one.severity != "information"
     )
-    incomparable = ", so results are not comparable with those on the original lists" if removals else ""
+    text, incomparable = "nothing to remove", ""
+    if removals:
+        text = f"removed {removals}"
+        incomparable = ", so results are not comparable with those on the original lists"
     why = "; remaining, because removing items does not fix them or was not requested: " if kinds else ""
     return (
-        f"{new.file}: {f'removed {removals}' if removals else 'nothing to remove'}. Sizes: {', '.join(sizes)}"
-        f"{incomparable}. Audited again: {summary({new.file: remaining})}{why}{', '.join(kinds)}."
+        f"{split.name}: {text}. Sizes: {', '.join(sizes)}{incomparable}. "
+        f"Audited again: {summary({split.name: remaining})}{why}{', '.join(kinds)}."
     )
 
 
 def write_log(
-    path: Path,
-    sentences: Sequence[str],
-    findings: Mapping[str, Sequence[Finding]],
-    removed: Mapping[str, Sequence[Removed]],
+    path: Path, sentences: Sequence[str], findings: Mapping[str, Sequence[Finding]], splits: Sequence[Reduction]
 ) -> None:
     """Write a summary, the remaining findings without their items, and the removals by file.
 
@@ -256,19 +301,19 @@ def write_log(
         {"file": file, "finding": one.name, "severity": one.severity, "count": one.count}
         for file, one in ordered(findings)
     ]
-    rows = [json.dumps(row, ensure_ascii=False) for file, of_file in removed.items() for row in _rows(file, of_file)]
+    rows = [json.dumps(row, ensure_ascii=False) for split in splits for row in _rows(split)]
     head = json.dumps({"summary": sentences, "remaining": remaining}, indent=2, ensure_ascii=False)[:-2]
     lines = ",".join(f"\n    {row}" for row in rows)
     with replacing(path) as temporary:
         temporary.write_text(f'{head},\n  "removed": [{lines}\n  ]\n}}\n', encoding="utf-8")
 
 
-def _rows(file: str, removed: Sequence[Removed]) -> Iterator[dict[str, Any]]:
-    for one in removed:
+def _rows(split: Reduction) -> Iterator[dict[str, Any]]:
+    for one in split.removed:
         partners = one.partners or ("",) * len(one.items)
         for position, item, partner in zip(one.positions.tolist(), one.items, partners, strict=True):
             yield {
-                "split": file,
+                "split": split.name,
                 "partition": one.part,
                 "entry": position + 1,
                 "item": item,

@@ -1,13 +1,10 @@
 """Claims of *Evaluation metrics* (mAP@p, nDCG@p)."""
 
-import re
-from typing import Any
-
 import numpy as np
 
 from protocol import codes
 from protocol.papers.claim import Evidence, Values
-from protocol.papers.results import Results, Row
+from protocol.papers.results import Results, having
 from protocol.scores.summary import COMBINATION
 
 
@@ -27,23 +24,22 @@ def distance_and_cosine() -> Values:
 
 def top_of_the_ranking(results: Results) -> Evidence:
     """Compare every mean of mAP@p[retrieved] with the mean mAP of the same codes."""
-
-    def combination(row: Row) -> tuple[Any, ...]:
-        return row.folder, *(getattr(row, name) for name in COMBINATION if name != "metric")
-
-    rows = results.rows(ground_truth="class_label", extension="none")
-    of_top = [row for row in rows if re.fullmatch(r"mAP@\d+\[retrieved\]", row.metric)]
-    papers_own = [row for row in of_top if (row.dataset, row.metric) == ("nuswide", "mAP@5000[retrieved]")]
-    of_all = {combination(row): row.mean for row in rows if row.metric == "mAP"}
-    judged = [row for row in papers_own or of_top if of_all.get(combination(row), 0) > 0]
-    if not judged:
+    rows = results.frame(ground_truth="class_label", extension="none")
+    top = rows[rows["metric"].astype(str).str.fullmatch(r"mAP@\d+\[retrieved\]")]
+    papers_own = having(top, dataset="nuswide", metric="mAP@5000[retrieved]")
+    codes_of = ["folder", *(name for name in COMBINATION if name != "metric")]
+    both = (papers_own if len(papers_own) else top).merge(
+        having(rows, metric="mAP"), on=codes_of, suffixes=("", "_of_all")
+    )
+    both = both[both["mean_of_all"] > 0]
+    if both.empty:
         return Evidence.as_printed({})
-    factors = [row.mean / of_all[combination(row)] for row in judged]
-    kinds = sorted({f"{row.metric} on {row.dataset} {row.feature}" for row in judged})
+    factors = both["mean"] / both["mean_of_all"]
+    kinds = sorted(set(both["metric"] + " on " + both["dataset"] + " " + both["feature"]))
     values = {
-        "combinations where mAP@p is not above mAP": sum(factor <= 1 for factor in factors),
+        "combinations where mAP@p is not above mAP": int((factors <= 1).sum()),
         "combinations": len(factors),
-        "smallest and largest mAP@p over mAP": [min(factors), max(factors)],
+        "smallest and largest mAP@p over mAP": [factors.min(), factors.max()],
     }
-    substitute = "" if papers_own else f"{', '.join(kinds)} for mAP@5000[retrieved] on nuswide"
+    substitute = "" if len(papers_own) else f"{', '.join(kinds)} for mAP@5000[retrieved] on nuswide"
     return Evidence.as_printed(values, substitute=substitute)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import counted
@@ -237,36 +238,37 @@ def squared_with_margins(results: Results) -> Evidence:
 def _of_margins(means: Mapping[tuple[str, int, str], float]) -> dict[str, Any]:
     """Return the values of S2-09 from means by metric, code length and hasher, except those that lack a mean."""
 
-    def four(metric: str, n_bits: int) -> list[float]:
-        return [means.get((metric, n_bits, hasher), np.nan) for hasher in _OBJECTIVES]
+    def of(name: str, radii: Sequence[int] = _LEARNED_RADII) -> NDArray[np.float64]:
+        """Return the means by code length, radius and objective."""
+        metrics = [f"{name}@r{radius}" for radius in radii]
+        return np.array(
+            [[[means.get((metric, n, hasher), np.nan) for hasher in _OBJECTIVES] for metric in metrics] for n in bits]
+        )
 
-    def steps(name: str) -> list[float]:
-        return [step for n in _LEARNED_BITS for r in _LEARNED_RADII for step in np.diff(four(f"{name}@r{r}", n))]
-
-    maps = np.array([four("mAP", n) for n in _LEARNED_BITS])
-    precision = {n: {r: four(f"precision@r{r}", n) for r in sorted({3, *_LEARNED_RADII})} for n in _LEARNED_BITS}
-    everything = [*maps.ravel(), *steps("RAMAP"), *steps("empty"), *(p for n in precision.values() for p in n.values())]
-    if np.isnan(np.hstack(everything)).any():
+    bits, margins, radii = _LEARNED_BITS, [*_OBJECTIVES.values()], sorted({3, *_LEARNED_RADII})
+    maps = np.array([[means.get(("mAP", n, hasher), np.nan) for hasher in _OBJECTIVES] for n in bits])
+    ramap, empty, precision = np.diff(of("RAMAP")), np.diff(of("empty")), of("precision", radii)
+    if any(np.isnan(numbers).any() for numbers in (maps, ramap, empty, precision)):
         return {}
-    above = {n: {r for r, (zero, of_4, *_) in precision[n].items() if of_4 > zero} for n in _LEARNED_BITS}
-    missing = {n: [r for r in precision[n] if r >= 3 and r not in above[n]] for n in _LEARNED_BITS}
-    less = [
-        precision[n][margin][position] < precision[n][0][0]
-        for n in _LEARNED_BITS
-        for position, margin in enumerate(_OBJECTIVES.values())
-        if margin
-    ]
+    above = precision[:, :, 1] > precision[:, :, 0]
+    missing = {
+        n: [r for r, is_above in zip(radii, row, strict=True) if r >= 3 and not is_above]
+        for n, row in zip(bits, above, strict=True)
+    }
+    at_margins = precision[:, list(map(radii.index, margins)), range(len(margins))]
     start, end = "precision with margin 4", "that with margin 0"
     return {
         "largest difference of MAP over its mean": (np.ptp(maps, axis=1) / maps.mean(axis=1)).max(),
-        "steps to a larger margin where RAMAP does not fall": sum(step >= 0 for step in steps("RAMAP")),
-        "steps to a larger margin with fewer empty bins": sum(step < 0 for step in steps("empty")),
-        f"code lengths at which {start} exceeds {end} at R = 0, 1 or 2": sum(
-            bool({0, 1, 2} & r) for r in above.values()
+        "steps to a larger margin where RAMAP does not fall": int((ramap >= 0).sum()),
+        "steps to a larger margin with fewer empty bins": int((empty < 0).sum()),
+        f"code lengths at which {start} exceeds {end} at R = 0, 1 or 2": int(
+            above[:, np.isin(radii, (0, 1, 2))].any(axis=1).sum()
         ),
         f"radii from 3 on at which {start} does not exceed {end}": sum(map(len, missing.values())),
-        "margins m whose precision at R = m is below that of margin 0 at R = 0": sum(less),
-        "these radii, by code length": {f"{n} bits": missing[n] or "none" for n in _LEARNED_BITS},
+        "margins m whose precision at R = m is below that of margin 0 at R = 0": int(
+            (at_margins < at_margins[:, :1]).sum()
+        ),
+        "these radii, by code length": {f"{n} bits": missing[n] or "none" for n in bits},
     }
 
 

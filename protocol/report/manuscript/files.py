@@ -4,6 +4,7 @@ Figures are drawn for print: with an exact width, black on white, and in fonts a
 """
 
 import math
+import operator
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ from typing import Any
 
 from protocol.provenance.storage import explained
 from protocol.report.drawing import pictures
-from protocol.report.figure import COLUMN_WIDTH, Figure
+from protocol.report.figure import COLUMN_WIDTH, Figure, replaced
 from protocol.scores.tables import Table, escaped
 
 _POINTS = 72  # per inch; vl-convert draws a pixel as a point
@@ -125,22 +126,24 @@ def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
     panels = [_panels(figure) for figure in figures]
     inner = [int(0.8 * width / n) for width, n in zip(widths, panels, strict=True)]
     for _ in range(_MOST_PASSES):
-        specs = [_spec(figure, width) for figure, width in zip(figures, inner, strict=True)]
-        excess = [_width(own["svg"]) - width for own, width in zip(pictures(specs), widths, strict=True)]
-        steps = [math.ceil(more / n) for more, n in zip(excess, panels, strict=True)]
+        drawn = pictures(list(map(_spec, figures, inner)))
+        steps = [
+            math.ceil((_width(own["svg"]) - width) / n) for own, width, n in zip(drawn, widths, panels, strict=True)
+        ]
         if not any(steps):
             break
-        inner = [
-            max(own - step, width // (3 * n)) for own, step, width, n in zip(inner, steps, widths, panels, strict=True)
-        ]
-    specs = [_spec(figure, width) for figure, width in zip(figures, inner, strict=True)]
-    drawn = pictures(specs, ("svg", "pdf", "png"), scale=_PNG_DPI / _POINTS)
+        least = [width // (3 * n) for width, n in zip(widths, panels, strict=True)]
+        inner = list(map(max, map(operator.sub, inner, steps), least))
+    drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), scale=_PNG_DPI / _POINTS)
     return [own | {"svg": _in_inches(own["svg"])} for own in drawn]
 
 
 def _spec(figure: Figure, width: int) -> dict[str, Any]:
-    """Return a figure's specification with panels of this width."""
-    spec = _inked(figure.static) | {"config": _CONFIG, "autosize": {"type": "pad"}}
+    """Return a figure's specification in black, with panels of this width."""
+    spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text) | {
+        "config": _CONFIG,
+        "autosize": {"type": "pad"},
+    }
     for part in (spec, spec.get("spec", {})):
         if part.get("width") is not None:
             part["width"] = width
@@ -151,15 +154,6 @@ def _panels(figure: Figure) -> int:
     """Return how many panels a figure has in a row."""
     column = figure.spec.get("facet", {}).get("column", {}).get("field")
     return int(figure.drawn[column].nunique()) if column else 1
-
-
-def _inked(value: Any) -> Any:
-    """Return a specification with black in place of the colour of the surrounding text."""
-    if isinstance(value, Mapping):
-        return {key: _inked(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_inked(item) for item in value]
-    return "black" if value == "currentColor" else value
 
 
 def _width(svg: bytes) -> float:

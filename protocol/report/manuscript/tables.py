@@ -1,8 +1,8 @@
 """The tables of a paper: a metric of every hasher by code length, the best value bold and the second underlined."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from protocol import registry
 from protocol.report.figure import ABSENT, between
@@ -68,26 +68,29 @@ def _columns(content: Content, metric: str, place: Mapping[str, str]) -> list[_C
 def _table(content: Content, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]]) -> Table:
     columns = [column for own in blocks.values() for column in own]
     hashers = [name for name in content.hashers if any(name in column.means for column in columns)]
-    better = registry.METRICS.entry(metric).better
     digits = _digits(max(column.means.abs().max() for column in columns))
-    texts = [_texts(column, hashers, digits) for column in columns]
-    leaders = [_leaders(own, lower=better == "lower") for own in texts]
-    significant = [_is_significant(column, better) for column in columns]
-    strong = frozenset((down, 1 + i) for i, (first, _) in enumerate(leaders) for down in first)
-    second = frozenset((down, 1 + i) for i, (_, others) in enumerate(leaders) for down in others)
-    marked = {(*first, i) for i, (first, _) in enumerate(leaders) if significant[i] and len(first) == 1}
-    rows = [
-        [name, *(own[down] + MARK * ((down, i) in marked) for i, own in enumerate(texts))]
-        for down, name in enumerate(content.names(hashers))
-    ]
+    better = registry.METRICS.entry(metric).better
+    rows = [[name] for name in content.names(hashers)]
+    strong, second = set[tuple[int, int]](), set[tuple[int, int]]()
+    significant, is_marked = [], False
+    for across, column in enumerate(columns, 1):
+        texts = _texts(column, hashers, digits)
+        first, others = _leaders(texts, lower=better == "lower")
+        strong |= {(down, across) for down in first}
+        second |= {(down, across) for down in others}
+        significant.append(_is_significant(column, better))
+        marked = first if significant[-1] and len(first) == 1 else set()
+        is_marked |= bool(marked)
+        for down, text in enumerate(texts):
+            rows[down].append(text + MARK * (down in marked))
     truths = [(content.name("ground_truth", truth), len(own)) for truth, own in blocks.items()]
     return Table(
         file_name(metric, place["feature"], place["split"]),
-        _caption(content, metric, place, blocks, _tested(significant, marked, n_pairs=math.comb(len(hashers), 2))),
+        _caption(content, metric, place, blocks, _tested(significant, is_marked, n_pairs=math.comb(len(hashers), 2))),
         ["Method", *(f"{column.n_bits} bits" for column in columns)],
         rows,
-        strong=strong,
-        second=second,
+        strong=frozenset(strong),
+        second=frozenset(second),
         groups=[[("", 1), *truths]] if len(truths) > 1 else [],
     )
 
@@ -129,13 +132,13 @@ def _is_significant(column: _Column, better: str) -> bool | None:
     return best_lead.low > 0 or best_lead.high < 0
 
 
-def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pairs: int) -> str:
+def _tested(significant: Sequence[bool | None], is_marked: bool, *, n_pairs: int) -> str:
     """Return a sentence on the meaning of the mark, or on the reason why there is none."""
     if all(own is None for own in significant):
         return "Too few runs to test the best value's lead."
     test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"
     test += f", corrected after Bonferroni for the {n_pairs} pairs of methods" if n_pairs > 1 else ""
-    if marked:
+    if is_marked:
         return f"{MARK}: the lead over the second best is significant ({test}). {ONE_DATASET}"
     return f"No best value leads the second best significantly ({test}). {ONE_DATASET}"
 

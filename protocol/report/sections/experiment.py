@@ -119,24 +119,25 @@ def meanings_section(results: Results) -> Section:
 
 
 def _plugins(results: Results, kind: str) -> Table:
+    """Return a table of the plug-ins of a kind, without columns that are empty for all of them."""
     finished = _finished(results) if kind == "hasher" else {}
-    names = [name for name in dict.fromkeys(results.plain[kind]) if name not in finished]
-    entries = [registry.entry(kind, _plugin(results, kind, name)) for name in names]
-    config_names = [results.config_name(kind, name) for name in names]
-    columns = {
-        "name": [name if name == own else f"{name} ({own})" for name, own in zip(names, config_names, strict=True)],
-        "meaning": [entry.summary for entry in entries],
-        "source": [entry.source for entry in entries],
-        "deviations": [getattr(entry, "deviations", "") for entry in entries],
-        "options": [
-            ", ".join(f"{option} = {value}" for option, value in _options_of(results, kind, name).items())
-            for name in names
-        ],
+    described = [_described(results, kind, name) for name in dict.fromkeys(results.plain[kind]) if name not in finished]
+    columns = [column for column in described[0] if any(row[column] for row in described)]
+    rows = [[row.get(column, "") for column in columns] for row in (*described, *finished.values())]
+    return PAGE.table(f"{kind}s", rows, of="plugins", header=columns, n_labels=len(columns), kind=kind)
+
+
+def _described(results: Results, kind: str, name: str) -> dict[str, str]:
+    """Return the row of a plug-in, by column."""
+    entry, config_name = registry.entry(kind, _plugin(results, kind, name)), results.config_name(kind, name)
+    options = _options_of(results, kind, name)
+    return {
+        "name": name if name == config_name else f"{name} ({config_name})",
+        "meaning": entry.summary,
+        "source": entry.source,
+        "deviations": getattr(entry, "deviations", ""),
+        "options": ", ".join(f"{option} = {value}" for option, value in options.items()),
     }
-    columns = {name: texts for name, texts in columns.items() if any(texts)}
-    rows = list(zip(*columns.values(), strict=True))
-    rows += [tuple(texts.get(column, "") for column in columns) for texts in finished.values()]
-    return PAGE.table(f"{kind}s", rows, of="plugins", header=list(columns), n_labels=len(columns), kind=kind)
 
 
 def _finished(results: Results) -> dict[str, dict[str, str]]:

@@ -159,13 +159,11 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     labels = ["hasher", "bits", "bytes per item", "relative size"]
     rows, strong = list[list[str]](), set[tuple[int, int]]()
     for (n_bits, hasher), own in alone.assign(best=alone["mean"] == best).groupby(["n_bits", "hasher"], sort=False):
-        by_truth = {row.ground_truth: row for row in own.itertuples()}
+        cells = dict.fromkeys(k, ABSENT) | {row.ground_truth: _cell(row) for row in own.itertuples()}
+        strong |= {(len(rows), len(labels) + list(k).index(truth)) for truth in own["ground_truth"][own["best"]]}
+        smallest = [_smallest(at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
         ratio = _ratio(results.dimensions.get(feature), n_bits)
-        cells = [_cell(by_truth[truth]) if truth in by_truth else ABSENT for truth in k]
-        cells += [_smallest(at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
-        across = enumerate(k, len(labels))
-        strong |= {(len(rows), column) for column, truth in across if truth in by_truth and by_truth[truth].best}
-        rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells])
+        rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells.values(), *smallest])
     header = [*labels, *(f"K = {own:,}" for own in k.values())]
     header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
     name = f"loss-{results.config_name('feature', feature)}".replace("_", "-")

@@ -12,15 +12,6 @@ def blobs(n_classes=3, n=60):
     return X, y + 5
 
 
-def test_an_item_has_the_code_of_its_predicted_class():
-    X, y = blobs()
-    model = Classifier(n_bits=8).fit(X, y)
-    np.testing.assert_array_equal(model.transform(X), model.class_codes_[y - 5])
-    assert model.fit_record_["accuracy"] == 1
-    between = Classifier(n_bits=8, code="probabilities").fit(X, y)
-    np.testing.assert_array_equal(between.transform(X), model.transform(X))
-
-
 def test_between_three_classes_bits_are_a_vote_weighted_by_probabilities():
     X, y = blobs()
     model = Classifier(n_bits=8, code="probabilities", temperature=1000).fit(X, y)

@@ -45,17 +45,6 @@ def differences(function, x, step=1e-6):
 
 
 @pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("b", [1, 4, 17])
-def test_the_gradient_by_the_codes_is_that_of_finite_differences(objective, gains, b):
-    relaxed, levels = drawn(11, b)
-    levels[4] = 0  # relevant to others, but no query itself
-    _, gradient = mean_objective(relaxed, *gains(levels), objective)
-    expected = differences(lambda x: mean_objective(x, *gains(levels), objective)[0], relaxed)
-    np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
-    assert np.abs(expected).max() > 1e-3
-
-
-@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
 def test_the_gradient_by_the_weights_is_that_of_finite_differences(objective, gains):
     _, levels = drawn(11, 4)
     rng = np.random.default_rng(2)
@@ -82,42 +71,14 @@ def test_derivatives_by_the_histograms_are_those_of_finite_differences(objective
         np.testing.assert_allclose(by, expected, atol=1e-6 * np.abs(expected).max())
 
 
-def test_the_derivative_through_later_bins_has_its_factor_two():
-    """Eq. 73 by hand: bins of one other row, then one relevant one; c+_1 = 1, N+ = 1, (C_0 + C_1 + 1)^2 = 16."""
-    found = ap_s(np.array([[0.0, 1.0]]), np.array([[1.0, 1.0]]), np.ones(1))
-    assert found.value[0] == 2 / 4
-    through = 2 * (1 + 1) / 16  # 2 (C-_0 + C-_1) / 16, by one more relevant row in bin 0
-    direct = (0 + 0 + 1) / (0 + 1 + 1)  # its direct share in bin 0
-    assert found.by_gain[0, 0] + found.by_total[0, 0] == pytest.approx(direct + through)
-
-
-def soft_count(distance, at):
-    return max(0.0, 1.0 - abs(distance - at))  # eq. 14 with Delta = 1
-
-
-def slowly(relaxed, levels, objective, gains):
-    """Eq. 1, 14, 15 and the mean over queries, pair by pair and bin by bin."""
-    n_rows, b = relaxed.shape
-    weights, best = gains(levels)
-    values = []
-    for query in np.flatnonzero(best):
-        gain, total = np.zeros((1, b + 1)), np.zeros((1, b + 1))
-        for row in set(range(n_rows)) - {query}:
-            distance = (b - relaxed[query] @ relaxed[row]) / 2
-            for at in range(b + 1):
-                total[0, at] += soft_count(distance, at)
-                gain[0, at] += weights[query, row] * soft_count(distance, at)
-        values.append(objective(gain, total, best[query : query + 1]).value[0])
-    return np.mean(values)
-
-
 @pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
-def test_codes_at_the_corners_are_counted_at_integer_distances(objective, gains):
-    """Also at 0 and at b, where a bin has no neighbour on one side."""
-    relaxed, levels = np.sign(drawn(9, 5, seed=4)[0]), drawn(9, 5, seed=4)[1]
-    relaxed[1:3] = relaxed[0], -relaxed[0]
-    value, gradient = mean_objective(relaxed, *gains(levels), objective)
-    assert value == pytest.approx(slowly(relaxed, levels, objective, gains), rel=1e-12)
+def test_distances_of_0_and_b_have_the_limits_of_those_between(objective, gains):
+    """Their bins have no neighbour on one side."""
+    relaxed, levels = drawn(9, 5, seed=4)
+    corners = np.sign(relaxed)
+    corners[1:3] = corners[0], -corners[0]
+    value, gradient = mean_objective(corners, *gains(levels), objective)
+    assert value == pytest.approx(mean_objective(corners * (1 - 1e-9), *gains(levels), objective)[0], abs=1e-6)
     assert np.isfinite(gradient).all()
 
 
@@ -178,13 +139,6 @@ def test_dcg_s_is_a_lower_bound_and_integrals_are_near(by_level):
     assert 0 < ap_s(*binary).value[0] <= 1
 
 
-def test_ap_s_is_no_bound():
-    ap, _, below, _ = ranked(np.array([[1, 1, 0]]))
-    assert (ap, ap_s(*below).value[0]) == (pytest.approx(3 / 4), pytest.approx(2 / 3))
-    ap, _, above, _ = ranked(np.array([[5, 0, 0], [1, 2, 0]]))
-    assert ap < ap_s(*above).value[0] == pytest.approx(3 / 14)
-
-
 @pytest.mark.parametrize("objective", [ap_r, dcg_r])
 def test_integrals_meet_their_limits_where_bins_run_empty(objective):
     """Value and derivatives are equal on both sides of the width below which the midpoint replaces the mean."""
@@ -196,11 +150,3 @@ def test_integrals_meet_their_limits_where_bins_run_empty(objective):
     for width in (0.0, 1e-300, 1e-12):
         found = objective(gain, np.array([[1.2, width, 2.0]]), best)
         assert all(np.isfinite(values).all() for values in found)
-
-
-@pytest.mark.parametrize("objective", [ap_s, ap_r])
-def test_a_perfect_ranking_is_near_one_and_the_worst_below(objective):
-    perfect = objective(np.array([[1.0, 1, 0, 0]]), np.array([[1.0, 1, 1, 1]]), np.array([2.0])).value[0]
-    worst = objective(np.array([[0.0, 0, 1, 1]]), np.array([[1.0, 1, 1, 1]]), np.array([2.0])).value[0]
-    assert perfect == pytest.approx(1, abs=0.08)
-    assert worst == pytest.approx((1 / 3 + 2 / 4) / 2, abs=0.01)

@@ -8,8 +8,7 @@ features, and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 
 the test set and within the training set were not judged, so a split drawn from all images may have further duplicates.
 """
 
-import csv
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.auditing.inputs.items import is_row, numbers_by_id, numbers_of, read_rows
 from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import as_numpy, is_file
-from protocol.inputs.text import lines
+from protocol.inputs.text import unsafe
 from protocol.provenance.storage import file_sha256
-from protocol.scores import tables
 
 EXACT, NEAR, SIMILAR = range(3)
 """The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
@@ -31,21 +30,20 @@ _CIFAIR = ("testid", "trainid", "judgment")
 _COLUMNS = ("query", "database", "judgement")
 _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
-_SIZES = {"train": _TEST, "test": 10_000}
-_SIZE = sum(_SIZES.values())
-_BATCH = 10_000
-_DIGITS = 19
+_SIZE = 60_000
+_PARTS = {"train": np.arange(_TEST), "test": np.arange(_TEST, _SIZE)}
+_LARGEST = 2**62
+_NOT_JUDGED = ("", "3")
+_ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, then the {_SIZE - _TEST:,} test images"
 _HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
 
 
 def _cifar10_id(row: int) -> str:
-    if row >= _TEST:
-        return f"test_batch/{row - _TEST:05d}"
-    return f"data_batch_{row // _BATCH + 1}/{row % _BATCH:05d}"
+    return f"data_batch_{row // 10_000 + 1}/{row % 10_000:05d}" if row < _TEST else f"test_batch/{row - _TEST:05d}"
 
 
 def _cifar100_id(row: int) -> str:
-    return f"test/{row - _TEST:05d}" if row >= _TEST else f"train/{row:05d}"
+    return f"train/{row:05d}" if row < _TEST else f"test/{row - _TEST:05d}"
 
 
 _IDS = {"cifar10": _cifar10_id, "cifar100": _cifar100_id}
@@ -193,83 +191,63 @@ def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
     wrong = rows[~np.isin(rows[:, 2], (EXACT, NEAR, SIMILAR)), 2]
     if len(wrong):
         raise ProtocolError(f"{name}: expected judgements 0, 1 or 2, got {wrong[0]}.")
-    return KnownPairs(name, _in_range(rows[:, :2], dataset, name), rows[:, 2])
+    return KnownPairs(name, _numbers(rows[:, :2].ravel().tolist(), replace(dataset, ids=None), name), rows[:, 2])
 
 
 def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed: int) -> KnownPairs:
     """Return the pairs in a file; `name` is the name of the dataset, if known."""
     is_official, items, judgement = _read(path, has_ids=dataset.ids is not None)
-    assumed = ""
-    if is_official:
-        pairs = _official_rows(np.array(items).astype(np.int64), dataset, name, path, n_listed)
-        if dataset.ids is None and not _has_parts(dataset):
-            test = f"{_SIZES['test']:,} test images"
-            assumed = f"row numbers are assumed to count the {_TEST:,} training images, then the {test}"
-    elif dataset.ids is None:
-        pairs = _in_range(np.array(items).astype(np.int64), dataset, str(path))
+    has_parts = {"test", "train"} <= set(dataset.official)
+    if not is_official:
+        pairs = _numbers(items, dataset, str(path))
     else:
-        pairs = _looked_up(items, dataset.ids)
+        pairs = _official_rows(items, dataset.official if has_parts else _PARTS, path)
+        if not has_parts:
+            pairs = _cifar_numbers(pairs, dataset, name, path, n_listed)
     listed = (pairs >= 0).all(axis=1)
     if not listed.any() and dataset.ids is not None:
-        first = f"test image {items[0][0]}" if is_official else items[0][0]
+        first = f"test image {items[0]}" if is_official else items[0]
         raise ProtocolError(
             f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first "
             f"pair is that of {first!r}."
         )
-    n_unlisted = int((~listed).sum())
-    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=n_unlisted, assumed=assumed)
+    assumed = _ASSUMED if is_official and not has_parts and dataset.ids is None else ""
+    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=int((~listed).sum()), assumed=assumed)
 
 
-def _looked_up(rows: Iterable[Iterable[str]], ids: NDArray) -> NDArray[np.int64]:
-    """Return the item numbers of ids, -1 for ids that are not in the dataset."""
-    numbers = {str(item): number for number, item in enumerate(ids)}
-    return np.array([[numbers.get(item, -1) for item in row] for row in rows], dtype=np.int64).reshape(-1, 2)
+def _numbers(items: Sequence[Any], dataset: Dataset, name: str) -> NDArray[np.int64]:
+    """Return the item numbers of pairs, one pair after another; row numbers may be outside the split."""
+    n_items = _LARGEST if dataset.n_items is None else dataset.n_items
+    return numbers_of(items, dataset, n_items, name).reshape(-1, 2)
 
 
-def _in_range(pairs: NDArray[np.int64], dataset: Dataset, name: str) -> NDArray[np.int64]:
-    """Return row numbers after checking them against the size of the dataset, if known."""
-    n_items = dataset.n_items
-    if pairs.size and (pairs.min() < 0 or (n_items is not None and pairs.max() >= n_items)):
-        expected = ">= 0" if n_items is None else f"from 0 to {n_items - 1}"
-        raise ProtocolError(f"{name}: expected row numbers {expected}, got {pairs.min()} to {pairs.max()}.")
-    return pairs
+def _official_rows(items: Sequence[str], parts: Mapping[str, NDArray[np.int64]], path: Path) -> NDArray[np.int64]:
+    """Return the rows of pairs that are numbers within the official test and training sets."""
+    rows = []
+    for part, numbers in zip(("test", "train"), np.array(items).astype(np.int64).reshape(-1, 2).T, strict=True):
+        if numbers.max() >= len(parts[part]):
+            expected = f"numbers of {part} images up to {len(parts[part]) - 1}"
+            raise ProtocolError(f"{path}: expected {expected}, got {numbers.max()}.")
+        rows.append(parts[part][numbers])
+    return np.stack(rows, axis=1)
 
 
-def _has_parts(dataset: Dataset) -> bool:
-    return {"test", "train"} <= set(dataset.official)
-
-
-def _official_rows(
-    official: NDArray[np.int64], dataset: Dataset, name: str | None, path: Path, n_listed: int
+def _cifar_numbers(
+    rows: NDArray[np.int64], dataset: Dataset, name: str | None, path: Path, n_listed: int
 ) -> NDArray[np.int64]:
-    """Return the item numbers of pairs with numbers within the official test and training sets; -1 for unlisted items.
+    """Return the item numbers of CIFAR's images, -1 for unlisted ones, from their rows in `protocol.datasets`.
 
-    Items are found by the official parts of the dataset; without these, by the ids of `protocol.datasets`, or, if items
-    are row numbers, by its order, with the 50,000 training images first.
+    Items are found by the ids of `protocol.datasets`, or, if they are row numbers, by their order, with the 50,000
+    training images first.
     """
-    test, train = official.T
-    has_parts = _has_parts(dataset)
-    sizes = {part: len(rows) for part, rows in dataset.official.items()} if has_parts else _SIZES
-    for part, numbers in (("test", test), ("train", train)):
-        if numbers.max() >= sizes[part]:
-            raise ProtocolError(
-                f"{path}: expected numbers of {part} images up to {sizes[part] - 1}, got {numbers.max()}."
-            )
-    if has_parts:
-        return np.stack([dataset.official["test"][test], dataset.official["train"][train]], axis=1)
-    rows = np.stack([_TEST + test, train], axis=1)
     if dataset.ids is None:
-        got = "" if dataset.n_items in (None, _SIZE) else f"got {dataset.n_items:,} items"
-        if not got and n_listed > _SIZE:
-            got = f"up to {_SIZE - 1}, got {n_listed - 1}"
-        if got:
-            expected = f"row numbers of {_SIZE:,} images, the training images first"
-            raise ProtocolError(f"{name or path}: expected {expected}, {got}.")
+        _check_size(dataset, n_listed, name or str(path))
         return rows
-    known, names = set(map(str, dataset.ids)), [name] if name else list(_IDS)
-    for id_of in map(_IDS.__getitem__, names):
-        if any(id_of(row) in known for row in range(_SIZE)):
-            return _looked_up([[id_of(int(row)) for row in pair] for pair in rows], dataset.ids)
+    names = [name] if name else list(_IDS)
+    for dataset_name in names:
+        numbers = numbers_by_id(map(_IDS[dataset_name], range(_SIZE)), dataset.ids)
+        if (numbers >= 0).any():
+            return numbers[rows]
     examples = " or ".join(repr(_IDS[one](_TEST)) for one in names)
     raise ProtocolError(
         f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give a file with the columns "
@@ -277,41 +255,46 @@ def _official_rows(
     )
 
 
-def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[list[str]], NDArray[np.int64]]:
-    """Return whether a file has the columns of ciFAIR, and both items and the judgement of each judged row.
+def _check_size(dataset: Dataset, n_listed: int, name: str) -> None:
+    """Raise ProtocolError if row numbers can't be those of CIFAR's images."""
+    got = "" if dataset.n_items in (None, _SIZE) else f"got {dataset.n_items:,} items"
+    if not got and n_listed > _SIZE:
+        got = f"up to {_SIZE - 1}, got {n_listed - 1}"
+    if got:
+        raise ProtocolError(f"{name}: expected row numbers of {_SIZE:,} images, the training images first, {got}.")
+
+
+def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int64]]:
+    """Return whether a file has the columns of ciFAIR, the items of all judged pairs in turn, and their judgements.
 
     Items are numbers in the columns of ciFAIR, and unless the dataset has ids.
     """
-    table = csv.reader(lines(path, "a table of judged pairs"), strict=True)
-    try:
-        header = [tables.unsafe(name) for name in next(table, [])]
-        names = [column.strip().lower() for column in header]
-        columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
-        if columns is None:
-            raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
-        positions, by_number = [names.index(column) for column in columns], columns == _CIFAIR or not has_ids
-        items, judgements = [], []
-        for fields in filter(None, table):
-            where = f"{path}: line {table.line_num}"
-            if len(fields) != len(names):
-                raise ProtocolError(f"{where}: expected {len(names)} fields, got {len(fields)}.")
-            *pair, judgement = (tables.unsafe(fields[position]).strip() for position in positions)
-            if judgement not in ("", "0", "1", "2", "3"):
-                raise ProtocolError(
-                    f"{where}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 "
-                    f"(different), got {judgement[:80]!r}."
-                )
-            if judgement in ("", "3"):
-                continue
-            wrong = [item for item in pair if not (item.isascii() and item.isdecimal() and len(item) < _DIGITS)]
-            if wrong and by_number:
-                raise ProtocolError(f"{where}: expected two item numbers, got {wrong[0][:80]!r}.")
-            items.append(pair)
+    rows = read_rows(path, "a table of judged pairs")
+    header = rows[0][1] if rows else []
+    names = [unsafe(name).lower() for name in header]
+    columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
+    if columns is None:
+        raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
+    positions, are_rows = [names.index(column) for column in columns], columns == _CIFAIR or not has_ids
+    items, judgements = [], []
+    for line, fields in rows[1:]:
+        *pair, judgement = (unsafe(fields[position]) for position in positions)
+        _check_pair(pair, judgement, f"{path}: line {line}", are_rows)
+        if judgement not in _NOT_JUDGED:
+            items += pair
             judgements.append(int(judgement))
-    except csv.Error as error:
-        raise ProtocolError(
-            f"{path}: expected a table of judged pairs, got lines that can't be read ({error})."
-        ) from error
     if not items:
         raise ProtocolError(f"{path}: expected one judged pair per line, got none.")
     return columns == _CIFAIR, items, np.array(judgements, dtype=np.int64)
+
+
+def _check_pair(pair: Sequence[str], judgement: str, where: str, are_rows: bool) -> None:
+    """Raise ProtocolError if a judgement is not one of ciFAIR's, or a judged pair is not one of row numbers."""
+    if judgement not in ("0", "1", "2", *_NOT_JUDGED):
+        raise ProtocolError(
+            f"{where}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 (different), "
+            f"got {judgement[:80]!r}."
+        )
+    wrong = next((item for item in pair if not is_row(item)), None)
+    if are_rows and wrong is not None and judgement not in _NOT_JUDGED:
+        raise ProtocolError(f"{where}: expected two item numbers, got {wrong[:80]!r}.")

@@ -1,0 +1,128 @@
+"""What an audit reads about the items of a split: each file or array has its result, or an error of one line."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from protocol.auditing import Dataset
+from protocol.auditing.inputs import items
+from protocol.auditing.inputs.groups import groups_from
+from protocol.auditing.inputs.items import features_from, modalities_from
+from protocol.auditing.inputs.known_pairs import known_pairs_from
+from protocol.auditing.inputs.label_issues import label_issues_from
+from protocol.auditing.inputs.log_formats import read_log
+from protocol.checks import ProtocolError
+from protocol.evaluation.exclusion import excluded_rows
+
+N = 10
+Y = np.arange(N) % 5
+IDS = np.array([f"i{row}.png" for row in range(N)])
+TWO = np.eye(5, dtype=bool)[Y] | np.eye(5, dtype=bool)[(Y + 1) % 5]
+DATASETS = {
+    "rows": Dataset(),
+    "labels": Dataset(n_items=N, y=Y),
+    "class names": Dataset(n_items=N, y=Y, class_names=["ant", "bird", "cat", "dog", "eel"]),
+    "two labels": Dataset(n_items=N, y=TWO),
+    "some labels": Dataset(ids=IDS, y=Y, labelled=np.arange(N) < 5),
+    "test part": Dataset(n_items=N, y=Y, official={"test": np.arange(7, 10)}),
+    "ids": Dataset(ids=IDS),
+    "known ids": Dataset(n_items=N, ids=IDS),
+    "formulas": Dataset(ids=np.array(["=a", "-b"])),
+    "parts": Dataset(official={"test": np.array([5, 4]), "train": np.array([9, 8, 7])}),
+    "CIFAR-10 ids": Dataset(ids=np.array(["data_batch_1/00005"])),
+    "cifar10": Dataset(n_items=60_000, name="cifar10"),
+}
+
+
+def groups(values, dataset):
+    found = groups_from(values, dataset, N)
+    return [found.names[code] if code >= 0 else None for code in found.codes], found.source
+
+
+def label_issues(values, dataset):
+    issues = label_issues_from(values, dataset, N)
+    judged = None if issues.judged is None else np.flatnonzero(issues.judged).tolist()
+    return [np.flatnonzero(issues.doubtful).tolist(), judged], issues.source
+
+
+def known_pairs(values, dataset):
+    known = known_pairs_from(values, dataset, N)
+    return known.pairs.tolist(), known.source
+
+
+def pairs(values, dataset):
+    return modalities_from(values, dataset, N).tolist(), str(values)
+
+
+def features(values, dataset):
+    return features_from(values, dataset, N).tolist(), ""
+
+
+def training_log(values, dataset):
+    return read_log(values).series, values
+
+
+READERS = {read.__name__: read for read in (groups, label_issues, known_pairs, pairs, features, training_log)}
+CASES = yaml.safe_load(Path(__file__).with_name("inputs.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['option']}-{case.get('error', 'read')[:50]}")
+def test_an_input_is_read_or_refused_in_one_line(tmp_path, monkeypatch, case):
+    monkeypatch.chdir(tmp_path)
+    values, name = case.get("file", case.get("value")), case.get("file", case.get("name", case["option"]))
+    if "file" in case:
+        Path(values).write_bytes(case["text"].encode())
+    read = READERS[case["option"]]
+    dataset = Dataset(ids=np.array(case["ids"])) if "ids" in case else DATASETS[case.get("data", "rows")]
+    if "error" in case:
+        with pytest.raises(ProtocolError) as error:
+            read(values, dataset)
+        assert str(error.value).startswith(f"{name}: {case['error']}")
+        assert "\n" not in str(error.value)
+    else:
+        result, source = read(values, dataset)
+        assert result == case["result"]
+        assert case.get("source", "") in source
+
+
+@pytest.mark.parametrize("option", ["label_issues", "training_log"])
+@pytest.mark.parametrize("text", ["[" * 100_000, f'[{{"map": {"9" * 5000}}}]'])
+def test_json_that_python_refuses_is_an_error_of_one_line(tmp_path, option, text):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(ProtocolError, match=r"a\.json: expected a list of .*, got text that is not JSON \(.*\)\.$"):
+        READERS[option](tmp_path / "a.json", Dataset())
+
+
+def test_large_json_is_refused_unless_it_has_one_record_per_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(items, "_JSON_BYTES", 20)
+    (tmp_path / "a.json").write_text('{"map": 0.5}\n{"map": 0.4}\n')
+    assert read_log(tmp_path / "a.json").series[0].values.tolist() == [0.5, 0.4]
+    (tmp_path / "a.json").write_text('[{"map": 0.5}, {"map": 0.4}]\n')
+    with pytest.raises(ProtocolError, match=r"expected JSON of at most 0 MiB, or one record per line, got more\.$"):
+        read_log(tmp_path / "a.json")
+    with pytest.raises(ProtocolError, match=r"expected JSON of at most 0 MiB, got more\.$"):
+        label_issues_from(tmp_path / "a.json", Dataset(), N)
+
+
+PIECES = ["1", "2", ",", "\n", "a", '"', "-", "9" * 30, "", "query,database,judgement\n", "id,suggested,agreement\n"]
+
+
+ODD_TEXT = st.lists(st.sampled_from(PIECES), max_size=30).map(lambda pieces: "".join(pieces).encode())
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.binary(max_size=60), ODD_TEXT))
+def test_any_table_is_read_or_refused_in_one_line(tmp_path, content):
+    (tmp_path / "a.csv").write_bytes(content)
+    messages = []
+    for read in (known_pairs, groups, label_issues, lambda path, _: excluded_rows(path, 5)):
+        for dataset in (Dataset(), Dataset(ids=np.array(["1", "a"]))):
+            try:
+                read(tmp_path / "a.csv", dataset)
+            except ProtocolError as error:
+                messages.append(str(error))
+    assert not any("\n" in message for message in messages)
