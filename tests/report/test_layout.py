@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
+from protocol.report.drawing import pictures
 from protocol.report.layout import boxes_of, counts_of, layouts
 
 SIZES = {"query": 10, "validation_query": 5, "validation_database": 30, "train": 25}
@@ -76,10 +77,10 @@ def test_the_sentence_of_the_layout_describes_the_split():
     assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
     assert standard.shows == words.format("all", 190)
     assert improved.shows == words.format("none", 130)
-    for figure in (standard, improved):
+    for figure, picture in zip((standard, improved), pictures([standard.static, improved.static]), strict=True):
         assert figure.spec["encoding"]["x"]["scale"]["domain"] == [0, 200]
-        assert "training set" in figure.svg
-        assert "NaN" not in figure.svg
+        assert b"training set" in picture["svg"]
+        assert b"NaN" not in picture["svg"]
 
 
 @pytest.mark.parametrize("y", [Y, Y + 3, np.eye(5, dtype=bool)[Y], np.random.default_rng(0).random((200, 7)) < 0.3])
