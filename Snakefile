@@ -40,7 +40,12 @@ include: "workflow/rules/report.smk"
 include: "workflow/rules/leak.smk"
 
 
+if workflow.is_main_process:
+    CODE.update()
+
+
 onstart:
+    CODE.confirm()
     # To limit the number of jobs per second, Snakemake checks all ready jobs every second, once for each finished job.
     # A single machine does not need the limit, which takes up to a third of a core (Snakemake 9.27). A test checks that
     # Snakemake still has this attribute.

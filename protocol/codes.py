@@ -74,7 +74,7 @@ def check_pair(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: in
     for codes, name in ((query, "query codes"), (database, "database codes")):
         check(codes, n_bits, name)
         if not len(codes):
-            raise ProtocolError(f"{name}: expected at least one code, got none.")
+            raise ProtocolError(f"{name}: there are no codes.")
 
 
 def words(codes: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -136,10 +136,7 @@ def extend(
     ----------
     Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.1, eq. 2 and 3.
     """
-    one_of(extension, EXTENSIONS, "extension")
-    if (extension_bits > 0) != (extension != "none") or extension_bits < 0:
-        allowed = "0" if extension == "none" else "an integer >= 1"
-        raise ProtocolError(f"extension_bits: expected {allowed} for extension {extension!r}, got {extension_bits}.")
+    check_extension(extension, extension_bits)
 
     def appended(codes: NDArray[np.uint8], value: bool) -> NDArray[np.uint8]:
         if not extension_bits:  # unpacked codes would take eight times the memory
@@ -149,6 +146,14 @@ def extend(
         return pack(np.hstack([unpack(codes, n_bits), tail]))
 
     return appended(query, True), appended(database, extension == "same"), n_bits + extension_bits
+
+
+def check_extension(extension: str, extension_bits: int) -> None:
+    """Raise ProtocolError if an extension is unknown, or its number of bits does not belong to it."""
+    one_of(extension, EXTENSIONS, "extension")
+    if (extension_bits > 0) != (extension != "none") or extension_bits < 0:
+        allowed = "0" if extension == "none" else "an integer >= 1"
+        raise ProtocolError(f"extension_bits: expected {allowed} for extension {extension!r}, got {extension_bits}.")
 
 
 def of_split(

@@ -6,6 +6,7 @@ The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
+import contextlib
 import difflib
 import functools
 import importlib
@@ -296,11 +297,18 @@ class Registry(Generic[R]):
 
     def _scan(self) -> None:
         if not self._scanned:
-            try:
+            with _explained():
                 import_below(importlib.import_module(f"protocol.{self.package}"))
-            except TypeError as error:
-                raise _field_error(error) or error from error
             self._scanned = True
+
+    def _import_named(self, name: str) -> None:
+        """Import the file that has the name of a plug-in, if there is one; most plug-ins are found without a scan."""
+        if name.isidentifier() and not self._scanned:
+            for path in sorted((_PACKAGE / self.package).rglob(f"{name}.py")):
+                parts = path.relative_to(_PACKAGE.parent).with_suffix("").parts
+                if not any(part.startswith("_") for part in parts):
+                    with _explained():
+                        _import(".".join(parts))
 
     def names(self) -> list[str]:
         """Return the names, sorted."""
@@ -308,8 +316,11 @@ class Registry(Generic[R]):
 
     def find(self, name: str) -> tuple[R, dict[str, float]]:
         """Return a record and the numbers in the requested name; raises the errors of `get`."""
-        self._scan()
-        one_of(name, sorted(self.records), self.kind, listing=f"protocol list {self.kind}s")
+        if name not in self.records:
+            self._import_named(name)
+        if name not in self.records:
+            self._scan()
+            one_of(name, sorted(self.records), self.kind, listing=f"protocol list {self.kind}s")
         return self.records[name], {}
 
     def entry(self, name: str) -> R:
@@ -330,16 +341,29 @@ def import_below(package: ModuleType) -> None:
     """Import every public module of a package and of its public sub-packages."""
     for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
         if not module.name.startswith("_"):
-            folder = os.getcwd()
-            imported = importlib.import_module(f"{package.__name__}.{module.name}")
-            if os.getcwd() != folder:
-                os.chdir(folder)
-                raise ProtocolError(
-                    f"{imported.__file__}: changed the working directory, to which relative paths refer. Remove "
-                    "os.chdir."
-                )
+            imported = _import(f"{package.__name__}.{module.name}")
             if module.ispkg:
                 import_below(imported)
+
+
+def _import(module: str) -> ModuleType:
+    folder = os.getcwd()
+    imported = importlib.import_module(module)
+    if os.getcwd() != folder:
+        os.chdir(folder)
+        raise ProtocolError(
+            f"{imported.__file__}: changed the working directory, to which relative paths refer. Remove os.chdir."
+        )
+    return imported
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Turn the error of a record with missing or unknown fields into one that names its file and line."""
+    try:
+        yield
+    except TypeError as error:
+        raise _field_error(error) or error from error
 
 
 def _field_error(error: TypeError) -> ProtocolError | None:
@@ -382,17 +406,13 @@ class _MetricRegistry(Registry[MetricRecord]):
 
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the number that was requested."""
-        known = self._with_numbers(name)
-        request = _comparable(name)
+        known, request = self._with_numbers(name), _comparable(name)
         variants = [known[key] for key in known if key.startswith(f"{request}[")]
         if variants and request not in known:
             choices = f"{', '.join(variants[:-1])} or {variants[-1]}"
             return ProtocolError(f"metric {name!r} is ambiguous: choose {choices} (protocol list metrics).")
-        keys = [request, request.replace("@#", "@r#")] if "@" in request else [request]
-        near = [known[key] for key in keys if key in known]
-        near = near or [known[f"{request}@{number}"] for number in ("#", "r#") if f"{request}@{number}" in known]
-        near = near or [known[key] for key in difflib.get_close_matches(request, known, n=1)]
-        hint = f" Did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?" if near else ""
+        near = _near(request, known)
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
         return ProtocolError(f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}")
 
@@ -424,6 +444,18 @@ def _comparable(name: str) -> str:
     head = _F_BETA.sub("F_beta", head)
     tail = re.sub(r"^(r?)(?:k *= *|r *= *|top-?)?(?:[0-9]+|k(?![a-z0-9])|r(?![a-z0-9]))?", r"\1#", tail.casefold())
     return f"{head}{mark}{tail if mark else ''}".casefold()
+
+
+def _near(request: str, known: Mapping[str, str]) -> list[str]:
+    """Return the metrics of which a comparable name has the cutoff as a radius, lacks the number, or is misspelt."""
+    for keys in (
+        [request, request.replace("@#", "@r#")],
+        [f"{request}@#", f"{request}@r#"],
+        difflib.get_close_matches(request, known, n=1),
+    ):
+        if near := [known[key] for key in keys if key in known]:
+            return list(dict.fromkeys(near))
+    return []
 
 
 DATASETS, FEATURES, GROUND_TRUTHS = Registry(DatasetRecord), Registry(FeatureRecord), Registry(GroundTruthRecord)

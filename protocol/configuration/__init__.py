@@ -1,6 +1,7 @@
 """The configuration: the keys of a config file, the loader, the checks, and the plan of jobs, files and resources."""
 
 from protocol.configuration.checks import check_installed
+from protocol.configuration.code import Code
 from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Use
 from protocol.configuration.loading import DEFAULT, load
 from protocol.configuration.plan import Plan
@@ -9,6 +10,7 @@ from protocol.configuration.yaml_files import check_files, read
 
 __all__ = [
     "DEFAULT",
+    "Code",
     "Combination",
     "Experiment",
     "FeaturePlan",

@@ -169,10 +169,10 @@ class Plan:
         return datasets.user_paths(self.config["dataset"], self.config["dataset_options"])[0]
 
     @property
-    def folder_states(self) -> list[Any]:
-        """The state of each of the user's own folders from which the dataset is loaded."""
-        _, folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])
-        return [datasets.folder_state(path) for path in folders]
+    def user_states(self) -> list[Any]:
+        """The state of each of the user's own files and folders from which the dataset is loaded."""
+        files, folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])
+        return [*map(datasets.file_state, files), *map(datasets.folder_state, folders)]
 
     @cached_property
     def selections(self) -> list[str]:
@@ -372,6 +372,11 @@ class Job:
         return list(list_paths(registry.get("split", self.split), self.split_options).values())
 
     @property
+    def list_states(self) -> list[list[int]]:
+        """The states of `list_files`."""
+        return [datasets.file_state(path) for path in self.list_files]
+
+    @property
     def code_files(self) -> dict[str, dict[int, dict[str, str]]]:
         """The files of a method's finished codes by split, code length and role."""
         return {split: self.codes.files(split, self.run) for (split,) in self.keys("split")}
@@ -381,6 +386,11 @@ class Job:
         """The paths of `code_files`, each once."""
         roles = [files for by_length in self.code_files.values() for files in by_length.values()]
         return list(dict.fromkeys(path_of(file) for files in roles for file in files.values()))
+
+    @property
+    def code_states(self) -> list[list[int]]:
+        """The states of `code_paths`."""
+        return [datasets.file_state(path) for path in self.code_paths]
 
     # Parameters
 

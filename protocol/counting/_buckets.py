@@ -62,13 +62,3 @@ def hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
         mixed *= np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(32)
     return mixed
-
-
-def largest_buckets(queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1), by a compiled loop."""
-    from protocol.counting._kernels import fill_largest  # loads numba
-
-    largest = (retrieved.cumsum(axis=1) > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
-    if buckets.repeated_sizes.size:
-        fill_largest(queries, buckets.repeated_words, buckets.repeated_sizes, largest)
-    return largest

@@ -1,12 +1,12 @@
 """Counting for short codes: the shell transform of a table of all codes, without comparing pairs."""
 
-from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting._buckets import Buckets
+from protocol.counting._plain import Plain
 from protocol.truth.relevance import LabelRelevance
 
 MOST_BITS = 16
@@ -16,32 +16,27 @@ _TABLE_BYTES = 16 << 20
 """Memory for the transforms that are computed at once."""
 
 
-class Shell:
+class Shell(Plain):
     """Counts blocks of queries by the shell transform; see `protocol.counting.counting` for the names."""
 
     block_size = 1024
 
-    def __init__(
-        self,
-        query_words: NDArray[np.uint64],
-        database_words: NDArray[np.uint64],
-        n_bits: int,
-        by_label: Mapping[str, LabelRelevance],
-    ) -> None:
-        query, database = (side[:, 0].view(np.int64) for side in (query_words, database_words))
+    def _prepare(self) -> None:
+        n_bits = self._n_bits
+        self._codes, database = (side[:, 0].view(np.int64) for side in (self._queries, self._items))
         self._at_code = np.bincount(database, minlength=2**n_bits)
-        self._retrieved = transform(self._at_code, np.add)[:, query].T
-        self._by_name = {name: _by_level(query, database, n_bits, relevance) for name, relevance in by_label.items()}
+        self._retrieved = transform(self._at_code, np.add)[:, self._codes].T
+        self._at_levels = {
+            name: _by_level(self._codes, database, n_bits, relevance) for name, relevance in self._by_label.items()
+        }
 
     def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
-        return self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()}
+        return self._retrieved[block], {name: at_level[block] for name, at_level in self._at_levels.items()}
 
-    def largest_buckets(
-        self, queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1)."""
-        return self._largest[:, queries[:, 0]].T
+    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the size of the largest bucket within each radius, (n_block, n_bits + 1)."""
+        return self._largest[:, self._codes[block]].T
 
     @cached_property
     def _largest(self) -> NDArray[np.int64]:

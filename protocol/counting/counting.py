@@ -18,20 +18,20 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import install_hint, integer, warn_once
-from protocol.counting import _buckets, _compiled, _plain
+from protocol.counting import _compiled
+from protocol.counting._buckets import Buckets
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
 from protocol.counting._shell import MOST_BITS, Shell
 from protocol.counting.counts import HammingCounts
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
-
-Algorithm = type[Plain] | type[BitPlanes] | type[Words] | type[Shell]
 
 _KERNELS = "protocol.counting._kernels"
 """The module of the compiled code. Loading it takes most of `_COMPILED_START`."""
@@ -117,67 +117,58 @@ def count(
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     algorithm = _choose(len(queries) * len(items), n_bits, by_label, index_order, calls)
     counter = algorithm(queries, items, n_bits, by_label)
-    is_compiled = algorithm in (BitPlanes, Words)
-    transposed = np.ascontiguousarray(items.T) if index_order and is_compiled else items.T
-    buckets = _buckets.Buckets.of(items) if bucket_sizes or largest_bucket else None
-
+    buckets = Buckets.of(items) if bucket_sizes or largest_bucket else None
     shape = (len(queries), n_bits + 1)
-    retrieved = np.empty(shape, dtype=np.int64)
-    largest = np.empty(shape, dtype=np.int64) if largest_bucket else None
-    at_level = {
-        name: np.empty((len(queries), relevance.levels.size, n_bits + 1), dtype=np.int64)
-        for name, relevance in relevances.items()
-    }
-    in_order = {name: np.empty(len(queries)) for name in relevances if index_order}
-
-    def work(block: slice) -> int:
-        retrieved[block], labelled = counter.count(block)
-        if largest is not None and buckets is not None:
-            largest[block] = counter.largest_buckets(queries[block], buckets, retrieved[block])
-        for name, counts in at_level.items():
-            counts[block] = (
-                labelled[name] if name in labelled else _plain.gathered(queries, items, relevances[name], block, n_bits)
-            )
-        for name, precisions in in_order.items():
-            relevant = at_level[name][block].sum(axis=1)
-            precisions[block] = (
-                _compiled.average_precision(queries, transposed, relevances[name], block, retrieved[block], relevant)
-                if is_compiled
-                else _plain.average_precision(queries, items, relevances[name], block)
-            )
-        return block.stop - block.start
-
-    block_size = counter.block_size
-    if index_order:
-        block_size = min(block_size, _compiled.rows_block_size(len(items)))
+    shared: dict[str, NDArray] = {"retrieved": np.empty(shape, dtype=np.int64)}
+    if largest_bucket:
+        shared["largest_bucket"] = np.empty(shape, dtype=np.int64)
+    by_truth: dict[str, dict[str, NDArray]] = {}
+    for name, relevance in relevances.items():
+        by_truth[name] = {"at_level": np.empty((shape[0], relevance.levels.size, shape[1]), dtype=np.int64)}
+        if index_order:
+            by_truth[name]["index_average_precision"] = np.empty(shape[0])
+    block_size = min(counter.block_size, _compiled.rows_block_size(len(items))) if index_order else counter.block_size
+    work = partial(_count_block, counter, relevances, buckets, shared, by_truth)
     _in_blocks(work, len(queries), block_size, threads, progress)
+    sizes = None if buckets is None or not bucket_sizes else buckets.sizes
     return {
-        name: HammingCounts(
-            retrieved=retrieved,
-            at_level=at_level[name],
-            levels=relevance.levels,
-            bucket_sizes=buckets.sizes if buckets is not None and bucket_sizes else None,
-            largest_bucket=largest,
-            index_average_precision=in_order.get(name),
-        )
-        for name, relevance in relevances.items()
+        name: HammingCounts(**shared, **arrays, levels=relevances[name].levels, bucket_sizes=sizes)
+        for name, arrays in by_truth.items()
     }
+
+
+def _count_block(
+    counter: Plain,
+    relevances: Mapping[str, Relevance],
+    buckets: Buckets | None,
+    shared: Mapping[str, NDArray],
+    by_truth: Mapping[str, Mapping[str, NDArray]],
+    block: slice,
+) -> int:
+    """Fill the rows of a block of queries in all arrays; return the number of queries."""
+    retrieved, by_label = counter.count(block)
+    shared["retrieved"][block] = retrieved
+    if "largest_bucket" in shared and buckets is not None:
+        shared["largest_bucket"][block] = counter.largest_buckets(block, buckets, retrieved)
+    for name, arrays in by_truth.items():
+        at_level = by_label[name] if name in by_label else counter.at_levels(relevances[name], block)
+        arrays["at_level"][block] = at_level
+        if "index_average_precision" in arrays:
+            relevant = at_level.sum(axis=1)
+            precisions = counter.average_precision(relevances[name], block, retrieved, relevant)
+            arrays["index_average_precision"][block] = precisions
+    return block.stop - block.start
 
 
 def _choose(
     pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
-) -> Algorithm:
+) -> type[Plain]:
     """Return the fastest algorithm; the compiled code is loaded if that saves time in all calls together."""
-    seconds: dict[Algorithm, float] = {Plain: pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)}
-    if n_bits <= MOST_BITS:
-        transforms = 1 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
-        additions = transforms * n_bits * (n_bits + 1) / 2 * 2**n_bits
-        seconds[Shell] = _SHELL_PER_BIT * n_bits + _SHELL_PER_ADDITION * additions
-    of_numpy = min(seconds, key=seconds.__getitem__)
+    of_numpy, seconds = _fastest_of_numpy(pairs, n_bits, by_label)
     kinds = [relevance.kind for relevance in by_label.values()]
-    compiled: Algorithm = BitPlanes if n_bits <= _compiled.LONGEST and kinds in ([], ["class labels"]) else Words
+    compiled: type[Plain] = BitPlanes if n_bits <= _compiled.LONGEST and kinds in ([], ["class labels"]) else Words
     of_compiled = pairs * (_PLANES_PER_PAIR if compiled is BitPlanes else _WORDS_PER_PAIR)
-    saved = calls * (seconds[of_numpy] - of_compiled + index_order * pairs * _SORT_PER_PAIR)
+    saved = calls * (seconds - of_compiled + index_order * pairs * _SORT_PER_PAIR)
     if not _numba_is_installed():
         if saved - _COMPILED_START > _WORTH_A_WARNING:
             warn_once(
@@ -186,6 +177,17 @@ def _choose(
             )
         return of_numpy
     return compiled if saved > (0 if _KERNELS in sys.modules else _COMPILED_START) else of_numpy
+
+
+def _fastest_of_numpy(pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance]) -> tuple[type[Plain], float]:
+    """Return the faster algorithm of those that use only NumPy, and the estimated seconds."""
+    seconds = pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)
+    if n_bits > MOST_BITS:
+        return Plain, seconds
+    transforms = 1 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
+    additions = transforms * n_bits * (n_bits + 1) / 2 * 2**n_bits
+    of_shell = _SHELL_PER_BIT * n_bits + _SHELL_PER_ADDITION * additions
+    return (Shell, of_shell) if of_shell < seconds else (Plain, seconds)
 
 
 def _numba_is_installed() -> bool:

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocol import codes
 from protocol.checks import ProtocolError
 
 Counts = NDArray[np.int64]
@@ -199,6 +200,39 @@ class HammingCounts:
         per_query = ("retrieved", "at_level", "largest_bucket", "index_average_precision")
         arrays = self.to_arrays()
         return type(self)(**{name: array[rows] if name in per_query else array for name, array in arrays.items()})
+
+    def extended(self, extension: str, extension_bits: int) -> Self:
+        """Return the counts of extended codes (`protocol.codes.extend`), without counting them.
+
+        Parameters
+        ----------
+        extension : {"none", "same", "different"}
+            With ``same``, no distance changes; with ``different``, every distance grows by s.
+        extension_bits : int
+            s, at least 1 unless `extension` is ``none``.
+
+        References
+        ----------
+        Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.1, eq. 2 and 3.
+
+        Examples
+        --------
+        >>> counts = HammingCounts.from_histograms([[1, 3, 0]], [[1, 1, 0]])
+        >>> counts.extended("same", 1).retrieved, counts.extended("different", 1).retrieved
+        (array([[1, 3, 0, 0]]), array([[0, 1, 3, 0]]))
+        """
+        codes.check_extension(extension, extension_bits)
+        if extension == "none":
+            return self
+        before, after = (extension_bits, 0) if extension == "different" else (0, extension_bits)
+        arrays = self.to_arrays()
+        for name in ("retrieved", "at_level", "largest_bucket"):
+            if name in arrays:
+                width = [(0, 0)] * (arrays[name].ndim - 1) + [(before, after)]
+                # All buckets are within the radii beyond the largest distance of the plain codes.
+                ends = name == "largest_bucket" and after
+                arrays[name] = np.pad(arrays[name], width, mode="edge") if ends else np.pad(arrays[name], width)
+        return type(self)(**arrays)
 
     def pooled(self) -> Self:
         """Return the counts summed over the queries as a single row, for micro averages.

@@ -1,9 +1,8 @@
 """The file with the counts of a complete database, which one job either computes at once or adds up from shards."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from numpy.typing import NDArray
 
@@ -33,7 +32,6 @@ def write_counts(
     path: str | Path,
     arrays: Mapping[str, NDArray],
     *,
-    extensions: Sequence[Sequence[Any]],
     ground_truths: Mapping[str, Mapping[str, Mapping[str, str]]],
     inputs: Mapping[str, str | Path],
 ) -> None:
@@ -43,15 +41,13 @@ def write_counts(
     ----------
     path : path
     arrays : mapping of str to ndarray
-        Arrays from `pack_counts`, under the names ``split/n_bits extension extension_bits/array``.
-    extensions : sequence of (str, int)
-        The extension codes that were counted, with their numbers of extension bits.
+        Arrays from `pack_counts`, under the names ``split/n_bits/array``.
     ground_truths : mapping
         For each split, the records of its ground truths (`truths_record`).
     inputs : mapping of str to path
         The files from which the counts were computed.
     """
-    parameters = {"extensions": [list(pair) for pair in extensions], "ground_truths": ground_truths}
+    parameters = {"ground_truths": ground_truths}
     storage.write(path, arrays, storage.provenance("counts", parameters=parameters, inputs=inputs), compress=True)
 
 
@@ -69,12 +65,29 @@ class StoredCounts:
     counts: HammingCounts
 
 
-def read_counts(path: str | Path) -> Iterator[StoredCounts]:
-    """Yield all counts of a file that `write_counts` wrote; raises the errors of `storage.read`."""
+def read_counts(
+    path: str | Path, extensions: Iterable[tuple[str, int]] = (("none", 0),), *, split: str | None = None
+) -> Iterator[StoredCounts]:
+    """Yield the counts of a file that `write_counts` wrote; those of extended codes follow from the plain codes.
+
+    Parameters
+    ----------
+    path : path
+    extensions : iterable of (str, int)
+        The extensions of the codes, with their numbers of bits, as for `HammingCounts.extended`.
+    split : str, optional
+        The only split whose counts are read; all if None.
+
+    Raises
+    ------
+    ProtocolError
+        The errors of `storage.read`.
+    """
     recorded = storage.read_provenance(path)["parameters"]["ground_truths"]
-    for split, of_split in storage.grouped(storage.read(path)).items():
-        for code, arrays in storage.grouped(of_split).items():
-            n_bits, extension, extension_bits = code.split()
-            for truth, counts in unpack_counts(arrays).items():
-                key = (split, int(n_bits), extension, int(extension_bits), truth)
-                yield StoredCounts(*key, **recorded[split][truth], counts=counts)
+    for name in recorded if split is None else [split]:
+        for n_bits, arrays in storage.grouped(storage.read_group(path, name)).items():
+            by_truth = unpack_counts(arrays)
+            for extension, s in extensions:
+                for truth, counts in by_truth.items():
+                    key = (name, int(n_bits), extension, int(s), truth)
+                    yield StoredCounts(*key, **recorded[name][truth], counts=counts.extended(extension, s))

@@ -93,9 +93,12 @@ def count_in_shards(
     for name, relevance in relevances.items():
         check_relevance(relevance, len(query_codes), n_database, name)
     shards = list(_shards(n_database, shard_items))
-    buckets = _Buckets.of(database_codes, n_bits, shards) if bucket_sizes or largest_bucket else None
-    sizes = buckets.sizes if buckets and bucket_sizes else None
-    repeated = list(buckets.repeated(shard_items)) if buckets and largest_bucket else []
+    sizes, repeated = None, []
+    if bucket_sizes or largest_bucket:
+        buckets = _Buckets.of(database_codes, n_bits, shards)
+        sizes = buckets.sizes if bucket_sizes else None
+        repeated = list(buckets.repeated(shard_items)) if largest_bucket else []
+        del buckets
     report = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
 
     def counted(part: NDArray[np.uint8], truths: Mapping[str, Relevance], *, largest: bool) -> dict[str, HammingCounts]:
@@ -111,23 +114,20 @@ def count_in_shards(
             progress=report.of_part(len(part)),
         )
 
-    largest = np.zeros((len(query_codes), n_bits + 1), dtype=np.int64) if largest_bucket else None
-    while repeated and largest is not None:
+    largest = np.zeros((len(query_codes), n_bits + 1), dtype=np.int64)
+    while repeated:
         part = codes.from_words(repeated.pop(), n_bits)
         nothing = LabelRelevance(np.zeros(len(query_codes), dtype=np.int64), np.ones(len(part), dtype=np.int64))
         np.maximum(largest, counted(part, {"": nothing}, largest=True)[""].requested("largest_bucket"), out=largest)
-    del buckets
     total: dict[str, HammingCounts] = {}
     for items in shards:
         truths = {name: part_of(relevance, items.start, items.stop) for name, relevance in relevances.items()}
-        for name, of_shard in counted(np.asarray(database_codes[items]), truths, largest=False).items():
-            total[name] = total[name] + of_shard if name in total else of_shard
-    found = {}
-    for name, counts in total.items():
-        if largest is not None:  # at least 1 if the ball has an item
-            np.maximum(largest, counts.retrieved_within > 0, out=largest)
-        found[name] = replace(counts, bucket_sizes=sizes, largest_bucket=largest)
-    return found
+        of_shard = counted(np.asarray(database_codes[items]), truths, largest=False)
+        total = {name: total[name] + counts for name, counts in of_shard.items()} if total else of_shard
+    for counts in total.values():  # at least 1 if the ball has an item
+        np.maximum(largest, counts.retrieved_within > 0, out=largest)
+    largest_buckets = largest if largest_bucket else None
+    return {name: replace(counts, bucket_sizes=sizes, largest_bucket=largest_buckets) for name, counts in total.items()}
 
 
 def shard(n_items: int, number: int, n_shards: int) -> slice:

@@ -10,7 +10,7 @@ from protocol.datasets._dataset import (
     statistics,
     store,
 )
-from protocol.datasets._user_paths import count_files, folder_state, user_paths
+from protocol.datasets._user_paths import count_files, file_state, folder_state, user_paths
 
 __all__ = [
     "Data",
@@ -18,6 +18,7 @@ __all__ = [
     "blocks",
     "check_statistics",
     "count_files",
+    "file_state",
     "folder_state",
     "load",
     "numbered_ids",

@@ -55,11 +55,24 @@ def _existing(name: str, option: str, options: Mapping[str, Any], exists: Any, e
     return path
 
 
-def folder_state(folder: str | Path) -> str:
-    """Return a digest of the names, sizes and modification times of all files below a folder without opening them.
+def file_state(path: str | Path) -> list[int]:
+    """Return the inode, size, modification time and status-change time of a file without opening it.
 
-    Most of the time, 0.45 s for 130,000 files, is spent on a ``stat`` of each file. Without sizes and times, files that
-    were overwritten in place would go unnoticed.
+    The modification time alone is not enough: tools that copy files restore it, and so can an editor. No tool restores
+    the status-change time.
+    """
+    return _state(os.stat(path))
+
+
+def _state(status: os.stat_result) -> list[int]:
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def folder_state(folder: str | Path) -> str:
+    """Return a digest of the names and states (`file_state`) of all files below a folder without opening them.
+
+    Most of the time, 0.45 s for 130,000 files, is spent on a ``stat`` of each file. Without states, files that were
+    overwritten in place would go unnoticed.
 
     Raises
     ------
@@ -109,4 +122,4 @@ def _line(file: os.DirEntry[str]) -> str:
         found = file.stat()
     except OSError:  # a broken link
         found = file.stat(follow_symlinks=False)
-    return f"{file.name}\0{found.st_size}\0{found.st_mtime_ns}\0"
+    return "\0".join(map(str, [file.name, *_state(found), ""]))

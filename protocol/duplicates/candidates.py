@@ -1,6 +1,7 @@
 """Search for candidate near-duplicates: the items with the largest inner products, in blocks of a fixed size."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,9 @@ from protocol.parallel import in_order, workers
 
 _QUERIES, _ITEMS = 256, 1 << 15  # per matrix product, whose result has 32 MB
 _GROUP = 32  # items; only groups with large maxima are searched
+_T = TypeVar("_T")
+Done = Callable[[int], object] | None
+"""Called with the number of queries just finished."""
 
 
 def best_matches(
@@ -18,7 +22,7 @@ def best_matches(
     *,
     same: bool = False,
     threads: int = 1,
-    done: Callable[[int], object] | None = None,
+    done: Done = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the database rows with the k largest inner products with each query, the largest first.
 
@@ -69,14 +73,17 @@ def best_matches(
             rows, products = np.take_along_axis(rows, order, axis=1), np.take_along_axis(products, order, axis=1)
         return rows, products
 
-    starts = range(0, len(query), _QUERIES)
-    found = []
+    rows, products = zip(*in_blocks(search, range(0, len(query), _QUERIES), threads, done), strict=True)
+    return np.concatenate(rows), np.concatenate(products)
+
+
+def in_blocks(work: Callable[[int], _T], starts: range, threads: int, done: Done = None) -> Iterator[_T]:
+    """Yield ``work(start)`` for each block of queries, in order; `done` is called with the size of each block."""
     with workers(threads) as n_threads:
-        for part in in_order(search, starts, n_threads):
-            found.append(part)
+        for start, result in zip(starts, in_order(work, starts, n_threads), strict=True):
+            yield result
             if done is not None:
-                done(len(part[0]))
-    return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+                done(min(starts.step, starts.stop - start))
 
 
 def _products(block: NDArray[np.float32], items: NDArray[np.float32]) -> NDArray[np.float32]:

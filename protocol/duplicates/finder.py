@@ -199,13 +199,11 @@ def _similar_images(
         flipped, flipped_cosine = best_matches(left, right, CANDIDATES, same=same, threads=threads, done=add)
     add = stage(progress, "verification", n)
     correlation, flipped_correlation = correlations(q, d, plain, flipped, threads=threads, done=add)
-    k = plain.shape[1]
     database = np.concatenate([plain, flipped], axis=1)
-    cosines = np.concatenate([cosine, flipped_cosine], axis=1, dtype=np.float64)
-    both = np.concatenate([correlation, flipped_correlation], axis=1, dtype=np.float64)
-    is_mirrored = np.broadcast_to(np.arange(database.shape[1]) >= k, database.shape)
+    cosines = np.concatenate([cosine, flipped_cosine], axis=1, dtype=np.float64).ravel()
+    both = np.concatenate([correlation, flipped_correlation], axis=1, dtype=np.float64).ravel()
+    queries, columns = (index.ravel() for index in np.indices(database.shape))
+    is_mirrored = columns >= plain.shape[1]
     distance = np.maximum(1 - (cosines + both) / 2, 0)
     score = 1 - np.where(is_mirrored, MIRROR * distance, distance)
-    queries = np.repeat(np.arange(n, dtype=np.int64), database.shape[1])
-    details = dict(zip(DETAILS, (cosines.ravel(), both.ravel(), is_mirrored.ravel()), strict=True))
-    return Pairs(queries, database.ravel(), score.ravel(), details)
+    return Pairs(queries, database.ravel(), score, dict(zip(DETAILS, (cosines, both, is_mirrored), strict=True)))

@@ -33,7 +33,7 @@ class Pairs:
     Parameters
     ----------
     query, database : ndarray of int64, shape (n,)
-    score : ndarray of float64, shape (n,)
+    score : ndarray of float64, or of float32 for candidates, shape (n,)
         1 for identical items; pairs are ordered by it.
     details : mapping of str to ndarray, shape (n,)
         For images: the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is
@@ -42,7 +42,7 @@ class Pairs:
 
     query: NDArray[np.int64]
     database: NDArray[np.int64]
-    score: NDArray[np.float64]
+    score: NDArray[np.floating]
     details: Mapping[str, NDArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -52,6 +52,13 @@ class Pairs:
         """Return a subset of the pairs, by mask or position."""
         details = {name: values[selected] for name, values in self.details.items()}
         return Pairs(self.query[selected], self.database[selected], self.score[selected], details)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Pairs"]) -> "Pairs":
+        """Return the pairs of several parts, without their details."""
+        columns = zip(*((part.query, part.database, part.score) for part in parts), strict=True)
+        query, database, score = map(np.concatenate, columns)
+        return cls(query, database, score)
 
     def once(self, *, same: bool) -> "Pairs":
         """Return each pair once, with its largest score.
@@ -70,6 +77,10 @@ class Pairs:
         first = np.ones(len(pairs), dtype=bool)
         first[1:] = (np.diff(pairs.query) != 0) | (np.diff(pairs.database) != 0)
         return pairs.where(first)
+
+    def best(self, gap: float = np.inf) -> "Pairs":
+        """Return the pairs of each query with its best partner and the next `FURTHER` that score at most `gap` less."""
+        return self.where(_among_best(self.query, self.database, self.score, gap))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,7 +200,7 @@ def ordered(pairs: Pairs, most: int, *, same: bool = False) -> tuple[Pairs, NDAr
     partner is in a pair, and the pairs do not depend on the order of the items. The query is the item with the lower
     row number, provided that the other one is among its partners. Ties are ordered by row number.
     """
-    pairs = _of_either_item(pairs) if same else pairs.where(_among_best(pairs.query, pairs.database, pairs.score))
+    pairs = _of_either_item(pairs) if same else pairs.best(GAP)
     pairs = pairs.where(np.lexsort((pairs.database, -pairs.score, pairs.query)))
     starts, sizes = _groups(pairs.query)
     choice = np.arange(len(pairs)) - np.repeat(starts, sizes) + 1
@@ -204,18 +215,20 @@ def ordered(pairs: Pairs, most: int, *, same: bool = False) -> tuple[Pairs, NDAr
 def _of_either_item(pairs: Pairs) -> Pairs:
     """Return the pairs in which one item is among the best partners of the other, which becomes the query."""
     low, high = pairs.query, pairs.database
-    is_best = _among_best(np.concatenate([low, high]), np.concatenate([high, low]), np.tile(pairs.score, 2))
+    is_best = _among_best(np.concatenate([low, high]), np.concatenate([high, low]), np.tile(pairs.score, 2), GAP)
     of_low, of_high = np.split(is_best, 2)
     query, database = np.where(of_low, low, high), np.where(of_low, high, low)
     return replace(pairs, query=query, database=database).where(of_low | of_high)
 
 
-def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return a mask of the best partner of each item and of the next `FURTHER` that score at most `GAP` below it."""
+def _among_best(
+    items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.floating], gap: float
+) -> NDArray[np.bool_]:
+    """Return a mask of the best partner of each item and of the next `FURTHER` that score at most `gap` below it."""
     order = np.lexsort((partners, -score, items))
     starts, sizes = _groups(items[order])
     position = np.arange(len(order)) - np.repeat(starts, sizes)
-    near = score[order] >= np.repeat(score[order][starts], sizes) - GAP
+    near = score[order] >= np.repeat(score[order][starts], sizes) - gap
     is_best = np.empty(len(order), dtype=np.bool_)
     is_best[order] = near & (position <= FURTHER)
     return is_best

@@ -4,7 +4,6 @@ The correlation is maximised over small shifts, scales and mirroring.
 """
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -12,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.duplicates.candidates import Done, in_blocks
 from protocol.inputs.images import squares
-from protocol.parallel import in_order, workers
 
 SIZE = 32
 """Side in pixels of the squares to which the centres of images are resized for comparison."""
@@ -25,7 +24,7 @@ _IN_MEMORY = 1 << 30  # bytes; larger arrays are stored in a temporary file
 _BLOCK_BYTES = 16 << 20
 
 
-def small_images(images: Any, *, n_channels: int, done: Callable[[int], object] | None = None) -> NDArray[np.uint8]:
+def small_images(images: Any, *, n_channels: int, done: Done = None) -> NDArray[np.uint8]:
     """Return the central squares of images, resized to `SIZE`: (n, n_channels, SIZE, SIZE).
 
     Parameters
@@ -174,7 +173,7 @@ def correlations(
     flipped: NDArray[np.int64],
     *,
     threads: int = 1,
-    done: Callable[[int], object] | None = None,
+    done: Done = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the correlations of each query with its candidates, unchanged and mirrored.
 
@@ -203,20 +202,14 @@ def correlations(
         place = place.reshape(block.shape)
         candidates = local_contrast(database[distinct])
         queries = local_contrast(query[start : start + _QUERIES])
-        found = np.empty(block.shape, dtype=np.float32)
+        best = np.empty(block.shape, dtype=np.float32)
         for i, image in enumerate(queries):
             matched = candidates[place[i]]
             matched[k:] = mirrored(matched[k:])
-            found[i] = best_correlation(image, matched)
-        return found
+            best[i] = best_correlation(image, matched)
+        return best
 
-    found = []
-    with workers(threads) as n_threads:
-        for part in in_order(verify, range(0, len(query), _QUERIES), n_threads):
-            found.append(part)
-            if done is not None:
-                done(len(part))
-    scores = np.concatenate(found)
+    scores = np.concatenate(list(in_blocks(verify, range(0, len(query), _QUERIES), threads, done)))
     return scores[:, :k], scores[:, k:]
 
 

@@ -1,13 +1,13 @@
 """Find near-duplicates among vectors by cosine: all pairs in small sets, random-hyperplane keys for large ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.duplicates.candidates import best_matches
+from protocol.duplicates.candidates import Done, best_matches, in_blocks
 from protocol.duplicates.proposals import FURTHER, Pairs
 from protocol.parallel import in_order, workers
 from protocol.truth import pair_distances
@@ -23,8 +23,6 @@ _PARTNERS = FURTHER + 1  # partners per query
 _BLOCK = 1 << 13  # queries per thread and block
 _ROWS = 1 << 13  # rows per read
 _SLACK = 1e-3  # error bound of the float32 cosines that preselect pairs
-
-Done = Callable[[int], object] | None
 
 
 def is_small(query: NDArray, database: NDArray) -> bool:
@@ -123,18 +121,14 @@ def keyed_candidates(
 
     The parameters are those of `similar_vectors`.
     """
+    best: list[Pairs] = []
     with workers(threads) as n_threads:
         sides = _Sides.of(query, database, same=same)
-        best = _Best.none()
         for table in range(TABLES):
-            compare, n_queries = _sorted_by_keys(sides, least, table, n_threads)
-            parts = [best]
-            for start, part in zip(n_queries, in_order(compare, n_queries, n_threads), strict=True):
-                parts.append(part)
-                if done is not None:
-                    done(min(n_queries.step, n_queries.stop - start))
-            best = _Best.of(parts)
-    return best.query, best.database
+            compare, starts = _sorted_by_keys(sides, least, table, n_threads)
+            candidates = Pairs.joined([*best, *in_blocks(compare, starts, n_threads, done)])
+            best = [candidates.once(same=False).best()]
+    return best[0].query, best[0].database
 
 
 class _Sides(NamedTuple):
@@ -156,35 +150,7 @@ class _Sides(NamedTuple):
         return cls(query, database, lengths if same else _lengths(query), lengths, total / len(database), same)
 
 
-class _Best(NamedTuple):
-    """Pairs of a query and a database item, with their cosines in float32."""
-
-    query: NDArray[np.int64]
-    database: NDArray[np.int64]
-    cosine: NDArray[np.float32]
-
-    @classmethod
-    def none(cls) -> "_Best":
-        return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
-
-    @classmethod
-    def of(cls, parts: Sequence["_Best"]) -> "_Best":
-        """Return the most similar candidates of each query, without repetitions."""
-        query, database, cosine = map(np.concatenate, zip(*parts, strict=True))
-        order = np.lexsort((-cosine, database, query))
-        query, database, cosine = query[order], database[order], cosine[order]
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = (query[1:] != query[:-1]) | (database[1:] != database[:-1])
-        query, database, cosine = query[first], database[first], cosine[first]
-        order = np.lexsort((database, -cosine, query))
-        query, database, cosine = query[order], database[order], cosine[order]
-        starts = np.flatnonzero(np.diff(query, prepend=-1))
-        place = np.arange(len(query)) - np.repeat(starts, np.diff(np.append(starts, len(query))))
-        is_best = place < _PARTNERS
-        return cls(query[is_best], database[is_best], cosine[is_best])
-
-
-def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tuple[Callable[[int], _Best], range]:
+def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tuple[Callable[[int], Pairs], range]:
     """Return a function that compares a block of queries with the segments of their keys, and the blocks' starts."""
     planes = np.random.default_rng(table).standard_normal((sides.database.shape[1], _BITS)).astype(np.float32)
     keys = _keys(sides.database, sides.database_lengths, sides.centre, planes, threads)
@@ -196,21 +162,21 @@ def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tu
         by_key = np.argsort(query_keys, kind="stable")
         places = np.searchsorted(keys[order], query_keys[by_key])
 
-    def compare(start: int) -> _Best:
+    def compare(start: int) -> Pairs:
         rows = by_key[start : start + _BLOCK]
         segments = np.minimum(places[start : start + _BLOCK], len(order) - 1) // SEGMENT
         bounds = [0, *(np.flatnonzero(np.diff(segments)) + 1).tolist(), len(rows)]
-        found = [_Best.none()]
+        parts = []
         for first, last in pairwise(bounds):
             begin = int(segments[first]) * SEGMENT
             items = order[max(0, begin - MARGIN) : begin + SEGMENT + MARGIN]
-            found.append(_compared(sides, rows[first:last], items, least))
-        return _Best(*map(np.concatenate, zip(*found, strict=True)))
+            parts.append(_compared(sides, rows[first:last], items, least))
+        return Pairs.joined(parts)
 
     return compare, range(0, len(by_key), _BLOCK)
 
 
-def _compared(sides: _Sides, rows: NDArray[np.int64], items: NDArray[np.int64], least: float) -> _Best:
+def _compared(sides: _Sides, rows: NDArray[np.int64], items: NDArray[np.int64], least: float) -> Pairs:
     """Return the most similar pairs for each of some queries among some items."""
     left = (sides.query[rows] / sides.query_lengths[rows, None]).astype(np.float32)
     right = (sides.database[items] / sides.database_lengths[items, None]).astype(np.float32)
@@ -218,15 +184,13 @@ def _compared(sides: _Sides, rows: NDArray[np.int64], items: NDArray[np.int64], 
     if sides.same:
         values[rows[:, None] == items] = -np.inf
     hits = values >= least
-    if not hits.any():
-        return _Best.none()
     if hits.sum() > _PARTNERS * len(rows) and len(items) > _PARTNERS:
         columns = np.argpartition(-values, _PARTNERS - 1, axis=1)[:, :_PARTNERS]
         most = np.zeros_like(hits)
         np.put_along_axis(most, columns, True, axis=1)
         hits &= most
     i, j = np.nonzero(hits)
-    return _Best(rows[i], items[j], values[i, j])
+    return Pairs(rows[i], items[j], values[i, j])
 
 
 def _keys(

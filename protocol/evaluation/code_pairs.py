@@ -185,6 +185,8 @@ def _packed(side: Codes, role: str, name: str) -> tuple[NDArray[np.uint8], int]:
     checks.integer(n_bits, f"{name}: n_bits")
     if _is_packed(array, n_bits, bit_order):
         packed = _bytes(array, name, bit_order)
+        if packed.size >= _SURE and _is_mask(packed) and packed.min() < packed.max():
+            raise ProtocolError(f"{name}: expected packed codes, got only the bytes 0 and 255. {_MASK_HINT}")
         codes.check(packed, n_bits, name)
         return packed, n_bits
     if array.shape[1] != n_bits or bit_order == "big-128":
@@ -221,28 +223,25 @@ def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
 
 def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
     """Return packed integers as bytes whose first bit has weight 1."""
-    lowest, highest = (-128, 127) if bit_order == "big-128" else (0, 255)
-    if bit_order != "big-128" and (array.dtype == np.int8 or -128 <= array.min() < 0):
+    lowest = -128 if bit_order == "big-128" else 0
+    if lowest == 0 and (array.dtype == np.int8 or -128 <= array.min() < 0):
         # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
         raise ProtocolError(
             f"{name}: expected packed codes of uint8, got signed {array.dtype}, which is ambiguous: choose "
             'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or pass codes.view("uint8").'
         )
-    is_any_byte_valid = bit_order != "big-128" and array.dtype == np.uint8
-    if not is_any_byte_valid and (array.min() < lowest or array.max() > highest):
-        raise ProtocolError(
-            f"{name}: expected packed codes from {lowest} to {highest}, got values from {array.min()} to {array.max()}."
-        )
-    if bit_order == "big-128":
-        array = array.astype(np.int16) + 128
-    packed = array.astype(np.uint8, copy=False)
-    if packed.size >= _SURE and _is_mask(packed) and packed.min() < packed.max():
-        raise ProtocolError(f"{name}: expected packed codes, got only the bytes 0 and 255. {_MASK_HINT}")
+    if lowest or array.dtype != np.uint8:
+        if array.min() < lowest or array.max() > lowest + 255:
+            raise ProtocolError(
+                f"{name}: expected packed codes from {lowest} to {lowest + 255}, got values from {array.min()} to "
+                f"{array.max()}."
+            )
+        array = (array.astype(np.int16) - lowest).astype(np.uint8)
     if bit_order == "little":
-        return packed
+        return array
     every = np.arange(256, dtype=np.uint8)[:, None]
     turned = np.packbits(np.unpackbits(every, axis=1), axis=1, bitorder="little").ravel()
-    return turned[packed]
+    return turned[array]
 
 
 def _is_mask(array: NDArray) -> bool:

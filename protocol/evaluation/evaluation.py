@@ -1,20 +1,20 @@
 """The function `evaluate`, which scores codes against a ground truth."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import metrics as scores
 from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import GroundTruth, Labels, Nearest, Relevant, ground_truth, only_truth
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring, score
-from protocol.metrics import ORDERS, neighbours_found
+from protocol.metrics import ORDERS, needs, neighbours_found
 from protocol.truth.relevance import ground_truth_sha256
 
 
@@ -93,23 +93,21 @@ def scored(
     codes: CodePair, truth: GroundTruth, scoring: Scoring, *, threads: int = 1, progress: Progress = None
 ) -> Evaluation:
     """Score codes and a ground truth that were read, as `evaluate`."""
-    without = scoring.of_nearest if truth.nearest else []
-    names = scoring.names(codes.n_bits, codes.ranking, without=without)
+    names = scoring.names(codes.n_bits, codes.ranking, without=scoring.of_nearest if truth.nearest else ())
     blocks = _counted(codes, truth, names, scoring, threads, progress)
     nearest_counts = {k: _joined(of_number) for k, of_number in blocks.items()} if truth.nearest else {}
-    of_scored: Iterable[HammingCounts] = [nearest_counts[truth.scored]] if nearest_counts else blocks[truth.scored]
-    of_scored = list(of_scored) if codes.ranking == "hamming" else of_scored
-    found = score(of_scored, names, scoring, codes.ranking)
-    per_query, is_undefined, default_name = found.per_query, found.is_undefined, None
+    of_scored = [nearest_counts[truth.scored]] if nearest_counts else blocks[truth.scored]
+    scores, default_name = score(of_scored, names, scoring, codes.ranking), None
     if truth.nearest is not None:
         shares = _neighbour_metrics(nearest_counts, truth.nearest.numbers)
-        per_query = shares | per_query
-        is_undefined = {name: np.zeros(values.shape, dtype=bool) for name, values in shares.items()} | is_undefined
+        defined = {name: np.zeros(values.shape, dtype=bool) for name, values in shares.items()}
+        scores = replace(scores, per_query=shares | scores.per_query, is_undefined=defined | scores.is_undefined)
         default_name = f"{truth.nearest.relevant} nearest by {truth.nearest.distance}"
     return Evaluation(
+        **vars(scores),
         codes=codes,
         truth=truth,
-        counts=of_scored[0] if isinstance(of_scored, list) and codes.ranking == "hamming" else None,
+        counts=next(iter(of_scored)) if codes.ranking == "hamming" else None,
         nearest_counts=nearest_counts,
         n_queries=len(codes.query),
         n_database=len(codes.database),
@@ -118,14 +116,7 @@ def scored(
         binarize=codes.binarize,
         relevance=truth.relevance.kind,
         convention=scoring.convention,
-        per_query=per_query,
-        is_undefined=is_undefined,
-        top_n=found.top_n,
-        spread=found.spread,
-        queries_without_relevant=int((found.n_relevant == 0).sum()),
         labels_not_in_database=truth.labels_not_in_database,
-        relevant_per_query=(int(found.n_relevant.min()), int(found.n_relevant.max())),
-        levels=found.levels,
         nearest=truth.nearest,
         ground_truth_sha256=ground_truth_sha256(truth.relevance),
         ground_truth=default_name,
@@ -136,7 +127,7 @@ def _counted(
     codes: CodePair, truth: GroundTruth, names: Sequence[str], scoring: Scoring, threads: int, progress: Progress
 ) -> dict[int, Iterable[HammingCounts]]:
     """Return the counts of blocks of queries for each ground truth; a single block for the Hamming ranking."""
-    needed = scores.needs(names)
+    needed = needs(names)
     index_order = scoring.spread or "index_average_precision" in needed
     if codes.ranking != "hamming":
         report = stage(progress, "counting", len(codes.query) * len(truth.by_number))

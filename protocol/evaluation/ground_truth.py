@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,7 @@ class Nearest:
     def __post_init__(self) -> None:
         for values, role in ((self.query, "query"), (self.database, "database")):
             if values is None:
-                raise ProtocolError(f"vectors: expected query vectors and database vectors, got no {role} vectors.")
+                raise ProtocolError(f"{role} vectors are missing.")
         one_of(self.distance, DISTANCES, "distance")
         if self.k is not None and not np.size(self.k):
             raise ProtocolError("neighbours: the list of numbers is empty.")
@@ -194,14 +195,16 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Labels | 
     kind = {Labels: "labels", Relevant: "relevance", Nearest: "vectors"}.get(type(truth), "")
     sources = {"query labels": query_labels, "database labels": database_labels, kind: truth}
     names = [name for name, values in sources.items() if values is not None]
-    if truth is not None and names == [kind]:
-        return truth
-    if names != ["query labels", "database labels"]:
+    if not names:
         raise ProtocolError(
-            "ground truth: expected query labels and database labels, relevance, or query vectors and database "
-            f"vectors, got {' and '.join(names) or 'none'}."
+            "The ground truth is missing: give query labels and database labels, relevance, or query vectors and "
+            "database vectors."
         )
-    return Labels(query_labels, database_labels)
+    if truth is None and len(names) == 1:
+        raise ProtocolError(f"{'database' if database_labels is None else 'query'} labels are missing.")
+    if truth is not None and len(names) > 1:
+        raise ProtocolError(f"More than one ground truth: {' and '.join(names)}. Choose one.")
+    return truth or Labels(query_labels, database_labels)
 
 
 def ground_truth(
@@ -325,24 +328,28 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     """
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if is_file(values):
-        suffix = Path(values).suffix.lower()
-        if suffix == ".npz":
-            arrays, shape = read_csr(values)
-            return _sparse(arrays, shape, expected, name)
-        values = read_lists(values) if suffix in (".txt", ".csv", ".tsv") else read_array(values)
-        _check_unambiguous(values, expected, name)
-    elif hasattr(values, "row") and hasattr(values, "n_queries"):
+        return _from_file(values, expected, name)
+    if hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
-    elif hasattr(values, "tocsr"):
-        rows = values.tocsr()
-        arrays = {part: getattr(rows, part) for part in ("indptr", "indices", "data")}
-        return _sparse(arrays, rows.shape, expected, name)
-    elif isinstance(values, (list, tuple)):
-        if all(isinstance(row, (list, tuple)) for row in values):
-            _check_unambiguous(values, expected, name)
-    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
-        values = as_numpy(values, name)
+    if hasattr(values, "tocsr"):
+        return _sparse(values.tocsr(), expected, name)
+    if isinstance(values, (list, tuple)):
+        is_matrix = all(isinstance(row, (list, tuple)) for row in values)
+    else:
+        is_matrix = any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray"))
+        values = as_numpy(values, name) if is_matrix else values
+    if is_matrix:
         _check_unambiguous(values, expected, name)
+    return _listed(values, expected, name)
+
+
+def _from_file(path: str | Path, expected: tuple[int, int], name: str) -> Relevance:
+    suffix = Path(path).suffix.lower()
+    if suffix == ".npz":
+        arrays, shape = read_csr(path)
+        return _sparse(SimpleNamespace(**arrays, shape=shape), expected, name)
+    values = read_lists(path) if suffix in (".txt", ".csv", ".tsv") else read_array(path)
+    _check_unambiguous(values, expected, name)
     return _listed(values, expected, name)
 
 
@@ -370,46 +377,50 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
             f"{name}: expected a list of neighbours for each of {expected[0]} queries, got {len(rows)}."
         )
     if all(row.ndim == 1 and row.dtype == bool for row in rows):
-        if any(row.size != expected[1] for row in rows):
-            sizes = sorted({row.size for row in rows})
-            raise ProtocolError(
-                f"{name}: expected {expected[1]} Boolean values for each query, one per database item, got {sizes[0]}."
-            )
-        rows = [np.flatnonzero(row) for row in rows]
-    if any(row.ndim != 1 or (row.size and row.dtype.kind not in "iu") for row in rows):
+        rows = _where(rows, expected[1], name)
+    if not all(map(_is_positions, rows)):
         raise ProtocolError(
             f"{name}: expected a Boolean matrix (n_queries, n_database) = {expected} or lists of database positions, "
             "got other values than integers."
         )
     indices = np.concatenate(rows).astype(np.int64)
-    return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected[1], name)
+    return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected, name)
 
 
-def _sparse(arrays: Mapping[str, NDArray], shape: tuple[int, int], expected: tuple[int, int], name: str) -> Relevance:
-    """Return relevance from compressed sparse rows, whose values are the relevance levels."""
-    indptr, indices, data = arrays["indptr"], arrays["indices"], arrays.get("data")
-    if tuple(shape) != expected:
-        raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {tuple(shape)}.")
-    for part, array in (("indptr", indptr), ("indices", indices)):
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ProtocolError(f"{name}: expected integers as {part}, got shape {array.shape} of {array.dtype}.")
-    if indptr.size != expected[0] + 1:
+def _where(rows: list[NDArray[np.bool_]], n_database: int, name: str) -> list[NDArray]:
+    wrong = {row.size for row in rows} - {n_database}
+    if wrong:
         raise ProtocolError(
-            f"{name}: expected n_queries + 1 = {expected[0] + 1} integers as indptr, got {indptr.size}."
+            f"{name}: expected {n_database} Boolean values for each query, one per database item, got {min(wrong)}."
         )
-    levels = None
-    if data is not None:
-        if data.shape != indices.shape or data.dtype.kind not in "biuf" or not is_integer(data).all():
-            raise ProtocolError(
-                f"{name}: expected an integer as the level of each of {indices.size} pairs, got {_shown(data)}."
-            )
-        levels = data.astype(np.int64)
-        if levels.max(initial=1) > _MOST_LEVELS or levels.min(initial=1) < 1:
-            raise ProtocolError(
-                f"{name}: expected levels from 1 to {_MOST_LEVELS}, larger for more relevant items, got levels from "
-                f"{levels.min()} to {levels.max()}. Distances are not levels; eliminate_zeros() removes stored zeros."
-            )
-    return _neighbours(indptr, indices, levels, expected[1], name)
+    return [np.flatnonzero(row) for row in rows]
+
+
+def _is_positions(row: NDArray) -> bool:
+    return row.ndim == 1 and (not row.size or row.dtype.kind in "iu")
+
+
+def _sparse(rows: Any, expected: tuple[int, int], name: str) -> Relevance:
+    """Return relevance from compressed sparse rows, whose values are the relevance levels."""
+    if tuple(rows.shape) != expected:
+        raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {tuple(rows.shape)}.")
+    data = getattr(rows, "data", None)
+    levels = None if data is None else _levels(data, rows.indices.shape, name)
+    return _neighbours(rows.indptr, rows.indices, levels, expected, name)
+
+
+def _levels(data: NDArray, shape: tuple[int, ...], name: str) -> NDArray[np.int64]:
+    if data.shape != shape or data.dtype.kind not in "biuf" or not is_integer(data).all():
+        raise ProtocolError(
+            f"{name}: expected an integer as the level of each of {shape[0]} pairs, got {_shown(data)}."
+        )
+    levels = data.astype(np.int64)
+    if levels.max(initial=1) > _MOST_LEVELS or levels.min(initial=1) < 1:
+        raise ProtocolError(
+            f"{name}: expected levels from 1 to {_MOST_LEVELS}, larger for more relevant items, got levels from "
+            f"{levels.min()} to {levels.max()}. Distances are not levels; eliminate_zeros() removes stored zeros."
+        )
+    return levels
 
 
 def _shown(data: NDArray) -> str:
@@ -417,23 +428,28 @@ def _shown(data: NDArray) -> str:
     return f"{data.size} values of {data.dtype}" + (f" from {data.min()} to {data.max()}" if has_range else "")
 
 
-def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_database: int, name: str) -> Relevance:
+def _neighbours(
+    indptr: NDArray, indices: NDArray, levels: NDArray | None, expected: tuple[int, int], name: str
+) -> Relevance:
     """Return relevance from lists in any order, for example nearest first."""
-    n_queries = indptr.size - 1
     if not indices.size:
         raise ProtocolError(f"{name}: no query has a relevant item.")
+    if indptr.size != expected[0] + 1:
+        raise ProtocolError(
+            f"{name}: expected n_queries + 1 = {expected[0] + 1} integers as indptr, got {indptr.size}."
+        )
     try:
         ends = indptr.astype(np.int64)
         lengths = ends[1:] - ends[:-1]
-        if lengths.min(initial=0) >= 0 and lengths.sum() == indices.size:
+        if lengths.min() >= 0 and lengths.sum() == indices.size:
             order = np.lexsort((indices, np.repeat(np.arange(lengths.size), lengths)))
             indices, levels = indices[order], None if levels is None else levels[order]
-        found = NeighbourRelevance(indptr, indices, n_database, levels)
+        found = NeighbourRelevance(indptr, indices, expected[1], levels)
     except ProtocolError as error:
         raise ProtocolError(f"{name}: {error}") from error
-    if indices.size == n_queries * n_database and found.levels.size == 1:
+    if indices.size == expected[0] * expected[1] and found.levels.size == 1:
         raise ProtocolError(
-            f"{name}: expected the relevant items of each query, got all {n_database:,} items for every query. "
+            f"{name}: expected the relevant items of each query, got all {expected[1]:,} items for every query. "
             "A complete ranking of the database does not define which items are relevant."
         )
     return found

@@ -172,11 +172,8 @@ def quantisation(
     query, database = vectors.vectors()
     first = _source(Hashing() if codes is None else codes, query, database)
     second = None if rescoring.codes is None else _source(rescoring.codes, query, database, "rescore_codes: ")
-    if isinstance(first, CodePair) and first.ranking != "hamming" and (second is not None or measure_speed):
-        option = "measure_speed" if measure_speed else "rescore_codes"
-        raise ProtocolError(
-            f"{option}: expected the ranking hamming, whose distances it requires, got {first.ranking}."
-        )
+    if measure_speed or second is not None:
+        _check_hamming(first, "measure_speed" if measure_speed else "rescore_codes")
     sizes = len(query), len(database)
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
     pair, hashed_by = _codes(first, query, database, progress)
@@ -214,6 +211,13 @@ def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray,
     except ProtocolError as error:
         raise ProtocolError(f"{name}{error}") from error
     return pair
+
+
+def _check_hamming(source: Hashing | CodePair, option: str) -> None:
+    if isinstance(source, CodePair) and source.ranking != "hamming":
+        raise ProtocolError(
+            f"{option}: expected the ranking hamming, whose distances it requires, got {source.ranking}."
+        )
 
 
 def _codes(
@@ -261,23 +265,18 @@ def machine() -> str:
 
 def _curve_table(curve: RescoringCurve) -> Table:
     """Return the table of a curve of re-ranking: a row for each factor, two columns for each K."""
-    header = ["c"]
-    for number in curve.smallest_factor:
-        header += [f"K = {number:,}", "worst to best"]
+    header, smallest = ["c"], [f"smallest c for {curve.target:g}"]
+    rows: dict[int, list[str]] = {row.factor: [f"{row.factor:,}"] for row in sorted(curve.rows, key=lambda r: r.factor)}
     values = {(row.neighbours, row.factor): (row.expected, row.worst, row.best) for row in curve.rows}
-    cells = []
-    for factor in sorted({row.factor for row in curve.rows}):
-        row = [f"{factor:,}"]
-        for number in curve.smallest_factor:
-            row += with_range(*values[number, factor]) if (number, factor) in values else ["", ""]
-        cells.append(row)
-    smallest = [f"smallest c for {curve.target:g}"]
-    for factors in curve.smallest_factor.values():
+    for number, factors in curve.smallest_factor.items():
+        header += [f"K = {number:,}", "worst to best"]
+        for factor, cells in rows.items():
+            cells += with_range(*values[number, factor]) if (number, factor) in values else ["", ""]
         worst, expected, best = ("none" if factor is None else f"{factor:,}" for factor in factors)
         smallest += [expected, "" if worst == expected == best else f"{worst} to {best}"]
     again = "the vectors" if curve.by == "vectors" else f"the second codes of {curve.n_bits:,} bits"
     title = f"share of the K nearest items that remain if c x K items are retrieved by code and re-ranked by {again}"
-    return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*cells, smallest])
+    return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
 
 
 def _cost_table(cost: Cost) -> Table:

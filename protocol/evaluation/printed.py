@@ -55,17 +55,18 @@ def json_text(content: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return None if math.isnan(value) else value
+    """Return a record of dataclasses, named tuples and arrays as dictionaries, lists and values of JSON."""
     if dataclasses.is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if hasattr(value, "_asdict"):
+    elif hasattr(value, "_asdict"):
         value = value._asdict()
+    elif isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
-    return value
+    if isinstance(value, (list, tuple)):
+        return list(map(_plain, value))
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def shown(mean: float) -> str:

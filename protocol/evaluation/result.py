@@ -22,7 +22,7 @@ from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
 from protocol.evaluation.printed import Printed, json_text, shown
-from protocol.evaluation.scoring import SpreadRow, undefined
+from protocol.evaluation.scoring import Scores, undefined
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
 from protocol.inputs.labels import brief
 from protocol.provenance.storage import file_sha256, replacing
@@ -55,8 +55,8 @@ _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Printed):
-    """The scores that `evaluate` returns. They are printed as the table of the command line.
+class Evaluation(Scores, Printed):
+    """The scores that `evaluate` returns: those of `Scores`. They are printed as the table of the command line.
 
     Parameters
     ----------
@@ -77,24 +77,9 @@ class Evaluation(Printed):
         The kind of relevance, as in `protocol.scores.identity`.
     convention : str
         The name of the convention.
-    per_query : dict of str to ndarray of float64
-        The values of each query, NaN where a query is left out: (n_queries,), or (1,) for metrics of the pooled queries
-        or of the database.
-    is_undefined : dict of str to ndarray of bool
-        Where each metric is undefined (0/0), in the shape of `per_query`.
-    top_n : TopNCurve
-        Mean precision and recall of the top N items for ``n`` up to 1,000, as expected values over ties.
-    spread : tuple of SpreadRow
-        All values that some convention calls mAP, largest first; empty unless requested.
-    queries_without_relevant : int
-        The number of queries without relevant database items.
     labels_not_in_database : tuple of int or str, or None
         The labels of queries that no database item has, ascending; for a label matrix, the column numbers from 0.
         None if the ground truth is not labels.
-    relevant_per_query : tuple of int
-        The smallest and the largest number of relevant database items of a query.
-    levels : tuple of int
-        The smallest and the largest relevance level; a larger level is more relevant.
     nearest : NearestItems or None
         The definition of the nearest items; None unless vectors are the ground truth.
     ground_truth_sha256 : str
@@ -114,14 +99,7 @@ class Evaluation(Printed):
     binarize: str | None
     relevance: str
     convention: str
-    per_query: dict[str, NDArray[np.float64]]
-    is_undefined: dict[str, NDArray[np.bool_]]
-    top_n: scores.TopNCurve
-    spread: tuple[SpreadRow, ...]
-    queries_without_relevant: int
     labels_not_in_database: tuple[int | str, ...] | None
-    relevant_per_query: tuple[int, int]
-    levels: tuple[int, int]
     nearest: NearestItems | None
     ground_truth_sha256: str
     name: str | None = None
@@ -141,6 +119,16 @@ class Evaluation(Printed):
         If a metric of the pooled queries is undefined, this is the number of all queries.
         """
         return n_undefined(self.is_undefined, self.n_queries)
+
+    @property
+    def queries_without_relevant(self) -> int:
+        """The number of queries without relevant database items."""
+        return int((self.n_relevant == 0).sum())
+
+    @property
+    def relevant_per_query(self) -> tuple[int, int]:
+        """The smallest and the largest number of relevant database items of a query."""
+        return int(self.n_relevant.min()), int(self.n_relevant.max())
 
     @cached_property
     def pr_curves(self) -> dict[str, scores.PRCurve]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,22 +81,13 @@ class Scoring:
         ProtocolError
             If a requested metric is not supported, or none of the convention's metrics is.
         """
-        requested = [name for name in self.requested if name != metrics.ALL]
-        for name in requested:
-            radius = metrics.keywords(name).get("radius", 0)
-            if not is_defined(name, ranking):
-                raise ProtocolError(
-                    f"metric {name!r}: expected a metric of the order of items for the ranking {ranking}, got one of "
-                    f"{_NEEDS[registry.METRICS.entry(name).defined_on]}."
-                )
-            if radius > n_bits:
-                raise ProtocolError(
-                    f"metric {name!r}: expected a radius from 0 to {n_bits}, the code length, got {radius:g}."
-                )
+        for name in self.requested:
+            if name != metrics.ALL:
+                _check_supported(name, n_bits, ranking)
         if metrics.ALL in self.requested:
             return [name for name in metrics.everything(n_bits) if is_defined(name, ranking)]
         if self.metrics is not None:
-            return [name for name in requested if name not in without]
+            return [name for name in self.requested if name not in without]
         names = [name for name in self.rules.metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
         names = [name for name in names if is_defined(name, ranking)]
         if not names:
@@ -105,6 +96,19 @@ class Scoring:
                 "got only metrics of the Hamming radius."
             )
         return names
+
+
+def _check_supported(metric: str, n_bits: int, ranking: str) -> None:
+    if not is_defined(metric, ranking):
+        raise ProtocolError(
+            f"metric {metric!r}: expected a metric of the order of items for the ranking {ranking}, got one of "
+            f"{_NEEDS[registry.METRICS.entry(metric).defined_on]}."
+        )
+    radius = metrics.keywords(metric).get("radius", 0)
+    if radius > n_bits:
+        raise ProtocolError(
+            f"metric {metric!r}: expected a radius from 0 to {n_bits}, the code length, got {radius:g}."
+        )
 
 
 def is_defined(metric: str, ranking: str) -> bool:
@@ -127,9 +131,26 @@ class SpreadRow(NamedTuple):
     conventions: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """The scores of one ranking; the fields are those of `protocol.evaluation.Evaluation`."""
+    """The scores of a ranking.
+
+    Parameters
+    ----------
+    per_query : dict of str to ndarray of float64
+        The values of each query, NaN where a query is left out: (n_queries,), or (1,) for metrics of the pooled queries
+        or of the database.
+    is_undefined : dict of str to ndarray of bool
+        Where each metric is undefined (0/0), in the shape of `per_query`.
+    n_relevant : ndarray of int64, shape (n_queries,)
+        The number of relevant database items of each query.
+    levels : tuple of int
+        The smallest and the largest relevance level; a larger level is more relevant.
+    top_n : TopNCurve
+        Mean precision and recall of the top N items for ``n`` up to 1,000, as expected values over ties.
+    spread : tuple of SpreadRow
+        All values that some convention calls mAP, largest first; empty unless requested.
+    """
 
     per_query: dict[str, NDArray[np.float64]]
     is_undefined: dict[str, NDArray[np.bool_]]
@@ -161,24 +182,26 @@ def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scorin
     occurring = np.concatenate([part.levels for part in parts])
     if not occurring.size:
         raise ProtocolError("relevance: no query has a relevant item.")
-    rules = scoring.rules
-    values = {pair: np.concatenate([part.values[pair] for part in parts]) for pair in parts[0].values}
-    of_spread = {pair: values[pair] for pair in parts[0].of_spread}
+    rules, values = scoring.rules, _joined([part.values for part in parts])
     return Scores(
         per_query={name: values[name, rules.empty(name)] for name in names},
-        is_undefined={name: np.concatenate([part.masks[name] for part in parts]) for name in names},
+        is_undefined=_joined([part.is_undefined for part in parts]),
         n_relevant=np.concatenate([part.n_relevant for part in parts]),
         levels=(int(occurring.min()), int(occurring.max())),
         top_n=_mean_curve(parts, rules.empty("R@K")),
-        spread=spread_rows(of_spread),
+        spread=spread_rows({pair: values[pair] for pair in parts[0].of_spread}),
     )
+
+
+def _joined(blocks: Sequence[Mapping[Any, NDArray]]) -> dict[Any, NDArray]:
+    return {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
 
 
 class _Block(NamedTuple):
     """The scores of a block of queries, for each metric and treatment of undefined values."""
 
     values: dict[tuple[str, str], NDArray[np.float64]]
-    masks: dict[str, NDArray[np.bool_]]
+    is_undefined: dict[str, NDArray[np.bool_]]
     of_spread: list[tuple[str, str]]
     n_relevant: NDArray[np.int64]
     levels: NDArray[np.int64]

@@ -75,7 +75,7 @@ def second_stage(
     """
     n_queries = len(first.query)
     shares = {(number, top): np.empty((3, n_queries)) for number, tops in retrieved.items() for top in tops}
-    most = max((top for tops in retrieved.values() for top in tops), default=0)
+    most = max((top for _, top in shares), default=0)
     of_queries, again_of_queries = codes.words(first.query), codes.words(second.query)
     items, again_of_items = np.ascontiguousarray(codes.words(first.database).T), codes.words(second.database)
     for row in range(n_queries if shares else 0):

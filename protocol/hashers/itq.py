@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.pcah import PCAH
-from protocol.hashers.training_set import PrincipalComponents, TrainingSet
+from protocol.hashers.training_set import TrainingSet
 from protocol.options import Count
 from protocol.registry import HasherRecord, Iterations
 
@@ -74,8 +74,6 @@ class ITQ(PCAH):
 
     n_iter: Count = 50
 
-    def _rotated(
-        self, components: PrincipalComponents, training: TrainingSet, rng: np.random.Generator
-    ) -> NDArray[np.float32]:
-        V = project(training.X, components.mean, components.directions)
-        return (components.directions @ quantizing_rotation(V, self.n_iter, rng)).astype(np.float32)
+    def _rotated(self, W: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> NDArray[np.float32]:
+        V = project(training.X, training.mean, W)
+        return (W @ quantizing_rotation(V, self.n_iter, rng)).astype(np.float32)

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.linear_algebra import random_rotation
 from protocol.hashers.pcah import PCAH
-from protocol.hashers.training_set import PrincipalComponents, TrainingSet
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -65,7 +65,5 @@ class PCARR(PCAH):
     True
     """
 
-    def _rotated(
-        self, components: PrincipalComponents, training: TrainingSet, rng: np.random.Generator
-    ) -> NDArray[np.float32]:
-        return (components.directions @ random_rotation(self.n_bits, rng)).astype(np.float32)
+    def _rotated(self, W: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> NDArray[np.float32]:
+        return (W @ random_rotation(self.n_bits, rng)).astype(np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers.base import LinearHasher
-from protocol.hashers.training_set import PrincipalComponents, TrainingSet
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -68,11 +68,9 @@ class PCAH(LinearHasher):
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         components = training.components(self.n_bits)
         self.mean_ = components.mean
-        self.projection_ = self._rotated(components, training, rng)
+        self.projection_ = self._rotated(components.directions, training, rng)
         return {"directions_without_variance": components.n_without_variance}
 
-    def _rotated(
-        self, components: PrincipalComponents, training: TrainingSet, rng: np.random.Generator
-    ) -> NDArray[np.float32]:
-        """Return the directions of the bits, which subclasses rotate."""
-        return components.directions
+    def _rotated(self, W: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the directions of the bits, which subclasses rotate, from those of the components."""
+        return W

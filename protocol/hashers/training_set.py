@@ -98,6 +98,10 @@ class Affinities:
             return totals[group] - labelled[group][:, None] * values
         return totals[group] - values
 
+    def signed_sums(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return S values (n_rows, k), where S is 1 for a row itself and related rows, and -1 for all others."""
+        return 2 * (self.sums(values) + values) - values.sum(axis=0, dtype=np.float64)
+
     @functools.cached_property
     def _groups(self) -> tuple[NDArray, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the distinct labels, their index for each row, the rows sorted by it, and where each label starts."""

@@ -133,7 +133,11 @@ def as_numpy(values: Any, name: str) -> NDArray:
         raise ProtocolError(f"{name}: expected an array, got {type(values).__name__} ({reason}).") from error
     if np.ma.is_masked(array):
         raise ProtocolError(f"{name}: expected an array without masked entries, got {np.ma.count_masked(array):,}.")
-    array = np.asarray(array)
+    return _of_plain_dtype(np.asarray(array), values)
+
+
+def _of_plain_dtype(array: NDArray, values: Any) -> NDArray:
+    """Return an array of numbers, strings or objects; `values` are those from which it was converted."""
     if array.dtype.kind == "T" or (array.dtype.kind in "US" and isinstance(values, (list, tuple))):
         array = np.array(values, dtype=object)  # so that a number or a NaN among strings does not become a string
     if array.dtype.kind == "V" and array.dtype.names is None:

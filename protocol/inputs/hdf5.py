@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, need
 from protocol.inputs import limits
 
-_CHILD = Path(__file__).with_name("_hdf5_child.py")
+PACKAGE_DATA = "_hdf5_child.py"
+_CHILD = Path(__file__).with_name(PACKAGE_DATA)
 _REFUSED = 65  # exit code of a child that has written the reason to stderr
 
 

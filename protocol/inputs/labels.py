@@ -110,16 +110,8 @@ def labels_from(values: Any, role: str, n_items: int) -> NDArray:
 def _labels(values: Any, role: str, n_items: int) -> NDArray:
     """Return integers or strings (n_items,), or a bool matrix."""
     name = named(values, role)
-    array = read_labels(values) if is_file(values) else as_numpy(values, name)
-    if array.dtype.kind == "S":
-        array = np.char.decode(array, "utf-8", "backslashreplace")
-    integers = array.dtype == object and all(type(value) is int for value in array.flat)
-    if array.dtype == object and not integers:
-        _refuse_objects(array, name)
-    if array.dtype.kind == "f":
-        _check_bfloat16(values, array, name)
-        array = as_integers(array, name)
-    if array.dtype.kind == "b" and array.ndim == 2 and array.shape[1] == 1:
+    array = _integers_or_strings(values, name)
+    if array.dtype.kind == "b" and array.shape[1:] == (1,):
         raise ProtocolError(
             f"{name}: expected integers or strings (n,), or a 0/1 matrix with two or more columns, got Boolean values "
             f"of shape {array.shape}, which may be two classes or one label that some items have: pass labels.ravel() "
@@ -129,9 +121,22 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
         array = array.ravel()
     if array.dtype.kind not in "UO":
         return class_labels(array, n_items, name)
-    if array.ndim != 1 or len(array) != n_items:
-        kind = "integers" if integers else "strings"
+    if array.shape != (n_items,):
+        kind = "integers" if array.dtype == object else "strings"
         raise ProtocolError(f"{name}: expected {n_items} {kind}, one per item, got shape {array.shape}.")
+    return array
+
+
+def _integers_or_strings(values: Any, name: str) -> NDArray:
+    """Return labels as an array of integers, bool or strings, or of Python integers that no dtype can represent."""
+    array = read_labels(values) if is_file(values) else as_numpy(values, name)
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8", "backslashreplace")
+    if array.dtype == object and not all(type(value) is int for value in array.flat):
+        _refuse_objects(array, name)
+    if array.dtype.kind == "f":
+        _check_bfloat16(values, array, name)
+        return as_integers(array, name)
     return array
 
 

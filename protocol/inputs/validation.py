@@ -30,15 +30,17 @@ def array_of(values: Any) -> NDArray:
     The integers of a list become uint64, or objects if no integer dtype can represent all of them.
     """
     array = np.asarray(values)
-    rounded = array.dtype.kind == "f" and float(array.max(initial=0)) >= 1 << 63  # smaller integers remain integers
-    if not (rounded or array.dtype == object) or not isinstance(values, (list, tuple)):
+    is_rounded = array.dtype.kind == "f" and float(array.max(initial=0)) >= 1 << 63  # smaller integers remain integers
+    if not isinstance(values, (list, tuple)) or not (is_rounded or array.dtype == object):
         return array
     exact = np.array(values, dtype=object)
-    integers = all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in exact.flat)
-    if not exact.size or not integers:
+    if not exact.size or not all(map(_is_integer, exact.flat)):
         return array
-    fits = exact.min() >= 0 and exact.max() < 1 << 64
-    return exact.astype(np.uint64) if fits else exact
+    return exact.astype(np.uint64) if exact.min() >= 0 and exact.max() < 1 << 64 else exact
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> NDArray[np.float32]:
@@ -100,7 +102,7 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     """
     array = np.asarray(index)
     if array.size == 0:
-        raise ProtocolError(f"{name}: expected at least one row number, got none.")
+        raise ProtocolError(f"{name}: the list of row numbers is empty.")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
     if array.min() < 0 or array.max() >= n_items:
@@ -119,7 +121,7 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
         If the length is not `n_items`, or the values are neither integers nor a 0/1 matrix.
     """
     array = array_of(y)
-    if array.dtype == object and all(isinstance(value, int) for value in array.flat):
+    if array.dtype == object and all(map(_is_integer, array.flat)):
         raise ProtocolError(
             f"{name}: integers from {array.min()} to {array.max()}, which no integer dtype can represent. "
             "Number the classes from 0."
@@ -130,13 +132,11 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
         )
     if len(array) != n_items:
         raise ProtocolError(f"{name}: {len(array):,} labels for {n_items:,} items.")
-    if array.ndim == 2:
-        if array.dtype != bool and array.size and (array.min() < 0 or array.max() > 1):
-            raise ProtocolError(
-                f"{name}: expected a matrix of 0 and 1, got values from {array.min()} to {array.max()}."
-            )
-        array = array.astype(bool, copy=False)
-    return array
+    if array.ndim == 1:
+        return array
+    if array.dtype != bool and array.size and (array.min() < 0 or array.max() > 1):
+        raise ProtocolError(f"{name}: expected a matrix of 0 and 1, got values from {array.min()} to {array.max()}.")
+    return array.astype(bool, copy=False)
 
 
 def n_classes(y: NDArray | None) -> int | None:

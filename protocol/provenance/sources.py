@@ -3,6 +3,9 @@
 Snakemake does not notice an edit in an imported package. A rule that has the digest of its script and of its plug-ins
 (`protocol.registry.code_digest`) as a parameter is rerun if, and only if, the code that it runs has changed.
 
+Comments, formatting and most docstrings do not count. The docstrings of classes and public functions do, because the
+summaries and options of plug-ins and the descriptions of claims are read from them.
+
 Imports are found in the syntax tree. The standard library's modulefinder was considered, but it compiles and follows
 every library, and for any import from a package it adds everything that the package's ``__init__`` imports.
 """
@@ -12,6 +15,7 @@ import functools
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeGuard
 
@@ -21,6 +25,15 @@ _ROOT = Path(__file__).parents[2]
 _PACKAGE = Path(__file__).parents[1].name
 # Modules that can't change a result: downloads are verified by checksums, and digests only decide which jobs are rerun.
 _LEFT_OUT = ("protocol.downloads.", "protocol.provenance.sources.")
+# The distributions on which numbers depend, by the name that is imported.
+_LIBRARIES = {
+    "cv2": "opencv-python-headless",
+    "numba": "numba",
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+    "torch": "torch",
+}
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 _Import = tuple[str, str | None]
@@ -29,14 +42,16 @@ _Import = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class _Source:
-    """A source file: the digest of its content, all its imports, and the origin of its global names."""
+    """A source file: the digest of its syntax tree, all its imports, and the origin of its global names."""
 
     digest: str
     imports: tuple[_Import, ...]
+    libraries: frozenset[str]
+    """The distributions among `_LIBRARIES` that it imports."""
     origins: dict[str, _Import | None]
     """For each global name, the import that binds it, or None if the file itself defines it."""
     data: tuple[str, ...]
-    """Patterns of the files that it reads in its folder: its constant ``PACKAGE_DATA``, and templates."""
+    """Patterns of the files that it reads or runs: its constant ``PACKAGE_DATA``, and templates."""
 
 
 def digest(*starts: str | Path) -> str:
@@ -51,7 +66,9 @@ def digest(*starts: str | Path) -> str:
     Returns
     -------
     str
-        16 hexadecimal digits, independent of the order of `starts`. Files are read once per process.
+        16 hexadecimal digits, independent of the order of `starts`, and the versions of those imported libraries on
+        which numbers depend, such as ``"0a1b2c3d4e5f6789 with numpy 2.3.4, scipy 1.16.2"``. Files are read once per
+        process.
 
     Raises
     ------
@@ -75,33 +92,45 @@ def digest(*starts: str | Path) -> str:
 
 def files(*starts: str | Path) -> list[str]:
     """Return the sorted names of the files that `digest` covers: modules by their paths, scripts without a folder."""
-    return sorted(_contents(frozenset(map(str, starts)), _ROOT))
+    return sorted(_contents(frozenset(map(str, starts)), _ROOT)[0])
 
 
 @functools.cache
 def _digest(starts: frozenset[str], root: Path) -> str:
     content = hashlib.sha256()
-    for file, digest in sorted(_contents(starts, root).items()):
+    digests, libraries = _contents(starts, root)
+    for file, digest in sorted(digests.items()):
         content.update(f"{file}\0{digest}\0".encode())
-    return content.hexdigest()[:16]
+    versions = ", ".join(f"{library} {_version(library)}" for library in sorted(libraries))
+    return content.hexdigest()[:16] + (f" with {versions}" if versions else "")
 
 
-def _contents(starts: frozenset[str], root: Path) -> dict[str, str]:
-    """Return the digest of every file that is reached from `starts`, by file name."""
-    found: dict[str, str] = {}
+@functools.cache
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _contents(starts: frozenset[str], root: Path) -> tuple[dict[str, str], set[str]]:
+    """Return the digest of every file that is reached from `starts`, by file name, and the libraries they import."""
+    digests: dict[str, str] = {}
+    libraries: set[str] = set()
     waiting, seen = set(starts), set(starts)
     while waiting:
         start = waiting.pop()
         script = Path(start) if start.endswith(".py") else None
         path = script or _existing(start, root, by="code digest")
         source = _read(path, "" if script else start)
-        found[path.name if script else path.relative_to(root).as_posix()] = source.digest
+        digests[path.name if script else path.relative_to(root).as_posix()] = source.digest
+        libraries |= source.libraries
         for pattern in source.data:
-            found |= _data(path.parent, pattern, root)
+            digests |= _data(path.parent, pattern, root)
         imported = set().union(*(_modules(one, root, by=start) for one in source.imports))
         waiting |= imported - seen
         seen |= imported
-    return found
+    return digests, libraries
 
 
 def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
@@ -159,8 +188,19 @@ def _read(path: Path, module: str) -> _Source:
         for statement in tree.body
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "PACKAGE_DATA"
     ]
-    data += ["**/*.j2"] if any(imported[0] == "jinja2" for imported in imports) else []
-    return _Source(hashlib.sha256(content).hexdigest(), tuple(dict.fromkeys(imports)), origins, tuple(data))
+    packages = {imported[0].split(".")[0] for imported in imports}
+    data += ["**/*.j2"] if "jinja2" in packages else []
+    libraries = frozenset(_LIBRARIES[package] for package in packages & set(_LIBRARIES))
+    return _Source(_digest_of_tree(tree), tuple(dict.fromkeys(imports)), libraries, origins, tuple(data))
+
+
+def _digest_of_tree(tree: ast.Module) -> str:
+    """Return a digest of a module without comments and formatting, and without docstrings that nothing reads."""
+    read = {node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef) and node not in read and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def _statements(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.AST]:
@@ -200,6 +240,8 @@ def _bound(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import | No
 @functools.cache
 def _data(folder: Path, pattern: str, root: Path) -> dict[str, str]:
     return {
-        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        path.relative_to(root).as_posix(): _read(path, "").digest
+        if path.suffix == ".py"
+        else hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.glob(pattern)
     }

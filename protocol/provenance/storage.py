@@ -501,10 +501,11 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
     Raises the errors of `read`.
     """
     with _opened(path) as (_, found):
-        groups = grouped(found)
-        if group not in groups:
-            raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(sorted(groups))}.")
-        return {name: stored[...] for name, stored in sorted(groups[group].items())}
+        names = sorted(name for name in found if name.startswith(f"{group}/"))
+        if not names:
+            groups = sorted({name.partition("/")[0] for name in found})
+            raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(groups)}.")
+        return {name.removeprefix(f"{group}/"): found[name][...] for name in names}
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics
-from protocol.counting import HammingCounts, count, lookup_time, unpack_counts
+from protocol.counting import HammingCounts, StoredCounts, count, lookup_time
 from protocol.evaluation.scoring import spread_of
-from protocol.provenance.storage import grouped
 from protocol.truth.relevance import Relevance
 
 if TYPE_CHECKING:
@@ -47,41 +46,50 @@ def middle(lengths: Sequence[int]) -> int:
     return sorted(lengths)[len(lengths) // 2]
 
 
-def radius_rows(arrays: Mapping[str, NDArray], *, lengths: Sequence[int], empty: str, extended: bool) -> Iterator[Row]:
-    """Yield the values of one run's counts at every radius.
+def radius_rows(plain: Iterable[StoredCounts], *, empty: str) -> Iterator[Row]:
+    """Yield the values of one run's plain codes at every radius.
 
     Parameters
     ----------
-    arrays : mapping of str to ndarray
-        The content of a file of counts.
-    lengths : sequence of int
-        Code lengths of the plain codes.
+    plain : iterable of StoredCounts
+        The counts of plain codes of one hasher, run and split.
     empty : {"zero", "drop"}
         Treatment of undefined values.
-    extended : bool
-        Whether to include RAMAP, precision, recall and mAP@K of the shortest codes with every extension, as in tables 2
-        and 3 of RAMAP.
     """
-    for name, own in grouped(arrays).items():
-        n_bits, extension, s = name.split()
-        plain, shortest = extension == "none", int(n_bits) == min(lengths)
-        if not (plain or (extended and shortest)):
-            continue
-        for truth, counts in unpack_counts(own).items():
-            place = {"ground_truth": truth, "n_bits": int(n_bits), "extension": extension, "extension_bits": int(s)}
-            of_plain = _of_plain(counts, empty) if plain else iter(())
-            of_extensions = _of_extensions(counts, empty, min(lengths)) if extended and shortest else iter(())
-            for metric, radius, value in (*of_plain, *of_extensions):
-                yield place | {"metric": metric, "radius": radius, "value": value}
+    for own in plain:
+        for metric, radius, value in _of_plain(own.counts, empty):
+            yield _code(own) | {"metric": metric, "radius": radius, "value": value}
 
 
-def curve_rows(arrays: Mapping[str, NDArray], *, empty: str) -> Iterator[Row]:
+def extension_rows(extended: Iterable[StoredCounts], shortest: int, *, empty: str) -> Iterator[Row]:
+    """Yield RAMAP, mAP@K, precision and recall of the shortest codes with all extensions, as in RAMAP's tables 2 and 3.
+
+    Parameters
+    ----------
+    extended : iterable of StoredCounts
+        The counts of extended codes of one hasher, run and split.
+    shortest : int
+        The shortest length of the plain codes.
+    empty : {"zero", "drop"}
+        Treatment of undefined values.
+    """
+    for own in extended:
+        if own.n_bits == shortest:
+            for metric, radius, value in _of_extensions(own.counts, empty, shortest):
+                yield _code(own) | {"metric": metric, "radius": radius, "value": value}
+
+
+def _code(own: StoredCounts) -> Row:
+    return {name: getattr(own, name) for name in ("ground_truth", "n_bits", "extension", "extension_bits")}
+
+
+def curve_rows(plain: Iterable[StoredCounts], *, empty: str) -> Iterator[Row]:
     """Yield precision and recall of the top N, and precision within the ball, of one run's plain codes.
 
     Parameters
     ----------
-    arrays : mapping of str to ndarray
-        The content of a file of counts.
+    plain : iterable of StoredCounts
+        The counts of plain codes of one hasher, run and split.
     empty : {"zero", "drop"}
         Treatment of undefined values.
 
@@ -91,14 +99,9 @@ def curve_rows(arrays: Mapping[str, NDArray], *, empty: str) -> Iterator[Row]:
         ``metric`` is precision or recall (of the top N = ``at``), precision_in_ball (at the radius ``at``), or
         without_relevant (the share of the queries without relevant items).
     """
-    for name, own in grouped(arrays).items():
-        n_bits, extension, _ = name.split()
-        if extension != "none":
-            continue
-        for truth, counts in unpack_counts(own).items():
-            place = {"ground_truth": truth, "n_bits": int(n_bits)}
-            for metric, at, value in _of_curves(counts, empty):
-                yield place | {"metric": metric, "at": at, "value": value}
+    for own in plain:
+        for metric, at, value in _of_curves(own.counts, empty):
+            yield {"ground_truth": own.ground_truth, "n_bits": own.n_bits, "metric": metric, "at": at, "value": value}
 
 
 def _of_curves(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:

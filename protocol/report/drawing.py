@@ -16,7 +16,8 @@ from typing import Any
 
 from protocol.checks import ProtocolError, need
 
-_CHILD = Path(__file__).with_name("_drawing_child.py")
+PACKAGE_DATA = "_drawing_child.py"
+_CHILD = Path(__file__).with_name(PACKAGE_DATA)
 
 
 class DrawingError(ProtocolError):

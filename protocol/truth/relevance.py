@@ -199,6 +199,13 @@ def _blocks(array: NDArray) -> Iterator[NDArray]:
     return (array[start : start + step] for start in range(0, len(array), step))
 
 
+def _checked_levels(levels: ArrayLike, n_pairs: int) -> NDArray[np.int64]:
+    array = np.asarray(levels)
+    if array.shape != (n_pairs,) or array.dtype.kind not in "iu" or (array < 1).any():
+        raise ProtocolError(f"levels: expected {n_pairs} integers >= 1, got shape {array.shape} of {array.dtype}.")
+    return array.astype(np.int64, copy=False)
+
+
 class NeighbourRelevance:
     """Relevance by lists: the relevant items of each query, as compressed sparse rows.
 
@@ -224,30 +231,25 @@ class NeighbourRelevance:
     """
 
     def __init__(self, indptr: ArrayLike, indices: ArrayLike, n_database: int, levels: ArrayLike | None = None) -> None:
-        ends = np.asarray(indptr)
-        found = np.asarray(indices)
+        ends, positions = np.asarray(indptr), np.asarray(indices)
+        n_pairs = positions.size
         if ends.ndim != 1 or ends.size < 2 or ends.dtype.kind not in "iu":
             raise ProtocolError(f"indptr: expected integers (n_queries + 1,), got shape {ends.shape} of {ends.dtype}.")
-        if ends[0] != 0 or ends[-1] != found.size or (ends[1:] < ends[:-1]).any():
+        if ends[0] != 0 or ends[-1] != n_pairs or (ends[1:] < ends[:-1]).any():
             raise ProtocolError(
-                f"indptr: expected ascending integers from 0 to {found.size}, got values from {ends[0]} to {ends[-1]}."
+                f"indptr: expected ascending integers from 0 to {n_pairs}, got values from {ends[0]} to {ends[-1]}."
             )
         self._indptr = ends.astype(np.int64, copy=False)
-        self._indices = rows(found, n_database, "indices") if found.size else np.empty(0, dtype=np.int64)
-        starts_row = np.zeros(found.size + 1, dtype=bool)
+        self._indices = rows(positions, n_database, "indices") if n_pairs else np.empty(0, dtype=np.int64)
+        starts_row = np.zeros(n_pairs + 1, dtype=bool)
         starts_row[self._indptr] = True
         if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
             raise ProtocolError(
                 "indices: expected distinct database positions in ascending order for each query, got another order."
             )
-        self._levels = np.ones(found.size, dtype=np.int64) if levels is None else np.asarray(levels)
-        if self._levels.shape != (found.size,) or self._levels.dtype.kind not in "iu" or (self._levels < 1).any():
-            raise ProtocolError(
-                f"levels: expected {found.size} integers >= 1, got shape {self._levels.shape} of {self._levels.dtype}."
-            )
-        self._levels = self._levels.astype(np.int64, copy=False)
+        self._levels = np.ones(n_pairs, dtype=np.int64) if levels is None else _checked_levels(levels, n_pairs)
         self.n_queries, self.n_database = ends.size - 1, n_database
-        self.levels = np.unique(self._levels) if found.size else np.ones(1, dtype=np.int64)
+        self.levels = np.unique(self._levels) if n_pairs else np.ones(1, dtype=np.int64)
         self.kind = "neighbours" if self.levels.max() == 1 else "graded neighbours"
 
     def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

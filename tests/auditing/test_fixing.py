@@ -4,6 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from audited import audit
@@ -61,31 +62,34 @@ def test_text_keeps_its_lines_except_the_removed_ones(folder, capsys):
 
 
 def test_arrays_keep_their_files_keys_and_types(folder):
-    pytest.importorskip("h5py")
     np.save("q.npy", np.array([1, 2], dtype=np.uint8))
     np.savez("lists.npz", base=np.array([9.0, 1.0, 3.0]), learn=np.array([4, 2]), other=np.zeros(3))
+    with h5py.File("lists.h5", "w") as file:
+        file["a/query"], file["base"] = [1, 2], np.array([2, 3, 4], dtype=np.uint16)
+    with h5py.File("learn.hdf5", "w") as file:
+        file["only"] = [5, 1]
     fixed = audit(query="q.npy", database="lists.npz:base", train="lists.npz:learn").write_fixed("fixed")
     assert (fixed.n_removed, fixed.audit.n_errors) == (2, 0)
     assert sorted(path.name for path in Path("fixed").iterdir()) == [LOG, "lists.npz", "q.npy"]
     with np.load("fixed/lists.npz") as arrays:
         assert {key: own.tolist() for key, own in arrays.items()} == {"base": [9.0, 3.0], "learn": [4]}
     assert np.load("fixed/q.npy").dtype == np.uint8
+    audit(query="lists.h5:a/query", database="lists.h5:base", train="learn.hdf5").write_fixed("hdf5")
+    names = ("lists.h5:a/query", "lists.h5:base", "learn.hdf5")
+    assert [read_list(f"hdf5/{name}")[0].tolist() for name in names] == [[1, 2], [3, 4], [5]]
 
 
-def test_lists_in_hdf5_keep_their_names(folder):
-    h5py = pytest.importorskip("h5py")
-    with h5py.File("lists.h5", "w") as file:
-        file["a/query"], file["base"] = [1, 2], np.array([2, 3, 4], dtype=np.uint16)
-    with h5py.File("learn.hdf5", "w") as file:
-        file["only"] = [5, 1]
-    audit(query="lists.h5:a/query", database="lists.h5:base", train="learn.hdf5").write_fixed("fixed")
-    found = [read_list(f"fixed/{name}")[0].tolist() for name in ("lists.h5:a/query", "lists.h5:base", "learn.hdf5")]
-    assert found == [[1, 2], [3, 4], [5]]
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_ids_in_an_array_are_read_and_fixed(folder, kind):
+    np.save("q.npy", np.array(["a.avi", "b.avi"], dtype=kind))
+    np.savez("d.npz", ids=np.array(["c.avi", "b.avi", "d.avi"], dtype=kind))
+    audit(query="q.npy", database="d.npz:ids").write_fixed("fixed")
+    assert [item for _, _, item, *_ in rows("fixed")] == ["b.avi"]
+    assert np.load("fixed/d.npz")["ids"].astype(str).tolist() == ["c.avi", "d.avi"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz", ".h5"])
 def test_complete_splits_keep_their_format(folder, suffix):
-    pytest.importorskip("h5py")
     ids = np.array([f"i{row}" for row in range(10)])
     parts = {"query": np.array([1, 2]), "train": np.array([2, 3]), "database": np.array([2, 3, 4, 5])}
     for run in (0, 1):
@@ -93,28 +97,14 @@ def test_complete_splits_keep_their_format(folder, suffix):
         write_split(f"run{run}/split{suffix}", parts, ids)
     fixed = audit(f"run0/split{suffix}", f"run1/split{suffix}").write_fixed("fixed")
     assert [len(own) for own in fixed.removed] == [2, 2]
-    for run in (0, 1):
-        name = f"fixed/run{run}/split{suffix}"
-        found = read_parts(name)
-        assert [[str(item).lstrip("i") for item in found[part]] for part in parts] == [
-            ["1", "2"],
-            ["3"],
-            ["3", "4", "5"],
-        ]
+    for name in (f"fixed/run0/split{suffix}", f"fixed/run1/split{suffix}"):
+        written = {part: [int(str(item).lstrip("i")) for item in items] for part, items in read_parts(name).items()}
+        assert written == {"query": [1, 2], "train": [3], "database": [3, 4, 5]}
         assert audit(name).n_errors == 0
     assert len(fixed.sentences) == 2
-
-
-def test_arrays_in_memory_become_lists(folder):
-    audit(query=["a", "b"], database=["b", "c", "d"], train=["an image", "b"]).write_fixed("ids")
-    assert {path.name: path.read_text() for path in Path("ids").glob("*.[tc]*")} == {
-        "query.txt": "a\nb\n",
-        "database.txt": "c\nd\n",
-        "train.csv": "id\nan image\n",
-    }
-    audit({"query": [1], "database": [1, 2]}, {"query": [2], "database": [1, 2]}).write_fixed("rows")
-    assert np.load("rows/split-1/database.npy").tolist() == [2]
-    assert np.load("rows/split-2/database.npy").tolist() == [1]
+    two = {"query": [1], "database": [1, 2]}, {"query": [2], "database": [1, 2]}
+    audit(*two).write_fixed("arrays")
+    assert [np.load(f"arrays/split-{run}/database.npy").tolist() for run in (1, 2)] == [[2], [1]]
 
 
 def test_a_file_that_is_given_twice_becomes_two(folder):
@@ -124,52 +114,36 @@ def test_a_file_that_is_given_twice_becomes_two(folder):
     assert Path("fixed/all.txt").read_text() == Path("fixed/train-all.txt").read_text() == "b\nc\n"
 
 
-def test_warnings_are_fixed_on_request_and_copies_always(folder):
-    X = np.eye(6)[[0, 1, 2, 2, 3, 0]]  # 3 is a copy of 2, 5 of 0
-    split = {"query": [0], "train": [2], "database": [2, 3, 5, 4]}
-    audited = audit(split, features=X)
-    fixed = audited.write_fixed("fixed")
-    assert np.load("fixed/database.npy").tolist() == [2, 3, 4]
-    assert {one.name for one in fixed.audit.findings["fixed/query.npy fixed/train.npy fixed/database.npy"]} == {
-        "train-in-database",
-        "single-item",
-    }
-    more = audit(split, features=X).write_fixed("more", also=["train-in-database"]).audit
-    assert {one.name for made in more.findings.values() for one in made if one.severity == "warning"} == {"single-item"}
-    assert np.load("more/database.npy").tolist() == [4]
-    with pytest.raises(ProtocolError, match=r"^also: "):
-        audited.write_fixed("other", also=["train-in-data"])
+COPIES = {"query": [0], "train": [2], "database": [2, 3, 5, 4]}, {"features": np.eye(6)[[0, 1, 2, 2, 3, 0]]}
+PAIRS = [["i0", "t0"], ["i1", "t1"], ["i2", "t2"]]
+HALVES = {"query": ["i0"], "train": ["i1"], "database": ["t0", "t1", "i1", "i2", "t2"]}, {"pairs": PAIRS}
+GROUPS = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
+GROUPED = {"query": ["a", "h"], "train": ["b", "d", "g"], "database": ["c", "e", "f"]}, {"groups": GROUPS}
+JUDGED = np.array([[0, 5, 0], [0, 6, 1], [1, 7, 2]])  # 7 is only very similar
+DUPLICATES = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}, {"known_pairs": JUDGED}
+ARRAYS = {"query": ["a", "b"], "database": ["b", "c", "d"], "train": ["an image", "b"]}, {}
+ALONE, IN, OUT = "single-item", "train-in-database", "train-not-in-database"
+# The split and its evidence, warnings to fix, written files, remaining findings, a removed item and what stays for it.
+REMOVALS = [
+    (*ARRAYS, [], {"database.txt": ["c", "d"], "train.csv": ["an image"]}, {ALONE, OUT}, "b", ("query", "")),
+    (*COPIES, [], {"database.npy": [2, 3, 4]}, {IN, ALONE}, "5", ("query", "0")),
+    (*COPIES, [IN], {"database.npy": [4]}, {OUT, ALONE}, "2", ("train", "")),
+    # The training set contains only an image whose text is in another partition.
+    (*HALVES, [], {"database.txt": ["t1", "i1", "i2", "t2"], "train.txt": None}, {ALONE}, "t0", ("query", "i0")),
+    (*GROUPED, [], {"train.txt": ["d", "g"]}, {"group-split", OUT}, "b", ("query", "")),
+    (*GROUPED, ["group-split"], {"database.txt": ["e", "f"]}, {OUT}, "c", ("query", "")),
+    (*DUPLICATES, [], {"database.npy": [7, 8], "train.npy": [8]}, {IN, ALONE}, "6", ("query", "0")),
+]
 
 
-def test_the_text_of_a_query_is_removed_with_its_image(folder):
-    pairs = [["i0", "t0"], ["i1", "t1"], ["i2", "t2"]]
-    split = {"query": ["i0"], "train": ["i1"], "database": ["t0", "t1", "i1", "i2", "t2"]}
-    fixed = audit(split, pairs=pairs).write_fixed("fixed")
-    assert fixed.audit.n_errors == 0
-    assert Path("fixed/database.txt").read_text().split() == ["t1", "i1", "i2", "t2"]
-    assert not Path("fixed/train.txt").exists()  # it contained only an image whose text is in another partition
-    assert ("database", 1, "t0", "pair-split", "query", "i0") in rows("fixed")
-
-
-def test_groups_of_queries_are_removed_from_the_training_set_and_on_request_from_the_database(folder):
-    groups = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
-    split = {"query": ["a", "h"], "train": ["b", "d", "g"], "database": ["c", "e", "f"]}
-    audited = audit(split, groups=groups)
-    fixed = audited.write_fixed("fixed")
-    assert (fixed.audit.n_errors, fixed.n_removed) == (0, 1)
-    assert Path("fixed/train.txt").read_text() == "d\ng\n"
-    assert audited.write_fixed("more", also=["group-split"]).audit.n_warnings == 0
-    assert Path("more/database.txt").read_text() == "e\nf\n"
-
-
-def test_judged_duplicates_are_removed_from_both_partitions_and_logged_with_the_query(folder):
-    judged = [[0, 5, 0], [0, 6, 1], [1, 7, 2]]  # 7 is only very similar
-    split = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}
-    fixed = audit(split, known_pairs=np.array(judged)).write_fixed("fixed")
-    assert np.load("fixed/database.npy").tolist() == [7, 8]
-    assert np.load("fixed/train.npy").tolist() == [8]
-    assert fixed.audit.n_errors == 0
-    assert ("train", 1, "5", "known-near-duplicate", "query", "0") in rows("fixed")
+@pytest.mark.parametrize(("split", "evidence", "also", "files", "left", "item", "kept"), REMOVALS)
+def test_items_are_removed_with_their_reason(folder, split, evidence, also, files, left, item, kept):
+    fixed = audit(split, **evidence).write_fixed("fixed", also=also)
+    assert {one.name for made in fixed.audit.findings.values() for one in made} == left
+    for name, items in files.items():
+        file = Path("fixed", name)
+        assert (read_list(file)[0].tolist() if file.exists() else None) == items
+    assert kept in {(part, partner) for *_, removed, _, part, partner in rows("fixed") if removed == item}
 
 
 def test_a_split_without_faults_is_copied_and_its_warnings_are_only_counted(folder):
@@ -191,6 +165,8 @@ def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch
     Path("full/x").touch()
     with pytest.raises(ProtocolError, match=r"^full: expected a new or empty folder, got one that contains files\.$"):
         audited.write_fixed("full")
+    with pytest.raises(ProtocolError, match=r"^also: "):
+        audited.write_fixed("other", also=["train-in-data"])
     with pytest.raises(ProtocolError, match=r"expected at least one database item that need not be removed, got none"):
         audit(query=[1], database=[1]).write_fixed("none")
     monkeypatch.setattr("protocol.auditing.output.fixing.write_log", lambda *_: 1 / 0)
@@ -238,14 +214,3 @@ def test_random_lists_are_clean_after_fixing(tmp_path_factory, data, named):
         stays = [item for place, item in enumerate(own) if place not in gone]
         assert stays == (read_list(written[part])[0].tolist() if part in written else [])
     assert [str(item) for item in read_list(written["query"])[0]] == list(dict.fromkeys(map(str, lists["query"])))
-
-
-@pytest.mark.parametrize("kind", ["U", "S"])
-def test_ids_in_an_array_are_read_and_fixed(tmp_path, monkeypatch, kind):
-    monkeypatch.chdir(tmp_path)
-    np.save("q.npy", np.array(["a.avi", "b.avi"], dtype=kind))
-    np.savez("d.npz", ids=np.array(["c.avi", "b.avi", "d.avi"], dtype=kind))
-    audited = audit(query="q.npy", database="d.npz:ids")
-    assert [one.items for made in audited.findings.values() for one in made] == [("b.avi",)]
-    assert audited.write_fixed("fixed").n_removed == 1
-    assert np.load("fixed/d.npz")["ids"].astype(str).tolist() == ["c.avi", "d.avi"]

@@ -104,23 +104,25 @@ def test_odd_values_end_with_a_status(tmp_path_factory, option, value):
 # Never a wrong "clean"
 
 
+VARIED = {
+    "upper": str.upper,
+    "here": "./{}".format,
+    "absolute": "/data/images/{}".format,
+    "nfd": lambda text: unicodedata.normalize("NFD", text),
+    "png": lambda text: text.replace(".jpg", ".png"),
+    "short": lambda text: text.removeprefix("00"),
+    "slash": "{}/".format,
+}
+
+
 def varied(name, forms):
     """Return an id in another form."""
     for form in forms:
-        name = {
-            "upper": str.upper,
-            "here": "./{}".format,
-            "absolute": "/data/images/{}".format,
-            "nfd": lambda text: unicodedata.normalize("NFD", text),
-            "png": lambda text: text.replace(".jpg", ".png"),
-            "short": lambda text: text.removeprefix("00"),
-            "slash": "{}/".format,
-        }[form](name)
+        name = VARIED[form](name)
     return name
 
 
-FORM = st.sampled_from(["upper", "here", "absolute", "nfd", "png", "short", "slash"])
-FORMS = st.lists(FORM, max_size=2, unique=True)
+FORMS = st.lists(st.sampled_from(list(VARIED)), max_size=2, unique=True)
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 

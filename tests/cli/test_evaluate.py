@@ -328,7 +328,10 @@ BAD = {
         lambda: {"query_labels": saved("y.npy", OF_QUERY[1:])},
         "y.npy: query labels: 3 labels for 4 items",
     ),
-    "two ground truths": (lambda: {"relevance": "near.npz"}, "got query labels and database labels and relevance"),
+    "two ground truths": (
+        lambda: {"relevance": "near.npz"},
+        "More than one ground truth: query labels and database labels and relevance",
+    ),
     "no codes": (lambda: {"query_codes": None}, "query codes are missing"),
     "rows outside": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n1\n2\n20\n")},

@@ -39,8 +39,8 @@ def test_ground_truths_share_common_arrays():
 @pytest.mark.parametrize(
     ("query", "database", "n_bits", "truth", "message"),
     [
-        (QUERY[:0], DATABASE, 3, LABELS, "query codes: expected at least one code, got none"),
-        (QUERY, DATABASE[:0], 3, LABELS, "database codes: expected at least one code, got none"),
+        (QUERY[:0], DATABASE, 3, LABELS, "query codes: there are no codes"),
+        (QUERY, DATABASE[:0], 3, LABELS, "database codes: there are no codes"),
         (QUERY, DATABASE, 9, LABELS, r"query codes: expected uint8 \(n, 2\) for codes of 9 bits"),
         (QUERY, DATABASE.astype(np.int64), 3, LABELS, "database codes: expected uint8 .* for codes of 3 bits"),
         (QUERY, DATABASE, 2, LABELS, "query codes: expected zeros after bit 2"),

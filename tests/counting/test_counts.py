@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.counting import HammingCounts, pack_counts, unpack_counts
+from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, count, pack_counts, unpack_counts
 from protocol.provenance import storage
 
 GOOD = {
@@ -146,3 +147,27 @@ def test_parts_that_do_not_belong_together(other, got):
     message = "counts of a part: expected 2 queries and 1 bits as in the part before, " + got
     with pytest.raises(ProtocolError, match=message):
         first + HammingCounts.from_histograms(other, other)
+
+
+@pytest.mark.parametrize(
+    ("extension", "s"), [("none", 0), ("same", 1), ("same", 8), ("different", 1), ("different", 60)]
+)
+def test_counts_of_extended_codes_are_those_of_counting_them(extension, s):
+    rng = np.random.default_rng(3)
+    query, database = (codes.pack(rng.integers(2, size=(n, 5))) for n in (7, 60))
+    truths = {
+        "class": LabelRelevance(rng.integers(3, size=7), rng.integers(3, size=60)),
+        "listed": NeighbourRelevance(np.arange(8) // 2 * 2, np.arange(6), 60),
+    }
+    extended = codes.extend(query, database, 5, extension=extension, extension_bits=s)
+    for name, expected in count(*extended, truths, index_order=True).items():
+        derived = count(query, database, 5, truths, index_order=True)[name].extended(extension, s).to_arrays()
+        assert derived.keys() == expected.to_arrays().keys()
+        for array, values in expected.to_arrays().items():
+            np.testing.assert_array_equal(derived[array], values, err_msg=array)
+
+
+def test_an_extension_needs_its_number_of_bits():
+    counts = HammingCounts.from_histograms([[1, 0]], [[1, 0]])
+    with pytest.raises(ProtocolError, match="extension_bits: expected an integer >= 1 for extension 'same', got 0"):
+        counts.extended("same", 0)

@@ -116,15 +116,9 @@ def test_inconsistent_files_are_reported_on_one_line(files, options, message):
 
 def test_the_header_of_a_file_is_known_before_it_is_read(files):
     options = {"features": str(files / "x.npy"), "labels": None, "ids": None}
-    known = datasets.statistics("arrays", options)
-    width = known["dimensions"]["features"]
-    assert known == {
-        "arrays": ("vectors/features",),
-        "labelled": False,
-        "n": 6,
-        "dimensions": {"features": width},
-    }
-    assert datasets.load("arrays", {}, options).vectors["features"].shape == (6, width)
+    known = {"arrays": ("vectors/features",), "labelled": False, "n": 6, "dimensions": {"features": 4}}
+    assert datasets.statistics("arrays", options) == known
+    assert datasets.load("arrays", {}, options).vectors["features"].shape == (6, 4)
 
 
 def test_large_labels_and_ids_keep_their_numbers(files):

@@ -7,7 +7,6 @@ from official_archives import refused, write_tar
 from protocol import datasets
 from protocol.checks import ProtocolError
 from protocol.datasets import cifar10, cifar100
-from protocol.hashers.networks.buffer_zone import BufferZone
 
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 COARSE = [f"group_{number}" for number in range(20)]
@@ -82,15 +81,6 @@ def test_both_levels_are_two_labels_for_every_image(archive):
     assert data.class_names == (*COARSE, *FINE)
     assert data.labels.dtype == bool
     assert [np.flatnonzero(row).tolist() for row in data.labels] == [[n % 20, 20 + n % 100] for n in range(40)]
-    assert datasets.statistics("cifar100", {"labels": "both"})["per_class"] == [600, 3000]
-
-
-def test_two_levels_reach_the_buffer_zone(archive):
-    pytest.importorskip("torch", reason="torch is not installed")
-    data = cifar100.load(archive("cifar100"), labels="both")
-    rows = data.images.reshape(40, -1).astype(np.float32)
-    model = BufferZone(n_bits=4, epochs=1, batch_size=20).fit(rows, data.labels)
-    assert model.transform(rows).shape == (40, 4)
 
 
 def test_other_labels_are_refused_before_anything_is_read():
@@ -116,11 +106,6 @@ def test_other_labels_are_refused_before_anything_is_read():
 def test_a_wrong_file_is_named(archive, name, file, content, message):
     paths = archive(name, {file: content})
     refused(f"{ARCHIVES[name]}: {file}: {message}.", datasets.load, name, paths, OPTIONS[name])
-
-
-@pytest.mark.parametrize(("name", "n"), [("cifar10", 12), ("cifar100", 40)])
-def test_a_part_of_the_archive_is_not_the_dataset(archive, name, n):
-    refused(f"describe: n: expected 60000, got {n}; per_class: ", datasets.load, name, archive(name), OPTIONS[name])
 
 
 def test_the_real_archive(shared):

@@ -12,57 +12,33 @@ from protocol.datasets import Data, blocks, check_statistics
 
 PIXELS = np.zeros((3, 4, 4), dtype=np.uint8)
 IDS = np.array(["a", "b", "c"])
-WRONG = {
-    "no image": (
-        {"images": PIXELS[:0]},
-        "expected uint8 (3, height, width) or (3, height, width, 3), not empty, got shape (0, 4, 4)",
-    ),
-    "fewer images": (
-        {"images": PIXELS[:2]},
-        "images: expected uint8 (3, height, width) or (3, height, width, 3), not empty, got shape (2, 4, 4)",
-    ),
-    "float pixels": ({"images": PIXELS / 2}, "got shape (3, 4, 4) of float64"),
-    "four channels": ({"images": np.zeros((3, 4, 4, 4), np.uint8)}, "got shape (3, 4, 4, 4)"),
-    "nothing": ({"images": None}, "expected images or vectors, got neither"),
-    "no item": ({"ids": IDS[:0]}, "ids: expected a string for each item, shape (n,) with n >= 1, got"),
-    "ids not strings": ({"ids": np.arange(3)}, "ids: expected a string for each item"),
-    "id twice": ({"ids": np.array(["a", "b", "a"])}, "ids: expected unique ids, got 'a' for 2 items"),
-    "too few labels": ({"labels": np.array([0, 1])}, "labels: 2 labels for 3 items"),
-    "class too high": (
-        {"labels": np.array([0, 1, 2])},
-        "labels: expected values 0 to 1, the indices of the class names, got 0 to 2",
-    ),
-    "class below 0": ({"labels": np.array([0, -1, 1])}, "got -1 to 1"),
-    "narrow integers": (
-        {"labels": np.zeros(3, np.int32)},
-        "expected int64 of shape (n,) or bool of shape (n, n_classes)",
-    ),
-    "label columns": ({"labels": np.ones((3, 3), bool)}, "expected a column for each of 2 class names, got 3"),
-    "0/1 label matrix": (
-        {"labels": np.ones((3, 2), np.int64)},
-        "expected int64 of shape (n,) or bool of shape (n, n_classes)",
-    ),
-    "wide floats": (
-        {"vectors": {"gist": np.zeros((3, 2))}},
-        "vectors 'gist': expected float32 or integers of shape (n, d)",
-    ),
-    "fewer vectors": ({"vectors": {"bow": np.zeros((2, 2), np.uint8)}}, "n = 3, got uint8 of shape (2, 2)"),
-    "flat vectors": ({"vectors": {"bow": np.zeros(3, np.uint8)}}, "got uint8 of shape (3,)"),
-    "empty part": (
-        {"partitions": {"test": np.array([], np.int64)}},
-        "partition 'test': expected at least one row number, got none",
-    ),
-    "row outside": ({"partitions": {"test": np.array([3])}}, "expected row numbers from 0 to 2, got 3 to 3"),
-    "row twice": (
-        {"partitions": {"test": np.array([1, 1])}},
-        "partition 'test': expected each row at most once, got duplicates",
-    ),
-}
+SHAPES = "(3, height, width) or (3, height, width, 3), not empty, got shape"
+WRONG = [
+    ({"images": PIXELS[:0]}, f"images: expected uint8 {SHAPES} (0, 4, 4)"),
+    ({"images": PIXELS[:2]}, f"images: expected uint8 {SHAPES} (2, 4, 4)"),
+    ({"images": PIXELS / 2}, "got shape (3, 4, 4) of float64"),
+    ({"images": np.zeros((3, 4, 4, 4), np.uint8)}, "got shape (3, 4, 4, 4)"),
+    ({"images": None}, "expected images or vectors, got neither"),
+    ({"ids": IDS[:0]}, "ids: expected a string for each item, shape (n,) with n >= 1, got"),
+    ({"ids": np.arange(3)}, "ids: expected a string for each item"),
+    ({"ids": np.array(["a", "b", "a"])}, "ids: expected unique ids, got 'a' for 2 items"),
+    ({"labels": np.array([0, 1])}, "labels: 2 labels for 3 items"),
+    ({"labels": np.array([0, 1, 2])}, "labels: expected values 0 to 1, the indices of the class names, got 0 to 2"),
+    ({"labels": np.array([0, -1, 1])}, "got -1 to 1"),
+    ({"labels": np.zeros(3, np.int32)}, "expected int64 of shape (n,) or bool of shape (n, n_classes)"),
+    ({"labels": np.ones((3, 3), bool)}, "expected a column for each of 2 class names, got 3"),
+    ({"labels": np.ones((3, 2), np.int64)}, "expected int64 of shape (n,) or bool of shape (n, n_classes)"),
+    ({"vectors": {"gist": np.zeros((3, 2))}}, "vectors 'gist': expected float32 or integers of shape (n, d)"),
+    ({"vectors": {"bow": np.zeros((2, 2), np.uint8)}}, "n = 3, got uint8 of shape (2, 2)"),
+    ({"vectors": {"bow": np.zeros(3, np.uint8)}}, "got uint8 of shape (3,)"),
+    ({"partitions": {"test": np.array([], np.int64)}}, "partition 'test': the list of row numbers is empty"),
+    ({"partitions": {"test": np.array([3])}}, "expected row numbers from 0 to 2, got 3 to 3"),
+    ({"partitions": {"test": np.array([1, 1])}}, "partition 'test': expected each row at most once, got duplicates"),
+]
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_inconsistent_data_are_refused(case):
-    changed, message = WRONG[case]
+@pytest.mark.parametrize(("changed", "message"), WRONG)
+def test_inconsistent_data_are_refused(changed, message):
     parts = {"images": PIXELS, "labels": np.array([0, 1, 0]), "ids": IDS, "class_names": ("cat", "dog")} | changed
     refused(message, Data, **parts)
 
@@ -83,15 +59,14 @@ def test_blocks_are_the_rows_in_order_and_small():
     np.testing.assert_array_equal(np.concatenate(parts), array)
 
 
-def full():
-    labels = np.array([0, 0, 1, 1])
-    vectors = {"gist": np.zeros((4, 5), np.float32)}
-    parts = {"train": np.array([0, 1, 2]), "test": np.array([3])}
-    return Data(
-        np.array(list("abcd")), labels, ("cat", "dog"), np.zeros((4, 6, 6), np.uint8), vectors=vectors, partitions=parts
-    )
-
-
+TOY = Data(
+    np.array(list("abcd")),
+    np.array([0, 0, 1, 1]),
+    ("cat", "dog"),
+    np.zeros((4, 6, 6), np.uint8),
+    {"gist": np.zeros((4, 5), np.float32)},
+    {"train": np.arange(3), "test": np.array([3])},
+)
 FACTS = {  # the right and another value
     "n": (4, 5),
     "classes": (2, 3),
@@ -100,50 +75,55 @@ FACTS = {  # the right and another value
     "partitions": ({"train": 3, "test": 1}, {"train": 3}),
     "per_class": (2, 3),
     "labels_per_item": (1.0, 1.01),
+    "labelled": (True, False),
+    "arrays": (("images", "vectors/gist"), ("images",)),
 }
 RIGHT = {fact: right for fact, (right, _) in FACTS.items()}
 
 
-def test_data_that_match_the_known_statistics_pass():
-    check_statistics("toy", full(), RIGHT)
-    check_statistics("toy", full(), {})
-
-
 @pytest.mark.parametrize(("fact", "right", "other"), [(fact, *values) for fact, values in FACTS.items()])
 def test_a_different_statistic_is_reported_with_both_values(fact, right, other):
-    message = (
-        f"dataset 'toy' is not the one that its papers describe: {fact}: expected {other}, got {right}. Check that"
-    )
-    refused(message, check_statistics, "toy", full(), RIGHT | {fact: other})
+    check_statistics("toy", TOY, RIGHT)
+    check_statistics("toy", TOY, {})
+    message = f"dataset 'toy' is not the one that its papers describe: {fact}: expected {other}, got {right}. Check"
+    refused(message, check_statistics, "toy", TOY, RIGHT | {fact: other})
 
 
-def test_labels_per_item_are_compared_to_two_decimals():
+PUBLISHED = {
+    "cifar10": ({}, {"n": 60_000, "per_class": 6_000}),
+    "cifar100": ({"labels": "fine"}, {"n": 60_000, "per_class": 600}),
+    "cifar100 both": ({"labels": "both"}, {"n": 60_000, "per_class": [600, 3000]}),
+    "imagenet100": ({"folder": ".", "image_size": 9}, {"n": 133_503, "image_shape": (9, 9, 3)}),
+    "labelme": ({}, {"n": 22_019, "dimensions": {"gist": 512}}),
+    "nuswide": ({"concepts": 81}, {"n": 269_648, "dimensions": {"bow": 500, "tags": 5_018}, "labels_per_item": 1.87}),
+    "sift1m": ({}, {"n": 1_110_000, "dimensions": {"sift": 128}}),
+    "wiki": ({}, {"n": 2_866, "dimensions": {"image": 128, "text": 10}}),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_statistics_of_published_datasets_are_known_and_checked(name, monkeypatch):
+    options, published = PUBLISHED[name]
+    name = name.split()[0]
+    assert datasets.statistics(name, options).items() >= published.items()
+    monkeypatch.setattr(registry.DATASETS, "get", lambda name: lambda paths, **options: TOY)
+    refused(f"n: expected {published['n']}, got 4; ", datasets.load, name, {}, options)
+
+
+def test_labels_per_item_are_compared_to_two_decimals_and_classes_may_have_different_sizes():
     labels = np.zeros((8, 2), bool)
     labels[:, 0], labels[:7, 1] = True, True  # 15 labels of 8 items: 1.875
     data = Data(np.array(list("abcdefgh")), labels, ("sky", "sea"), vectors={"bow": np.zeros((8, 1), np.uint8)})
     check_statistics("toy", data, {"labels_per_item": 1.88})
-    with pytest.raises(ProtocolError, match=r"labels_per_item: expected 1\.87, got 1\.875"):
-        check_statistics("toy", data, {"labels_per_item": 1.87})
-
-
-def test_classes_of_different_sizes_are_reported():
-    data = Data(np.array(list("abc")), np.array([0, 1, 1]), ("cat", "dog"), images=PIXELS)
-    with pytest.raises(ProtocolError, match=r"per_class: expected 1, got \[1, 2\]"):
-        check_statistics("toy", data, {"per_class": 1})
+    refused("labels_per_item: expected 1.87, got 1.875", check_statistics, "toy", data, {"labels_per_item": 1.87})
+    refused("per_class: expected 1, got [7, 8]", check_statistics, "toy", data, {"per_class": 1})
 
 
 @pytest.fixture
 def own(monkeypatch):
     """A dataset whose options name a file and a folder of the user's."""
-    entry = registry.DatasetRecord(
-        "own",
-        source="x",
-        files=(),
-        statistics={},
-        user_files=("features", "labels"),
-        user_folders=("folder",),
-        required=("folder",),
-    )
+    paths = {"user_files": ("features", "labels"), "user_folders": ("folder",), "required": ("folder",)}
+    entry = registry.DatasetRecord("own", source="x", files=(), statistics={}, **paths)
     monkeypatch.setattr(registry.DATASETS, "entry", lambda name: entry)
 
 
@@ -157,10 +137,7 @@ def test_files_and_folders_are_found_and_options_without_a_value_are_skipped(own
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"features": "no.npy"},
-            "dataset_options of 'own': features: expected a file, got 'no.npy', which does not exist (in ",
-        ),
+        ({"features": "no.npy"}, "'own': features: expected a file, got 'no.npy', which does not exist (in "),
         ({"features": "."}, "features: expected a file, got '.', which is something else"),
         ({"features": 3}, "features: expected a file, got 3"),
         ({"features": ""}, "features: expected a file, got ''"),
@@ -172,31 +149,26 @@ def test_a_missing_path_is_a_one_line_error(own, options, message):
     refused(message, datasets.user_paths, "own", {"features": None, "labels": None, "folder": "."} | options)
 
 
-def test_the_digest_of_a_folder_follows_names_sizes_and_times_only(tmp_path):
+def test_the_state_of_a_folder_follows_names_and_states_of_files(tmp_path):
     file = tmp_path / "cat" / "a.png"
     file.parent.mkdir()
     file.write_bytes(b"one")
     os.utime(file, ns=(1, 10))
-    seen = [datasets.folder_state(tmp_path)]
-
-    def changed():
-        seen.append(datasets.folder_state(tmp_path))
-        return seen[-1] not in seen[:-1]
-
-    assert not changed()
-    os.utime(file, ns=(5, 10))  # only read
-    assert not changed()
-    os.utime(file, ns=(5, 11))
-    assert changed()
-    file.write_bytes(b"four")
-    os.utime(file, ns=(5, 11))
-    assert changed()
-    file.rename(tmp_path / "cat" / "b.png")
-    assert changed()
-    (tmp_path / "cat" / "c.png").write_bytes(b"")
-    assert changed()
-    (tmp_path / "cat" / "nowhere.png").symlink_to(tmp_path / "gone.png")
-    assert changed()
+    states = [datasets.folder_state(tmp_path)]
+    for change in (
+        lambda: (file.write_bytes(b"two"), os.utime(file, ns=(1, 10))),  # in place, with the time restored
+        lambda: ((tmp_path / "older.png").write_bytes(b"two"), os.utime(tmp_path / "older.png", ns=(1, 5))),
+        lambda: (tmp_path / "older.png").replace(file),
+        lambda: file.rename(tmp_path / "cat" / "b.png"),
+        lambda: (tmp_path / "cat" / "c.png").write_bytes(b""),
+        lambda: (tmp_path / "cat" / "nowhere.png").symlink_to(tmp_path / "gone.png"),
+    ):
+        if file.exists():
+            file.read_bytes()
+            assert datasets.folder_state(tmp_path) == states[-1]
+        change()
+        states.append(datasets.folder_state(tmp_path))
+    assert len(set(states)) == len(states)
 
 
 def test_the_files_below_a_folder_are_counted_up_to_a_limit(tmp_path):

@@ -6,7 +6,6 @@ import pytest
 import scipy.io
 from official_archives import refused
 
-from protocol import datasets
 from protocol.checks import ProtocolError
 from protocol.datasets.labelme import FILE, load
 from protocol.inputs import arrays, limits
@@ -82,20 +81,3 @@ def test_the_matrix_of_distances_is_never_decompressed(tmp_path, writer, monkeyp
 )
 def test_a_wrong_file_is_one_line(tmp_path, writer, changed, message):
     refused(message, load, written(tmp_path, writer, **changed))
-
-
-@pytest.mark.parametrize("writer", WRITERS)
-def test_a_file_cut_short_is_refused(tmp_path, writer):
-    paths = written(tmp_path, writer)
-    content = paths[FILE].read_bytes()
-    for left in (0, 100, 600, len(content) // 2):
-        paths[FILE].write_bytes(content[:left])
-        with pytest.raises(ProtocolError, match="LabelMe_gist"):
-            load(paths)
-
-
-def test_22_images_are_not_the_dataset(tmp_path):
-    with pytest.raises(
-        ProtocolError, match=r"n: expected 22019, got 22; dimensions: expected \{'gist': 512\}, got \{'gist': 6\}"
-    ):
-        datasets.load("labelme", written(tmp_path, version_5), {})

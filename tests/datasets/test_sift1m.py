@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from official_archives import refused, write_tar
 
-from protocol import datasets
-from protocol.checks import ProtocolError
 from protocol.datasets.sift1m import ARCHIVE, PARTS, load
 from protocol.inputs import fvecs
 
@@ -39,11 +37,8 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch
     data = load(archive())
     assert data.vectors["sift"].dtype == np.uint8
     np.testing.assert_array_equal(data.vectors["sift"], np.vstack([vectors(part) for part in PARTS]))
-    assert {part: rows.tolist() for part, rows in data.partitions.items()} == {
-        "base": list(range(12)),
-        "learn": list(range(12, 17)),
-        "query": list(range(17, 20)),
-    }
+    partitions = {part: rows.tolist() for part, rows in data.partitions.items()}
+    assert partitions == {"base": [*range(12)], "learn": [*range(12, 17)], "query": [17, 18, 19]}
     assert data.ids[[0, 12, 19]].tolist() == ["base/0000000", "learn/0000000", "query/0000002"]
     assert data.labels is None
 
@@ -51,30 +46,14 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (
-            {"learn": records(np.full((2, DIMENSION), 0.5))},
-            "sift_learn.fvecs: expected SIFT descriptors, integers",
-        ),
+        ({"learn": records(np.full((2, DIMENSION), 0.5))}, "sift_learn.fvecs: expected SIFT descriptors, integers"),
         ({"learn": records(np.full((2, DIMENSION), 256.0))}, "integers from 0 to 255, got 256.0"),
         ({"base": records(np.full((2, DIMENSION), -1.0))}, "got -1.0"),
         ({"base": records(np.full((2, DIMENSION), np.nan))}, "got nan"),
-        (
-            {"query": records(vectors("query"))[:-1]},
-            "sift_query.fvecs: expected records of 36 bytes, got 35 bytes in record 2",
-        ),
+        ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: expected records of 36 bytes, got 35 bytes in"),
         ({"query": b""}, "sift_query.fvecs: expected a dimension of 4 bytes first, got 0 bytes"),
-        (
-            {"query": records(np.ones((2, 3)))},
-            "expected the same dimension in all files, got {'base': 8,",
-        ),
+        ({"query": records(np.ones((2, 3)))}, "expected the same dimension in all files, got {'base': 8,"),
     ],
 )
 def test_a_wrong_file_is_named(archive, changed, message):
     refused(message, load, archive(**changed))
-
-
-def test_twenty_vectors_are_not_the_dataset(archive):
-    with pytest.raises(
-        ProtocolError, match=r"n: expected 1110000, got 20; dimensions: expected \{'sift': 128\}, got \{'sift': 8\}"
-    ):
-        datasets.load("sift1m", archive(), {})

@@ -34,11 +34,10 @@ def written(tmp_path):
 
 def test_training_pairs_come_first_then_test_pairs(written):
     data = load(written())
-    np.testing.assert_array_equal(
-        data.vectors["image"], np.vstack([VARIABLES["I_tr"], VARIABLES["I_te"]]).astype(np.float32)
-    )
-    assert data.vectors["text"].shape == (6, 3)
-    assert data.vectors["text"].dtype == np.float32
+    for name, parts in {"image": ("I_tr", "I_te"), "text": ("T_tr", "T_te")}.items():
+        expected = np.vstack([VARIABLES[part] for part in parts]).astype(np.float32)
+        np.testing.assert_array_equal(data.vectors[name], expected)
+        assert data.vectors[name].dtype == np.float32
     assert data.labels.tolist() == [0, 3, 6, 9, 0, 3]
     assert data.class_names == CATEGORIES
     assert data.ids[[0, 4]].tolist() == ["train-text-0", "test-text-0"]

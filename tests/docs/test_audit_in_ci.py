@@ -6,15 +6,14 @@ import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
+from page_blocks import DOCS, ROOT, blocks
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "how-to" / "audit-in-continuous-integration.md").read_text()
-LISTS, *AUDITS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-WORKFLOW, PRE_COMMIT = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+PAGE = list(blocks((DOCS / "how-to" / "audit-in-continuous-integration.md").read_text()))
+LISTS, *AUDITS = (block for block in PAGE if block.language == "sh")
+WORKFLOW, PRE_COMMIT = (yaml.safe_load(block.text) for block in PAGE if block.language == "yaml")
 
 
 @pytest.fixture
@@ -24,31 +23,25 @@ def shell(tmp_path):
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m protocol "$@"\n')
     program.chmod(0o755)
-    variables = {
-        **os.environ,
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-    }
+    path, summary = f"{program.parent}:{os.environ['PATH']}", str(tmp_path / "summary.md")
+    variables = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "GITHUB_STEP_SUMMARY": summary}
 
     def run(command):
         return subprocess.run(["bash", "-ec", command], cwd=tmp_path, env=variables, capture_output=True, text=True)
 
-    assert run(LISTS).returncode == 0
+    assert run(LISTS.text).returncode == 0
     return run
 
 
 def test_the_commands_of_the_page_have_the_output_and_exit_status_that_it_shows(shell):
-    plain, fixing, again = map(shell, AUDITS)
+    plain, fixing, again = (shell(audit.text) for audit in AUDITS)
     assert (plain.returncode, fixing.returncode, again.returncode) == (1, 1, 0)
     assert "error    query-in-database: 1" in plain.stdout
-    (output,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
-    assert fixing.stdout.endswith(f"\n\n{output}")
     assert fixing.stdout.startswith(plain.stdout)
+    assert fixing.stdout.endswith(f"\n\n{AUDITS[1].output}")
     assert again.stdout.endswith("0 errors, 1 warning\n")
-    command = AUDITS[0].strip().replace("lists/", "fixed/")
-    assert [shell(f"{command} --fail-on {what}").returncode for what in ("error", "warning", "never")] == [0, 1, 0]
-    assert shell(command.replace("fixed/", "none/")).returncode == 2
+    assert shell(f"{AUDITS[0].text.strip().replace('lists/', 'fixed/')} --fail-on warning").returncode == 1
+    assert shell(AUDITS[0].text.replace("lists/", "none/")).returncode == 2
 
 
 def test_the_job_fails_with_a_summary_and_all_findings(shell, tmp_path):
@@ -60,12 +53,11 @@ def test_the_job_fails_with_a_summary_and_all_findings(shell, tmp_path):
 
 
 def test_the_hook_runs_as_the_page_configures_it(shell):
-    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    (repository,) = PRE_COMMIT["repos"]
-    (use,) = repository["hooks"]
-    assert use["id"] == hook["id"]
-    assert hook["language"] == "python"
-    assert hook["pass_filenames"] is False
+    (hook,), ((use,),) = (
+        yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()),
+        [repository["hooks"] for repository in PRE_COMMIT["repos"]],
+    )
+    assert (use["id"], hook["language"], hook["pass_filenames"]) == (hook["id"], "python", False)
     assert re.search(use["files"], "lists/query.txt")
     command = shlex.join([*shlex.split(hook["entry"]), *use["args"]])
     assert shell(command).returncode == 1

@@ -11,11 +11,8 @@ from protocol import configuration, registry
 # Pages whose blocks need more than an empty folder, a search or an exit status of 0, and the test that runs them.
 ELSEWHERE = {
     "explanation/same-codes-three-numbers": "evaluation/test_published_codes.py",
-    "how-to/audit-a-training-log": "docs/test_audit_guides.py",
-    "how-to/audit-groups": "docs/test_audit_guides.py",
     "how-to/audit-in-continuous-integration": "docs/test_audit_in_ci.py",
     "how-to/count-on-a-cluster": "docs/test_count_on_a_cluster.py",
-    "how-to/figures-of-the-papers": "docs/test_figures_of_the_papers.py",
     "how-to/train-on-our-split": "workflow/test_finished_codes.py",
     "tutorials/five-lines-in-a-notebook": "docs/test_tutorials.py",
 }

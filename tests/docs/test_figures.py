@@ -1,8 +1,11 @@
-"""The figures of the explanations are those that `docs/figures.py` draws from the stored results."""
+"""The figures of the explanations are those that `docs/figures.py` draws, and the guide names all of the papers."""
 
 import importlib.util
+import re
 
 import pytest
+
+from protocol.papers.figures import DRAWINGS
 
 
 @pytest.fixture(scope="module")
@@ -26,3 +29,8 @@ def test_a_page_shows_each_figure_and_names_the_command(figures, root):
     for name in figures.FIGURES:
         (page,) = (text for text in pages if f"(figures/{name}.svg)" in text)
         assert "python docs/figures.py" in page
+
+
+def test_the_guide_names_every_figure_of_the_papers_and_no_other(root):
+    page = (root / "docs" / "how-to" / "figures-of-the-papers.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(DRAWINGS)

@@ -27,28 +27,22 @@ def path_on(server, address, key="set/data.bin"):
 def test_a_download_from_a_mirror_writes_no_credentials(server, official, tmp_path, retry_policy, address, caplog):
     caplog.set_level(logging.DEBUG)
     mirror = address.format(secret=SECRET, host=server.address.removeprefix("http://"))
-    server.answers[path_on(server, address)] = [Answer(drop=50_000), Answer()]
-    place = Place("set", tmp_path / "downloads", mirror=mirror)
-    provenance = fetch(official(sha256=None, size=None), place, retry_policy=retry_policy)
-    assert place.path(official(sha256=None)).read_bytes() == CONTENT
-    assert provenance["source"] == redacted(f"{mirror}/set/data.bin")
-    assert fetch(official(sha256=None, size=None), place, retry_policy=retry_policy)["source"] == provenance["source"]
-    assert SECRET not in str(provenance) + caplog.text
-    assert files_with(SECRET, tmp_path) == []
-
-
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_an_interrupted_download_is_resumed_and_names_no_credentials(server, official, tmp_path, retry_policy, address):
-    mirror = address.format(secret=SECRET, host=server.address.removeprefix("http://"))
-    server.answers[path_on(server, address)] = [Answer(drop=50_000)]
-    place = Place("set", tmp_path / "downloads", mirror=mirror)
+    path, place = path_on(server, address), Place("set", tmp_path / "downloads", mirror=mirror)
     for answers in ([Answer(drop=50_000)] * 9, [Answer(content=OTHER)], [Answer(status=404)]):
-        server.answers[path_on(server, address)] = answers
+        server.answers[path] = answers
         with pytest.raises(ProtocolError) as error:
             fetch(official(), place, retry_policy=retry_policy)
         assert SECRET not in str(error.value)
         assert "***" in str(error.value)
         assert files_with(SECRET, tmp_path) == []
+    server.answers[path] = [Answer(drop=50_000), Answer()]
+    file = official(sha256=None, size=None)
+    for _ in range(2):
+        provenance = fetch(file, place, retry_policy=retry_policy)
+        assert provenance["source"] == redacted(f"{mirror}/set/data.bin")
+        assert SECRET not in str(provenance) + caplog.text
+    assert place.path(file).read_bytes() == CONTENT
+    assert files_with(SECRET, tmp_path) == []
 
 
 @pytest.mark.parametrize(

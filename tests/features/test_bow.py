@@ -7,18 +7,10 @@ from protocol.features.bow import BagOfWords
 from protocol.features.dense_sift import DenseSift
 
 
-def test_descriptors_of_a_grid():
-    X, image = extract_all(BagOfWords(grid=3), noise(4, 32, 32, 3))
+def test_descriptors_are_those_of_a_grid():
+    X, _ = extract_all(BagOfWords(grid=3), noise(4, 32, 32, 3))
     assert (X.shape, X.dtype) == ((4, 9, 128), np.uint8)
-    assert image.tolist() == [0, 1, 2, 3]
     np.testing.assert_array_equal(X.reshape(4, -1), extract_all(DenseSift(grid=3), noise(4, 32, 32, 3))[0])
-
-
-def test_grid_points_run_along_the_rows():
-    image = np.zeros((1, 64, 64), np.uint8)
-    image[0, 4:12, 54:62] = noise(8, 8)  # top right
-    seen = extract_all(BagOfWords(grid=3, patch=16, image_size=64), image)[0][0].any(axis=1)
-    assert seen.tolist() == [False, False, True] + 6 * [False]
 
 
 def test_k_means_finds_separated_clusters():
@@ -31,15 +23,12 @@ def test_k_means_finds_separated_clusters():
     assert (vocabulary.shape, vocabulary.dtype) == ((3, 128), np.float32)
     order = vocabulary[:, [0, 40, 90]].argmax(axis=0)
     np.testing.assert_allclose(vocabulary[order], raw.mean(axis=1), atol=1e-3)
-    words = bow.encode(raw, {"vocabulary": vocabulary})
-    np.testing.assert_array_equal(words, np.eye(3)[order])
+    np.testing.assert_array_equal(bow.encode(raw, {"vocabulary": vocabulary}), np.eye(3)[order])
 
 
-def test_the_vocabulary_depends_only_on_the_seed():
+def test_the_vocabulary_depends_on_the_seed():
     raw, bow = noise(60, 4, 128), BagOfWords(n_words=5, n_sample=100)
-    first, again, other = (bow.fit(raw, seed)["vocabulary"] for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
+    assert not np.array_equal(bow.fit(raw, 1)["vocabulary"], bow.fit(raw, 2)["vocabulary"])
 
 
 def test_rows_have_unit_length():
@@ -49,10 +38,6 @@ def test_rows_have_unit_length():
 
 
 def test_too_few_distinct_descriptors_are_refused():
-    raw = np.repeat(noise(4, 1, 128), 10, axis=0)
-    with pytest.raises(ProtocolError) as error:
-        BagOfWords(n_words=5).fit(raw, seed=0)
-    assert (
-        str(error.value)
-        == "bow: expected at least 5 distinct training descriptors, one for each word, got 4 (40 in total)."
-    )
+    message = r"^bow: expected at least 5 distinct training descriptors, one for each word, got 4 \(40 in total\)\.$"
+    with pytest.raises(ProtocolError, match=message):
+        BagOfWords(n_words=5).fit(np.repeat(noise(4, 1, 128), 10, axis=0), seed=0)

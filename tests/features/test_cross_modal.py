@@ -13,7 +13,7 @@ TRAIN, QUERY, DATABASE = np.arange(30), np.array([33, 35]), np.arange(36, 50)
 STEPS = {"": ["l2", "centre"], "database/": ["centre"]}
 
 
-def left(folder, feature):
+def written(folder, feature):
     """Write the files of a run as the pipeline does: extracted descriptors and fitted preprocessing."""
     arrays, learned = {}, {}
     for place, modality in feature.modalities.items():
@@ -34,7 +34,7 @@ def expected(name, rows, steps):
 
 def test_queries_are_of_one_modality_and_the_database_of_the_other(tmp_path):
     feature = ImageToText()
-    with prepared(feature, STEPS, *left(tmp_path, feature)) as items:
+    with prepared(feature, STEPS, *written(tmp_path, feature)) as items:
         for part, rows in (("train", TRAIN), ("query", QUERY), ("validation_query", QUERY)):
             reference = expected("image", rows, STEPS[""])
             np.testing.assert_allclose(items.vectors(part, rows), reference, atol=1e-5)
@@ -51,7 +51,7 @@ def test_queries_are_of_one_modality_and_the_database_of_the_other(tmp_path):
 
 def test_one_modality_is_that_of_all_partitions_and_has_no_pairs(tmp_path):
     feature = Precomputed(name="image")
-    with prepared(feature, STEPS, *left(tmp_path, feature)) as items:
+    with prepared(feature, STEPS, *written(tmp_path, feature)) as items:
         for part in ("train", "query", "database", "validation_database"):
             np.testing.assert_allclose(items.vectors(part, QUERY), expected("image", QUERY, STEPS[""]), atol=1e-5)
         assert items.pairs(TRAIN) is None
@@ -59,38 +59,10 @@ def test_one_modality_is_that_of_all_partitions_and_has_no_pairs(tmp_path):
 
 
 def test_each_modality_is_read_from_the_file(tmp_path):
-    features, _ = left(tmp_path, TextToImage())
+    features, _ = written(tmp_path, TextToImage())
     for modality, name in (("", "text"), ("database/", "image")):
         with extracted(features, modality) as items:
             np.testing.assert_array_equal(items.raw(QUERY)[:], VECTORS[name][QUERY])
-    features, _ = left(tmp_path, Precomputed(name="text"))
-    with (
-        pytest.raises(ProtocolError, match=r"expected an array 'database/X', got: X, image\.$"),
-        extracted(features, "database/"),
-    ):
-        pass
-
-
-@pytest.mark.parametrize("n_rows", [30, 8])
-def test_components_are_those_of_the_training_rows(n_rows):
-    feature = ImageToText(n_components=3)
-    model = feature.fit(VECTORS["image"][:n_rows], seed=0)
-    train = VECTORS["image"][:n_rows].astype(float)
-    directions = np.linalg.svd(train - train.mean(axis=0))[2][:3]
-    reference = (VECTORS["image"] - train.mean(axis=0)) @ directions.T
-    found = feature.encode(VECTORS["image"], model)
-    assert found.dtype == np.float32
-    signs = np.sign((found * reference).sum(axis=0))
-    np.testing.assert_allclose(found, reference * signs, rtol=1e-3, atol=1e-3)
-    again = feature.fit(VECTORS["image"][:n_rows], seed=1)
-    assert all(model[name].tobytes() == again[name].tobytes() for name in model)
-
-
-@pytest.mark.parametrize(("n_rows", "n_components"), [(30, 13), (5, 6)])
-def test_more_components_than_rows_or_features_are_refused(n_rows, n_components):
-    with pytest.raises(ProtocolError) as error:
-        Precomputed(name="image", n_components=n_components).fit(VECTORS["image"][:n_rows], seed=0)
-    assert str(error.value) == (
-        f"n_components: expected at least {n_components} training rows and features in vectors/image, one for each "
-        f"component, got {n_rows} rows with 12 features."
-    )
+    features, _ = written(tmp_path, Precomputed(name="text"))
+    with pytest.raises(ProtocolError, match=r"expected an array 'database/X', got: X, image\.$"):
+        extracted(features, "database/").__enter__()

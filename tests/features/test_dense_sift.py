@@ -5,16 +5,16 @@ from blocks import extract_all, noise
 from protocol.features.dense_sift import DenseSift, centres
 
 
-def test_the_length_follows_from_the_grid():
-    assert DenseSift().dimension == 9 * 128
-    X, image = extract_all(DenseSift(grid=2), noise(3, 32, 32, 3))
-    assert (X.shape, X.dtype, image.tolist()) == ((3, 512), np.uint8, [0, 1, 2])
-
-
-def test_patches_are_spread_from_edge_to_edge():
+def test_patches_are_spread_from_edge_to_edge_along_the_rows():
     assert centres(2, 16, 32).tolist() == [7.5, 23.5]
     assert centres(1, 16, 32).tolist() == [15.5]
     assert centres(3, 32, 32).tolist() == [15.5] * 3
+    image = np.zeros((1, 64, 64), np.uint8)
+    image[0, 4:12, 54:62] = noise(8, 8)  # top right
+    feature = DenseSift(grid=3, patch=16, image_size=64)
+    assert feature.dimension == 9 * 128
+    seen = extract_all(feature, image)[0].reshape(9, 128).any(axis=1)
+    assert seen.tolist() == [False, False, True] + 6 * [False]
 
 
 @pytest.mark.parametrize("turns", range(4))
@@ -42,8 +42,7 @@ def test_a_flat_patch_is_zero_and_the_others_have_norm_512():
 
 
 def test_one_strong_gradient_does_not_dominate_the_others():
-    image = noise(1, 32, 32) // 8
-    strong = image.copy()
+    strong = noise(1, 32, 32) // 8
     strong[0, 14:18, 16:] = 255
     found = extract_all(DenseSift(grid=1), strong)[0].astype(float) / 512
     assert found.max() < 0.45  # clipped at 0.2, then scaled up again

@@ -18,17 +18,36 @@ def test_vectors_are_unchanged(dtype):
     np.testing.assert_array_equal(prepared, vectors.astype(np.float32))
 
 
-def test_it_reads_the_named_vectors():
-    assert Precomputed().reads == "vectors"
-    assert Precomputed(name="text").reads == "vectors/text"
-
-
-def test_rows_that_are_not_finite_are_named_beyond_the_first_block():
+def test_it_reads_the_named_vectors_and_names_rows_that_are_not_finite():
     vectors = np.zeros((5000, 2))
     vectors[4500, 1] = np.nan
+    assert Precomputed().reads == "vectors"
     with pytest.raises(ProtocolError) as error:
         extract_all(Precomputed(name="gist"), vectors)
-    assert (
-        str(error.value) == "Precomputed(name='gist', n_components=None): row 4500 of vectors/gist: "
-        "expected finite values, got NaN or infinity."
+    problem = "row 4500 of vectors/gist: expected finite values, got NaN or infinity."
+    assert str(error.value) == f"Precomputed(name='gist', n_components=None): {problem}"
+
+
+@pytest.mark.parametrize("n_rows", [30, 8])
+def test_components_are_those_of_the_training_rows(n_rows):
+    vectors = np.random.default_rng(0).integers(0, 99, (50, 12))
+    feature = Precomputed(n_components=3)
+    model = feature.fit(vectors[:n_rows], seed=0)
+    mean = vectors[:n_rows].mean(axis=0)
+    reference = (vectors - mean) @ np.linalg.svd(vectors[:n_rows] - mean)[2][:3].T
+    projected = feature.encode(vectors, model)
+    assert projected.dtype == np.float32
+    signs = np.sign((projected * reference).sum(axis=0))
+    np.testing.assert_allclose(projected, reference * signs, rtol=1e-3, atol=1e-3)
+    again = feature.fit(vectors[:n_rows], seed=1)
+    assert all(model[name].tobytes() == again[name].tobytes() for name in model)
+
+
+@pytest.mark.parametrize(("n_rows", "n_components"), [(30, 13), (5, 6)])
+def test_more_components_than_rows_or_features_are_refused(n_rows, n_components):
+    with pytest.raises(ProtocolError) as error:
+        Precomputed(name="image", n_components=n_components).fit(np.zeros((n_rows, 12)), seed=0)
+    assert str(error.value) == (
+        f"n_components: expected at least {n_components} training rows and features in vectors/image, one for each "
+        f"component, got {n_rows} rows with 12 features."
     )

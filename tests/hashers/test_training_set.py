@@ -40,16 +40,13 @@ def test_fewer_rows_than_components_leave_directions_without_variance():
 
 def test_components_of_every_length_come_from_one_decomposition(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
-    alone = [TrainingSet(X).components(n).directions for n in range(1, 9)]
-    calls = []
-    eigh = np.linalg.eigh
+    training, calls, eigh = TrainingSet(X), [], np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda scatter: calls.append(1) or eigh(scatter))
-    training = TrainingSet(X)
-    for n in (3, 8, 1, 2, 5, 4, 7, 6):
-        directions = training.components(n).directions
-        assert directions.tobytes() == alone[n - 1].tobytes() == training.components(8).directions[:, :n].tobytes()
-        assert directions.flags.c_contiguous
+    shared = [training.components(n).directions for n in (3, 8, 1)]
     assert len(calls) == 1
+    for n, directions in zip((3, 8, 1), shared, strict=True):
+        assert directions.flags.c_contiguous
+        assert directions.tobytes() == TrainingSet(X).components(n).directions.tobytes()
 
 
 def test_rows_are_checked_once_and_not_copied():

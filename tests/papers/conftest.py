@@ -3,7 +3,6 @@
 import contextlib
 
 import pytest
-from evidence import judged, write
 
 from protocol import papers
 
@@ -45,9 +44,3 @@ def reference_tables(root):
 def with_reference_tables(proofs, reference_tables):
     with proved(proofs):
         return {entry["id"]: entry for entry in papers.judge(papers.Results(reference_tables))}
-
-
-@pytest.fixture
-def verdict(tmp_path):
-    """Judge a claim on rows."""
-    return lambda number, rows: judged(number, *write(tmp_path, list(rows)))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from evidence import rows_of
+from evidence import write_summary
 
 from protocol.papers import printed
 from protocol.papers.figure_data import COLUMNS, _named
@@ -100,7 +100,7 @@ def test_ramap_figure_7_draws_the_measured_times_of_an_experiment_and_the_stored
     display = tmp_path / "mine" / "gist" / "display" / "s"
     display.mkdir(parents=True)
     (display / "lookups.csv").write_text("hasher,n_bits,radius,codes,milliseconds\n" + rows)
-    rows_of(tmp_path / "mine" / "summary.csv", [{}])
+    write_summary(tmp_path / "mine" / "summary.csv", [{}])
     own, *stored = DRAWINGS["ramap_figure_7"](FigureData.in_folder(tmp_path)).figures
     assert own.name == "ramap-figure-7-mine-cifar10-gist-s-48"
     assert own.data[own.data["method"] == "8-DSH"]["value"].tolist() == [0.01, 0.1, 1]

@@ -4,16 +4,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.provenance import sources
 
+CASES = yaml.safe_load((Path(__file__).parent / "sources.yaml").read_text())
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 
 def forget():
-    for cached in (sources._digest, sources._read, sources._path, sources._data):
+    for cached in (sources._version, sources._digest, sources._read, sources._path, sources._data):
         cached.cache_clear()
 
 
@@ -33,6 +35,26 @@ def made(tmp_path, monkeypatch):
     forget()
 
 
+CHANGED = {
+    "hashers/itq.py": ["itq"],
+    "hashers/cross_modal/base.py": ["cvh"],
+    "hashers/base.py": ["itq", "cvh", "model"],
+    "counting/counting.py": ["count", "page"],
+    "metrics/ramap.py": [],
+    "metrics/average_precision.py": ["score"],
+    "datasets/_cifar.py": ["cifar10"],
+    "datasets/digits.py": [],
+    "inputs/archives.py": ["cifar10"],
+    "report/_drawing_child.py": ["page"],
+    "report/templates/style.css.j2": ["page"],
+    "papers/talr/claims.yaml": ["page"],
+    "checks.py": ["itq", "cvh", "cifar10", "model", "count", "score", "page"],
+    "cli/__init__.py": [],
+    "downloads/_fetch.py": [],  # its results are compared with checksums
+    "provenance/sources.py": [],
+}
+
+
 def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, monkeypatch):
     shutil.copytree(sources._ROOT / "protocol", tmp_path / "protocol", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(sources, "_ROOT", tmp_path)
@@ -49,134 +71,69 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
             "page": registry.code_digest(SCRIPTS / "report.py"),
         }
 
-    last = digests()
-
-    def changed_by(path):
-        before = last.copy()
-        with open(tmp_path / "protocol" / path, "a") as file:
-            file.write("# edited\n")
-        last.update(digests())
-        return {name for name, digest in last.items() if digest != before[name]}
-
+    before = digests()
     try:
-        assert changed_by("hashers/itq.py") == {"itq"}
-        assert changed_by("hashers/cross_modal/base.py") == {"cvh"}
-        assert changed_by("hashers/base.py") == {"itq", "cvh", "model"}
-        assert changed_by("counting/counting.py") == {"count", "page"}
-        assert changed_by("metrics/ramap.py") == set()
-        assert changed_by("metrics/average_precision.py") == {"score"}
-        assert changed_by("datasets/_cifar.py") == {"cifar10"}
-        assert changed_by("datasets/digits.py") == set()
-        assert changed_by("inputs/archives.py") == {"cifar10"}
-        assert changed_by("report/sections/conventions.py") == {"page"}
-        assert changed_by("report/templates/style.css.j2") == {"page"}
-        assert changed_by("papers/talr/claims.yaml") == {"page"}
-        assert changed_by("checks.py") == {"itq", "cvh", "cifar10", "model", "count", "score", "page"}
-        assert changed_by("cli/__init__.py") == changed_by("__main__.py") == set()
-        assert changed_by("downloads/_fetch.py") == set()  # its results are compared with checksums
-        assert changed_by("sources.py") == set()
+        for path, changed in CHANGED.items():
+            with open(tmp_path / "protocol" / path, "a") as file:
+                file.write("edited = 1\n" if path.endswith(".py") else "# edited\n")
+            after = digests()
+            assert {name for name in after if after[name] != before[name]} == set(changed), path
+            before = after
     finally:
         forget()
 
 
-def test_imports_in_functions_and_blocks_are_followed_but_not_those_for_type_checkers(made):
-    text = """
-from typing import TYPE_CHECKING
-if TYPE_CHECKING:
-    from protocol.only_typed import A
-else:
-    from protocol.otherwise import A
-try:
-    from protocol.tried import B
-except ImportError:
-    from protocol.caught import B
+TEXT = """\"\"\"Of a module.\"\"\"
+import numpy
+def public():
+    \"\"\"Of a public function.\"\"\"
+    return 1
+def _private():
+    \"\"\"Of a private function.\"\"\"
 class Some:
-    def method(self, kind):
-        match kind:
-            case 1:
-                with open(kind):
-                    import protocol.deep.matched as m
+    \"\"\"Of a class.\"\"\"
+    def method(self):
+        \"\"\"Of a method.\"\"\"
 """
-    names = ["only_typed", "otherwise", "tried", "caught", "deep/matched", "deep/__init__", "unused"]
-    files = made({f"protocol/{name}.py": "" for name in names} | {"protocol/a.py": text}, "protocol.a")
-    assert files == ["a.py", "caught.py", "deep/matched.py", "otherwise.py", "tried.py"]
+EDITS = [
+    ("return 1", "return 1  # a comment", False),
+    ("return 1", "return (1)", False),
+    ("return 1", "return 2", True),
+    ("Of a module.", "Changed.", False),
+    ("Of a private function.", "Changed.", False),
+    ("Of a method.", "Changed.", False),
+    ("Of a public function.", "Changed.", True),
+    ("Of a class.", "Changed.", True),
+]
 
 
-def test_a_name_is_followed_through_packages_to_the_module_that_defines_it(made):
-    files = made(
-        {
-            "protocol/a.py": "from protocol.pkg import thing, submodule, page\nfrom numpy import array",
-            "protocol/pkg/__init__.py": "from protocol.pkg._one import other, Thing as thing\n"
-            "from protocol.pkg.page import page\nfrom protocol.pkg._two import more",
-            "protocol/pkg/_one.py": "",
-            "protocol/pkg/_two.py": "",
-            "protocol/pkg/page.py": "from ..deeper import inner",
-            "protocol/pkg/submodule.py": "",
-            "protocol/deeper/__init__.py": "from .inside import inner\nfrom .none import nothing",
-            "protocol/deeper/inside.py": "",
-            "protocol/deeper/none.py": "",
-        },
-        "protocol.a",
-    )
-    assert files == ["a.py", "deeper/inside.py", "pkg/_one.py", "pkg/page.py", "pkg/submodule.py"]
+@pytest.mark.parametrize(("old", "new", "counts"), EDITS)
+def test_comments_and_docstrings_that_nothing_reads_do_not_count(made, old, new, counts):
+    made({"protocol/a.py": TEXT})
+    before = sources.digest("protocol.a")
+    made({"protocol/a.py": TEXT.replace(old, new)})
+    assert (sources.digest("protocol.a") != before) == counts
 
 
-@pytest.mark.parametrize("binding", ["def f(): ...", "class f: ...", "f = 1", "f: int = 1", "e, f = 1, 2"])
-def test_a_name_defined_in_a_package_includes_all_imports_of_the_package(made, binding):
-    files = made(
-        {
-            "protocol/a.py": "from protocol.pkg import f",
-            "protocol/pkg/__init__.py": f"from protocol.pkg import used\n{binding}",
-            "protocol/pkg/used.py": "",
-        },
-        "protocol.a",
-    )
-    assert files == ["a.py", "pkg/__init__.py", "pkg/used.py"]
+def test_the_versions_of_imported_libraries_count(made, monkeypatch):
+    made({"protocol/a.py": "from protocol.b import f", "protocol/b.py": "from sklearn.svm import SVC\nimport json"})
+    with monkeypatch.context() as patch:
+        patch.setattr(sources, "version", lambda library: "9.9.9")
+        assert sources.digest("protocol.a").endswith(" with scikit-learn 9.9.9")
+        sources._version.cache_clear()
+    made({"protocol/a.py": ""})
+    assert " with " not in sources.digest("protocol.a")
 
 
-@pytest.mark.parametrize("text", ["from protocol import pkg", "from protocol.pkg import *", "import protocol.pkg"])
-def test_importing_a_package_includes_everything_that_it_imports(made, text):
-    files = made(
-        {
-            "protocol/a.py": text,
-            "protocol/pkg/__init__.py": "from protocol.pkg._one import one",
-            "protocol/pkg/_one.py": "",
-            "protocol/pkg/_two.py": "",
-        },
-        "protocol.a",
-    )
-    assert files == ["a.py", "pkg/__init__.py", "pkg/_one.py"]
+@pytest.mark.parametrize("case", CASES["covered"])
+def test_which_files_a_digest_covers(made, case):
+    package = CASES["covered"][case]
+    empty = {f"protocol/{name}.py": "" for name in package.get("empty", ())}
+    assert made(package["files"] | empty, package.get("start", "protocol.a")) == package["covers"]
 
 
-def test_modules_that_import_each_other_are_each_counted_once(made):
-    pair = {"protocol/a.py": "from protocol.b import f", "protocol/b.py": "def f():\n    from protocol.a import g"}
-    assert made(pair, "protocol.a") == made(pair, "protocol.b") == ["a.py", "b.py"]
-
-
-def test_templates_and_data_count_where_they_are_read(made):
-    contents = {
-        "protocol/r/__init__.py": "",
-        "protocol/r/numbers.py": 'PACKAGE_DATA = "*/numbers.yaml"',
-        "protocol/r/one/numbers.yaml": "",
-        "protocol/r/page.py": "def page():\n    import jinja2",
-        "protocol/r/table.py": "",
-        "protocol/r/templates/page.html.j2": "",
-    }
-    assert made(contents, "protocol.r.page") == ["r/page.py", "r/templates/page.html.j2"]
-    assert made(contents, "protocol.r.table") == ["r/table.py"]
-    assert made(contents, "protocol.r.numbers") == ["r/numbers.py", "r/one/numbers.yaml"]
-
-
-WRONG = {
-    "from protocol.pkg import nope": "protocol.a: expected a name or a module of protocol.pkg, got 'nope'.",
-    "from protocol.pkg import turning": "protocol.a: expected a name or a module of protocol.pkg",
-    "import protocol.nope": "protocol.a: expected a module of the package 'protocol', got 'protocol.nope'.",
-    "import protocol": "protocol.a: expected `from protocol import NAME`",
-}
-
-
-@pytest.mark.parametrize(("text", "message"), WRONG.items())
-def test_an_import_of_an_unknown_name_is_refused(made, text, message):
+@pytest.mark.parametrize("text", CASES["refused"])
+def test_an_import_of_an_unknown_name_is_refused(made, text):
     contents = {
         "protocol/a.py": text,
         "protocol/pkg/__init__.py": "from protocol.other import turning",
@@ -184,7 +141,7 @@ def test_an_import_of_an_unknown_name_is_refused(made, text, message):
     }
     with pytest.raises(ProtocolError) as error:
         made(contents, "protocol.a")
-    assert str(error.value).startswith(message)
+    assert str(error.value) == f"protocol.a: {CASES['refused'][text]}"
 
 
 def test_unknown_modules_and_plug_ins_are_refused():
@@ -201,7 +158,7 @@ def test_a_script_in_another_folder_has_the_same_digest_and_another_text_a_diffe
     assert sources.digest(copy) == sources.digest(SCRIPTS / "count.py") == sources.digest(str(SCRIPTS / "count.py"))
     other = tmp_path / "other" / "count.py"
     other.parent.mkdir()
-    other.write_text((SCRIPTS / "count.py").read_text() + "\n")
+    other.write_text((SCRIPTS / "count.py").read_text() + "edited = 1\n")
     assert sources.digest(other) != sources.digest(copy)
 
 

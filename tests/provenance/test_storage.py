@@ -10,7 +10,6 @@ import pytest
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
 
-ALTERED = r"altered since it was written \(expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}\). To write it again: "
 PROVENANCE = storage.provenance("test", parameters={"a": 1}, inputs={}, seed=7, notes=["rebuilt"])
 
 
@@ -57,36 +56,7 @@ def test_only_the_named_arrays_are_read_in_their_order(tmp_path):
         storage.read(tmp_path / "a.h5", ["z"])
 
 
-def test_altered_array_is_refused(tmp_path):
-    path = tmp_path / "a.h5"
-    storage.write(path, {"x": np.arange(3)}, PROVENANCE)
-    with h5py.File(path, "r+") as file:
-        file["x"][1] = 9
-    with pytest.raises(ProtocolError, match=ALTERED):
-        storage.read(path)
-
-
-@pytest.mark.parametrize("harm", ["provenance", "array"])
-def test_an_altered_provenance_record_or_a_lost_array_is_refused(tmp_path, harm):
-    path = tmp_path / "a.h5"
-    storage.write(path, {"x": np.arange(3), "y": np.arange(3)}, PROVENANCE)
-    with h5py.File(path, "r+") as file:
-        if harm == "provenance":
-            file.attrs["provenance"] = file.attrs["provenance"].replace("7", "8")
-        else:
-            del file["y"]
-    for read in (storage.read, storage.read_provenance):
-        with pytest.raises(ProtocolError, match=ALTERED):
-            read(path)
-
-
-def test_cut_file_foreign_file_and_missing_file_are_refused(tmp_path):
-    path = tmp_path / "a.h5"
-    storage.write(path, {"x": np.arange(30_000)}, PROVENANCE)
-    complete = path.read_bytes()
-    path.write_bytes(complete[: len(complete) // 2])
-    with pytest.raises(ProtocolError, match=rf"a\.h5: {ALTERED}"):
-        storage.read(path)
+def test_foreign_and_missing_files_are_refused(tmp_path):
     with h5py.File(tmp_path / "foreign.h5", "w") as file:
         file["x"] = 1
     with pytest.raises(ProtocolError, match=r"expected its sha256 in the first 512 bytes, got other content there"):
@@ -135,19 +105,6 @@ def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_kill_in_mid_write_leaves_no_finished_file(tmp_path):
-    script = f"""
-        import os, signal
-        from protocol.provenance import storage
-        with storage.replacing({str(tmp_path / "a.h5")!r}) as path:
-            path.write_bytes(b"half")
-            os.kill(os.getpid(), signal.SIGKILL)
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
-    assert not (tmp_path / "a.h5").exists()
-    assert all(name.endswith(".part") for name in os.listdir(tmp_path))
-
-
 def test_a_provenance_record_has_the_digests_and_notes_of_its_inputs(tmp_path):
     storage.write(tmp_path / "a.h5", {"x": np.arange(3)}, PROVENANCE)
     storage.write(tmp_path / "b.h5", {"x": np.arange(4)}, PROVENANCE)
@@ -156,22 +113,15 @@ def test_a_provenance_record_has_the_digests_and_notes_of_its_inputs(tmp_path):
     assert made["inputs"] == {n: storage.read_provenance(tmp_path / f"{n}.h5")["digest"] for n in "ab"}
 
 
-def test_appending_blocks_gives_the_same_file_as_writing_at_once(tmp_path):
-    X = np.arange(60, dtype=np.float32).reshape(20, 3)
-    record = PROVENANCE
-    storage.write(tmp_path / "complete.h5", {"X": X}, record)
-    for name, size in (("ones", 1), ("sevens", 7), ("all", 20)):
-        with storage.writing(tmp_path / f"{name}.h5", record) as file:
-            for start in range(0, len(X), size):
-                file.append("X", X[start : start + size])
-        assert storage.read_provenance(tmp_path / f"{name}.h5") == storage.read_provenance(tmp_path / "complete.h5")
-        np.testing.assert_array_equal(storage.read(tmp_path / f"{name}.h5")["X"], X)
-
-
-def test_an_array_of_no_rows_may_grow_to_none(tmp_path):
-    with storage.writing(tmp_path / "x.h5", PROVENANCE) as file:
-        file.append("X", np.empty((0, 128), dtype=np.uint8))
-    assert storage.read(tmp_path / "x.h5")["X"].shape == (0, 128)
+@pytest.mark.parametrize(("n_rows", "size"), [(20, 1), (20, 7), (20, 20), (0, 1)])
+def test_appending_blocks_gives_the_same_file_as_writing_at_once(tmp_path, n_rows, size):
+    X = np.arange(3 * n_rows, dtype=np.float32).reshape(n_rows, 3)
+    storage.write(tmp_path / "complete.h5", {"X": X}, PROVENANCE)
+    with storage.writing(tmp_path / "blocks.h5", PROVENANCE) as file:
+        for start in range(0, max(n_rows, 1), size):
+            file.append("X", X[start : start + size])
+    assert storage.read_provenance(tmp_path / "blocks.h5") == storage.read_provenance(tmp_path / "complete.h5")
+    np.testing.assert_array_equal(storage.read(tmp_path / "blocks.h5")["X"], X)
 
 
 @pytest.mark.parametrize("rows", [np.zeros((2, 4)), np.zeros((2, 3), dtype=np.float32)])
@@ -186,28 +136,22 @@ def test_rows_that_do_not_fit_are_refused_and_leave_no_file(tmp_path, rows):
     assert not list(tmp_path.iterdir())
 
 
-def test_streaming_verifies_the_file(tmp_path):
+def test_arrays_are_read_by_slices_also_by_the_name_of_a_group_of_one(tmp_path):
     path = tmp_path / "x.h5"
-    storage.write(path, {"X": np.arange(10)}, PROVENANCE)
-    with storage.streamed(path, "X") as X:
-        assert X[3:5].tolist() == [3, 4]
-    with pytest.raises(ProtocolError, match="expected an array 'Y', got: X"), storage.streamed(path, "Y"):
-        pass
-    with h5py.File(path, "r+") as file:
-        file["X"][7] = 0
-    with pytest.raises(ProtocolError, match=ALTERED), storage.streamed(path, "X"):
-        pass
-
-
-def test_the_name_of_a_group_of_one_array_is_accepted(tmp_path):
-    path = tmp_path / "x.h5"
-    storage.write(path, {"images": np.zeros(2), "vectors/gist": np.arange(4), "vectorsets": np.zeros(1)}, PROVENANCE)
-    with storage.streamed(path, "vectors") as X:
-        assert X[:].tolist() == [0, 1, 2, 3]
-    storage.write(path, {"vectors/text": np.zeros(2), "vectors/image": np.zeros(2)}, PROVENANCE)
-    with pytest.raises(ProtocolError) as error, storage.streamed(path, "vectors"):
-        pass
-    assert str(error.value) == f"{path}: expected one array 'vectors', got: vectors/image, vectors/text."
+    arrays = {"images": np.zeros(2), "vectors/gist": np.arange(4), "vectorsets": np.zeros(1)}
+    storage.write(path, arrays, PROVENANCE)
+    for name in ("vectors/gist", "vectors"):
+        with storage.streamed(path, name) as X:
+            assert X[1:3].tolist() == [1, 2]
+    arrays["vectors/text"] = np.zeros(2)
+    storage.write(path, arrays, PROVENANCE)
+    for name, message in (
+        ("vectors", "expected one array 'vectors', got: vectors/gist, vectors/text."),
+        ("Y", "expected an array 'Y', got: images, vectors/gist, vectors/text, vectorsets."),
+    ):
+        with pytest.raises(ProtocolError) as error, storage.streamed(path, name):
+            pass
+        assert str(error.value) == f"{path}: {message}"
 
 
 def test_links_are_followed_and_non_regular_files_never_replaced(tmp_path):
@@ -233,9 +177,3 @@ def test_a_group_is_read_without_its_name_and_checked(tmp_path):
     np.testing.assert_array_equal(found["x"], np.arange(3))
     with pytest.raises(ProtocolError, match=r"x.h5: expected arrays of 'd', got those of a, b, c"):
         storage.read_group(path, "d")
-    content = bytearray(path.read_bytes())
-    place = content.find(np.arange(3).tobytes())
-    content[place] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(ProtocolError, match=ALTERED):
-        storage.read_group(path, "a")

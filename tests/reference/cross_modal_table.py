@@ -92,13 +92,10 @@ def page(scores: pd.DataFrame, **provenance: Any) -> str:
 
 
 def main(folder: str) -> None:
-    rows, files = [], Path(folder)
-    for done, cell in enumerate(cells(), start=1):
-        values = np.array([mean_average_precision(cell, number, files) for number in range(CONFIG["runs"])])
-        statistics = [values.mean(), values.std(ddof=1), values.min(), values.max(), values.size]
-        rows.append([*cell, *statistics])
-        sys.stderr.write(f"\rcell {done} of {len(cells())}" + "\n" * (done == len(cells())))
-    scores = pd.DataFrame(rows, columns=[*KEY, "mean", "std", "min", "max", "n_runs"]).astype({"n_bits": "Int64"})
+    files = Path(folder)
+    score = functools.partial(mean_average_precision, files=files)
+    _, scores = runs.repeated(cells(), KEY, score, CONFIG["runs"])
+    scores = scores.astype({"n_bits": "Int64"})
     pages.write(scores, FOLDER / "wiki.csv", "%.6f")
     raw = runs.source(EXPERIMENT, "image_to_text", files).raw
     vectors = {"image": array_digest(raw["X"]), "text": array_digest(raw["database/X"])}

@@ -5,7 +5,7 @@ preprocessing are those of the default experiment (workflow/config/digits.yaml),
 """
 
 import functools
-import sys
+import itertools
 from typing import Any
 
 import runs  # isort: skip - before NumPy
@@ -20,6 +20,7 @@ FOLDER = pages.REFERENCE / "hashers"
 EXPERIMENT = "digits"
 N_RUNS = 50
 N_BITS = (16, 32)
+KEY = ["hasher", "n_bits"]
 STATISTICS = ["mean", "std", "min", "max"]
 
 run = functools.lru_cache(maxsize=N_RUNS + 5)(functools.partial(runs.Run, EXPERIMENT))
@@ -34,7 +35,7 @@ def mean_average_precision(hasher: str, n_bits: int, number: int, **options: Any
 def table() -> dict[tuple[str, int], dict[str, float]]:
     """Return the committed table: statistics by (hasher, n_bits)."""
     (stored,) = pages.read("hashers", "digits")
-    return stored.set_index(["hasher", "n_bits"])[STATISTICS].to_dict("index")
+    return stored.set_index(KEY)[STATISTICS].to_dict("index")
 
 
 def _ranked(scores: pd.DataFrame) -> str:
@@ -49,16 +50,9 @@ def _ranked(scores: pd.DataFrame) -> str:
 
 def main() -> None:
     hashers = [name for name in registry.names("hasher") if registry.get("hasher", name).supervision is None]
-    rows = []
-    for number in range(N_RUNS):
-        for hasher in hashers:
-            for n_bits in N_BITS:
-                value = mean_average_precision(hasher, n_bits, number)
-                rows.append({"hasher": hasher, "n_bits": n_bits, "run": number, "value": value})
-        sys.stderr.write(f"\rrun {number + 1} of {N_RUNS}" + "\n" * (number + 1 == N_RUNS))
-    scores = pd.DataFrame(rows)
-    statistics = scores.groupby(["hasher", "n_bits"])["value"].agg([*STATISTICS, "size"])
-    pages.write(statistics.rename(columns={"size": "n_runs"}).reset_index(), FOLDER / "digits.csv", "%.6f")
+    cells = list(itertools.product(hashers, N_BITS))
+    scores, table = runs.repeated(cells, KEY, lambda cell, number: mean_average_precision(*cell, number), N_RUNS)
+    pages.write(table, FOLDER / "digits.csv", "%.6f")
     by_length = scores.groupby("n_bits")
     page = pages.render(
         "digits",

@@ -14,7 +14,7 @@ Nothing is selected by these scores: every network is trained for `EPOCHS` epoch
 
 import argparse
 import copy
-import csv
+import itertools
 import os
 import time
 from pathlib import Path
@@ -24,6 +24,7 @@ if __name__ == "__main__":
     os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from protocol import codes, registry
@@ -56,6 +57,7 @@ METRICS = (
 )
 PRECISION_RUNS, PRECISION_IMAGES = 3, {"train": 5_000, "test": 2_000}
 COLUMNS = ("network", "run", "epoch", "seconds", "loss", *METRICS)
+EPOCH = COLUMNS.index("epoch")
 
 
 def followed(hasher: type) -> type:
@@ -107,36 +109,37 @@ def score(hasher: Any, path: Path, found: dict[str, NDArray]) -> dict[str, float
 
 def write_row(path: Path, row: list[Any]) -> None:
     """Add a row to the table of one training in place of one of the same epoch; the file is replaced at once."""
-    rows = rows_of(path) if path.exists() else []
-    place = COLUMNS.index("epoch")
-    write_csv(path, COLUMNS, [*(old for old in rows if int(old[place]) < int(row[place])), row])
+    earlier = [old for old in rows_of(path) if int(old[EPOCH]) < int(row[EPOCH])]
+    write_csv(path, COLUMNS, [*earlier, row])
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """Return the rows of a table without its header."""
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.reader(file))[1:]
+    """Return the rows of a table without its header, none if it does not exist."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_numpy().tolist() if path.exists() else []
 
 
 def complete(folder: Path, network: str, run: int) -> bool:
     """Return whether a network was trained for all epochs."""
-    table = folder / f"{network}-{run}.csv"
-    return table.exists() and int(rows_of(table)[-1][COLUMNS.index("epoch")]) == EPOCHS
+    rows = rows_of(folder / f"{network}-{run}.csv")
+    return bool(rows) and int(rows[-1][EPOCH]) == EPOCHS
+
+
+def training_set(found: dict[str, NDArray]) -> TrainingSet:
+    """Return the training images with their classes."""
+    rows = found["partitions/train"]
+    return TrainingSet(found["X"][rows].astype(np.float32), found["labels"][rows])
 
 
 def train(network: str, run: int, folder: Path) -> None:
     """Train one network, or resume its training; do nothing if it is complete."""
     if complete(folder, network, run):
         return
-    found = images()
-    rows = found["partitions/train"]
-    training = TrainingSet(found["X"][rows].astype(np.float32), found["labels"][rows])
     name, options = NETWORKS[network]
     # The seed is that of the run: in one run, all networks start from the same weights and see the same batches.
     seed = derive(0, "cifar10", "pixels", "mlgap_curves", N_BITS, run)
     hasher = followed(registry.get("hasher", name))(n_bits=N_BITS, seed=seed, **OPTIONS, **options)
     hasher.follow(network, run, folder)
-    hasher.fit(training, checkpoint=folder / f"{network}-{run}.checkpoint")
+    hasher.fit(training_set(images()), checkpoint=folder / f"{network}-{run}.checkpoint")
 
 
 def compare_precisions(path: Path) -> None:
@@ -144,19 +147,17 @@ def compare_precisions(path: Path) -> None:
     found, rows = images(), []
     for part, size in PRECISION_IMAGES.items():
         found[f"partitions/{part}"] = found[f"partitions/{part}"][:size]
-    of_train = found["partitions/train"]
-    training = TrainingSet(found["X"][of_train].astype(np.float32), found["labels"][of_train])
-    for run in range(PRECISION_RUNS):
-        for precision in ("float32", "bfloat16"):
-            options = OPTIONS | {"epochs": 10, "precision": precision}
-            seed = derive(0, "cifar10", "pixels", "mlgap_precisions", N_BITS, run)
-            hasher, began = registry.get("hasher", "deep_supervised")(N_BITS, seed=seed, **options), time.process_time()
-            hasher.fit(training)
-            seconds = (time.process_time() - began) / hasher.epochs
-            scores = score(hasher, path.with_suffix(".h5"), found)
-            values = [hasher.fit_record_["loss"][1], *(scores[name] for name in METRICS)]
-            rows.append([precision, run, f"{seconds:.2f}", *(DIGITS % value for value in values)])
-            write_csv(path, ("precision", "run", "seconds", "loss", *METRICS), rows)
+    training = training_set(found)
+    for run, precision in itertools.product(range(PRECISION_RUNS), ("float32", "bfloat16")):
+        options = OPTIONS | {"epochs": 10, "precision": precision}
+        seed = derive(0, "cifar10", "pixels", "mlgap_precisions", N_BITS, run)
+        hasher, began = registry.get("hasher", "deep_supervised")(N_BITS, seed=seed, **options), time.process_time()
+        hasher.fit(training)
+        seconds = (time.process_time() - began) / hasher.epochs
+        scores = score(hasher, path.with_suffix(".h5"), found)
+        values = [hasher.fit_record_["loss"][1], *(scores[name] for name in METRICS)]
+        rows.append([precision, run, f"{seconds:.2f}", *(DIGITS % value for value in values)])
+    write_csv(path, ("precision", "run", "seconds", "loss", *METRICS), rows)
 
 
 def main() -> None:

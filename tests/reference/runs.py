@@ -6,8 +6,9 @@ Import this module before NumPy: it limits the linear algebra to one thread, whi
 import functools
 import os
 import platform
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from protocol import codes, configuration, datasets, registry
@@ -156,3 +158,16 @@ class Run:
         """Return the scores of each query for the codes of queries and database, as bits."""
         counts = count(*map(codes.pack, bits), bits[0].shape[1], {"": relevance}, calls=100)[""]
         return evaluate(counts, list(metrics))
+
+
+def repeated(
+    cells: Sequence[tuple], names: list[str], score: Callable[[tuple, int], float], n_runs: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the score of each combination in each run, and its mean, standard deviation and range over the runs."""
+    rows = []
+    for done, cell in enumerate(cells, start=1):
+        rows += [[*cell, number, score(cell, number)] for number in range(n_runs)]
+        sys.stderr.write(f"\rcombination {done} of {len(cells)}" + "\n" * (done == len(cells)))
+    scores = pd.DataFrame(rows, columns=[*names, "run", "value"])
+    table = scores.groupby(names, sort=False, dropna=False)["value"].agg(["mean", "std", "min", "max", "size"])
+    return scores, table.rename(columns={"size": "n_runs"}).reset_index()

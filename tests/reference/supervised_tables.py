@@ -49,29 +49,20 @@ BUCKETS_OVER_OTHERS = [
 ]
 
 
-def grid_row(run: Run, hasher: str, n_bits: int, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the points of a hasher's grid at one code length, with the test scores of those that are selected.
-
-    `known` contains points of an earlier, smaller grid, which are not fitted again.
-    """
-    grid, models, row = run.experiment.hashers[hasher].grid, {}, []
+def grid_row(run: Run, hasher: str, n_bits: int) -> list[dict[str, Any]]:
+    """Return the points of a hasher's grid at one code length, with the test scores of those that are selected."""
+    grid, models, row = run.experiment.hashers[hasher].grid, [], []
     for options in points(grid):
-        point = next((point for point in known if point["options"] == options), None)
-        if point is None:
-            model, seconds = run.fit(hasher, n_bits, **options)
-            models[described(options)] = model
-            parts = {"query": "validation_query", "database": "validation_database"}
-            scores = run.scores(model, CRITERIA, **parts) if grid else {}
-            validation = {metric: mean(values) for metric, values in scores.items()}
-            point = {"options": options, "seconds": round(seconds, 2), "validation": validation}
-        row.append(point)
-    for criterion in criteria(hasher, grid):
-        point = row[selected_point(row, criterion)]
-        if "values" not in point:
-            model = models.get(described(point["options"])) or run.fit(hasher, n_bits, **point["options"])[0]
-            scores = run.scores(model, run.experiment.config["metrics"])
-            point["values"] = {metric: mean(values) for metric, values in scores.items()}
-            point["errors"] = {metric: standard_error(values) for metric, values in scores.items()}
+        model, seconds = run.fit(hasher, n_bits, **options)
+        parts = {"query": "validation_query", "database": "validation_database"}
+        scores = run.scores(model, CRITERIA, **parts) if grid else {}
+        validation = {metric: mean(values) for metric, values in scores.items()}
+        row.append({"options": options, "seconds": round(seconds, 2), "validation": validation})
+        models.append(model)
+    for number in {selected_point(row, criterion) for criterion in criteria(hasher, grid)}:
+        scores = run.scores(models[number], run.experiment.config["metrics"])
+        row[number]["values"] = {metric: mean(values) for metric, values in scores.items()}
+        row[number]["errors"] = {metric: standard_error(values) for metric, values in scores.items()}
     return row
 
 
@@ -91,31 +82,23 @@ def standard_error(values: NDArray[np.float64]) -> float | None:
 
 
 def make(name: str, results: Path, numbers: list[int] | None, hashers: list[str] | None) -> None:
-    """Write the scores of an experiment's runs below `results`, a file for each run and hasher.
-
-    Points that a file already contains are not fitted again, so that a grid can be extended.
-    """
+    """Write the scores of an experiment's runs below `results`, a file for each run and hasher that has none."""
     of, folder = experiment(name), results / name
     folder.mkdir(parents=True, exist_ok=True)
-    lengths = of.features["gist"].n_bits
     for number in range(of.config["runs"]) if numbers is None else numbers:
         run = None
         for hasher in hashers or of.features["gist"].hashers:
             path = folder / f"{number}_{hasher}.json"
-            known = {row["n_bits"]: row["points"] for row in json.loads(path.read_text())} if path.exists() else {}
-            have = [[point["options"] for point in known.get(n_bits, [])] for n_bits in lengths]
-            if all(point in options for options in have for point in points(of.hashers[hasher].grid)):
+            if path.exists():
                 continue
             run = run or Run(name, number, results=results)
             rows = [
-                {"run": number, "hasher": hasher, "n_bits": n, "points": grid_row(run, hasher, n, known.get(n, []))}
-                for n in lengths
+                {"run": number, "hasher": hasher, "n_bits": n_bits, "points": grid_row(run, hasher, n_bits)}
+                for n_bits in of.features["gist"].n_bits
             ]
             path.with_suffix(".part").write_text(json.dumps(rows))
             path.with_suffix(".part").replace(path)
-            shown = [row["points"][selected_point(row["points"], "mAP")] for row in rows]
-            text = "; ".join(f"{point['options']}: {point['values']['mAP']:.4f}" for point in shown)
-            sys.stderr.write(f"{name} run {number} {hasher}: {text}\n")
+            sys.stderr.write(f"{name} run {number} {hasher}\n")
 
 
 def collected(name: str, results: Path) -> tuple[list[dict], list[dict]]:

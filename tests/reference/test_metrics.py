@@ -277,13 +277,13 @@ def test_ndcg_is_that_of_scikit_learn(cutoff):
         assert values[q] == pytest.approx(theirs, abs=1e-12)
 
 
-@pytest.fixture
-def small():
+@pytest.fixture(params=[25, 35], ids=["fewer items than codes", "more items than codes"])
+def small(request):
     """Codes of 5 bits, with their labels; queries far from everything included."""
     rng = np.random.default_rng(3)
-    database = np.vstack([rng.random((25, 5)) < 0.3, np.zeros((5, 5), dtype=bool)])
+    database = np.vstack([rng.random((request.param, 5)) < 0.3, np.zeros((5, 5), dtype=bool)])
     query = np.vstack([rng.random((7, 5)) < 0.5, np.ones((1, 5), dtype=bool)])
-    of_query, of_database = np.append(rng.integers(0, 3, 7), 9), rng.integers(0, 3, 30)
+    of_query, of_database = np.append(rng.integers(0, 3, 7), 9), rng.integers(0, 3, len(database))
     truth = LabelRelevance(of_query, of_database)
     counts = count(codes.pack(query), codes.pack(database), 5, {"t": truth})["t"]
     return counts, query, database, of_query, of_database

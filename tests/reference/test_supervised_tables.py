@@ -52,6 +52,6 @@ def test_a_run_on_the_digits_is_made_again(tables):
     runs = tables["runs"].query("dataset == 'digits' and run == 0 and hasher == 'classifier'")
     stored = runs.set_index(["n_bits", "metric"])["value"]
     for n_bits in (16, 32):
-        (point,) = made.grid_row(run, "classifier", n_bits, [])
+        (point,) = made.grid_row(run, "classifier", n_bits)
         for metric, value in point["values"].items():
             assert value == pytest.approx(stored[n_bits, metric], abs=0.002)

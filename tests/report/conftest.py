@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from protocol import codes, metrics
-from protocol.counting import count, pack_counts
+from protocol.counting import StoredCounts, count
 from protocol.report import display as displaying
 from protocol.report import page
 from protocol.report.results import Results
@@ -67,22 +67,25 @@ def experiment(labels):
         }
         radii, curves, first_codes = [], [], {hasher: {} for hasher in HASHERS}
         for run, (noise, hasher) in itertools.product(range(RUNS), zip((0.45, 0.1), HASHERS, strict=True)):
-            arrays = {}
+            stored = []
             for n_bits in LENGTHS:
                 packed = codes_of(labels, n_bits, run, noise)
                 pair = {"query": packed[query], "database": packed[database]}
                 first_codes[hasher].setdefault(n_bits, pair)
-                for extension, s in EXTENSIONS:
-                    counts = count(*codes.extend(**pair, n_bits=n_bits, extension=extension, extension_bits=s), truths)
-                    arrays |= {f"{n_bits} {extension} {s}/{name}": a for name, a in pack_counts(counts).items()}
-                    for truth, own in counts.items():
-                        combination = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
-                        items = (truths[truth].kind, own.n_queries, own.n_database, f"{split} {run}")
-                        scores = metrics.evaluate(own, METRICS)
-                        rows += [(*combination, name, *items, metrics.mean(own)) for name, own in scores.items()]
-            of_radii = displaying.radius_rows(arrays, lengths=LENGTHS, empty="zero", extended=hasher == "lsh")
+                counts = count(pair["query"], pair["database"], n_bits, truths)
+                for (extension, s), (truth, plain) in itertools.product(EXTENSIONS, counts.items()):
+                    own = plain.extended(extension, s)
+                    combination = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
+                    items = (truths[truth].kind, own.n_queries, own.n_database, f"{split} {run}")
+                    scores = metrics.evaluate(own, METRICS)
+                    rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
+                    stored.append(StoredCounts(split, n_bits, extension, s, truth, items[0], items[3], own))
+            plain = [one for one in stored if one.extension == "none"]
+            of_radii = list(displaying.radius_rows(plain, empty="zero"))
+            if hasher == "lsh":
+                of_radii += displaying.extension_rows(stored, min(LENGTHS), empty="zero")
             radii += [{"hasher": hasher} | row for row in of_radii]
-            curves += [{"hasher": hasher} | row for row in displaying.curve_rows(arrays, empty="zero")]
+            curves += [{"hasher": hasher} | row for row in displaying.curve_rows(plain, empty="zero")]
         tables = displaying.of_run(first_codes, truths, parts, LENGTHS)
         tables |= {"radii": displaying.mean_over_runs(radii), "curves": displaying.mean_over_runs(curves)}
         for name, table in tables.items():

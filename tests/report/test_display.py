@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from protocol import codes, metrics
-from protocol.counting import count, pack_counts
+from protocol.counting import StoredCounts, count
 from protocol.evaluation.scoring import spread_of
 from protocol.report import display
 from protocol.truth.relevance import LabelRelevance
@@ -20,13 +20,12 @@ TRUTHS = {"class_label": LabelRelevance(LABELS[:9], LABELS[9:])}
 PARTS = {"query": np.arange(100, 109), "database": np.arange(200, 231)}
 
 
-def arrays(*extensions):
-    made = {}
+def stored(*extensions, n_bits=N_BITS):
+    """The counts of plain or extended codes, as read from a file."""
     for extension, s in extensions:
         extended = codes.extend(**PAIR, n_bits=N_BITS, extension=extension, extension_bits=s)
-        packed = pack_counts(count(*extended, TRUTHS))
-        made |= {f"{N_BITS} {extension} {s}/{name}": array for name, array in packed.items()}
-    return made
+        counts = count(*extended, TRUTHS)["class_label"]
+        yield StoredCounts("standard", n_bits, extension, s, "class_label", "class labels", "", counts)
 
 
 def values(rows, **columns):
@@ -34,7 +33,7 @@ def values(rows, **columns):
 
 
 def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions():
-    rows = list(display.radius_rows(arrays(("none", 0)), lengths=[N_BITS], empty="zero", extended=False))
+    rows = list(display.radius_rows(stored(("none", 0)), empty="zero"))
     distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
     relevant = LABELS[:9, None] == LABELS[None, 9:]
     for radius in range(N_BITS + 1):
@@ -46,8 +45,7 @@ def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions()
 
 
 def test_extension_tables_are_the_metrics_and_stop_where_they_do():
-    counted = arrays(("none", 0), ("different", 1))
-    rows = list(display.radius_rows(counted, lengths=[N_BITS], empty="zero", extended=True))
+    rows = list(display.extension_rows(stored(("none", 0), ("different", 1)), N_BITS, empty="zero"))
     extended = codes.extend(**PAIR, n_bits=N_BITS, extension="different", extension_bits=1)
     counts = count(*extended, TRUTHS)["class_label"]
     found = values(rows, metric="RAMAP", extension="different")
@@ -59,15 +57,12 @@ def test_extension_tables_are_the_metrics_and_stop_where_they_do():
     assert values(rows, metric=name, extension="different") == {0: metrics.mean(metrics.evaluate(counts, [name])[name])}
 
 
-def test_other_lengths_and_hashers_have_no_extension_rows():
-    counted = arrays(("none", 0), ("same", 1))
-    for lengths, extended in (([4, N_BITS], True), ([N_BITS], False)):
-        rows = list(display.radius_rows(counted, lengths=lengths, empty="zero", extended=extended))
-        assert {row["metric"] for row in rows} == {"precision_micro", "recall_micro", "empty"}
+def test_extension_tables_are_of_the_shortest_codes():
+    assert not list(display.extension_rows(stored(("same", 1)), N_BITS - 2, empty="zero"))
 
 
 def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted():
-    rows = list(display.curve_rows(arrays(("none", 0), ("same", 1)), empty="zero"))
+    rows = list(display.curve_rows(stored(("none", 0)), empty="zero"))
     counts = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS)["class_label"]
     found = {(row["metric"], row["at"]): row["value"] for row in rows}
     assert len(found) == len(rows)

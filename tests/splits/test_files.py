@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,18 +45,22 @@ def same(found, parts):
         assert found[name].dtype == np.int64
 
 
-@pytest.mark.parametrize("extension", [".h5", ".npz", ".csv"])
-def test_a_split_is_read_as_written(tmp_path, extension):
-    write_split(tmp_path / f"split{extension}", PARTS, IDS)
-    same(read_split(tmp_path / f"split{extension}", IDS), PARTS)
-    assert os.listdir(tmp_path) == [f"split{extension}"]
+def put(path, content):
+    """Write text or bytes, compressed if the name says so, or an array."""
+    if isinstance(content, np.ndarray):
+        np.save(path, content)
+        return path
+    content = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(content) if path.suffix.lower() == ".gz" else content)
+    return path
 
 
+@pytest.mark.parametrize("parts", [PARTS, PARTS | {"validation_query": NONE, "validation_database": NONE}])
 @pytest.mark.parametrize("extension", [".h5", ".npz", ".csv"])
-def test_a_split_without_validation_is_read_with_empty_partitions(tmp_path, extension):
-    parts = PARTS | {"validation_query": NONE, "validation_database": NONE}
+def test_a_split_is_read_as_written(tmp_path, extension, parts):
     write_split(tmp_path / f"split{extension}", parts, IDS)
     same(read_split(tmp_path / f"split{extension}", IDS), parts)
+    assert os.listdir(tmp_path) == [f"split{extension}"]
 
 
 def test_a_split_of_the_pipeline_is_read_including_empty_partitions(tmp_path):
@@ -64,15 +69,15 @@ def test_a_split_of_the_pipeline_is_read_including_empty_partitions(tmp_path):
     same(read_split(tmp_path / "splits.h5", IDS), parts)
 
 
-def test_a_table_names_partitions_and_ids(tmp_path):
+def test_the_text_of_splits_and_lists(tmp_path):
     write_split(tmp_path / "split.csv", {"query": np.array([2]), "database": np.array([0, 11])}, IDS)
-    lines = (tmp_path / "split.csv").read_text().splitlines()
-    assert lines == [
-        "partition,id",
-        'query,"part 0,x/002.png"',
-        'database,"part 0,x/000.png"',
-        'database,"part 1,x/011.png"',
-    ]
+    rows = ['query,"part 0,x/002.png"', 'database,"part 0,x/000.png"', 'database,"part 1,x/011.png"']
+    assert (tmp_path / "split.csv").read_text().splitlines() == ["partition,id", *rows]
+    write_list(tmp_path / "query.txt", np.array([0, 4]), PLAIN, Y)
+    assert (tmp_path / "query.txt").read_text() == "image/000.png 1 0 0\nimage/004.png 0 1 0\n"
+    write_list(tmp_path / "query.csv", np.array([0]), PLAIN, SEVERAL)
+    labels = ",".join(map(str, SEVERAL[0].astype(int)))
+    assert (tmp_path / "query.csv").read_text() == f"id,0,1,2,3\nimage/000.png,{labels}\n"
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -98,16 +103,6 @@ def test_any_list_is_read_as_written_or_refused_with_the_reason(tmp_path, rows, 
         np.testing.assert_array_equal(flags, y[part])
 
 
-def test_a_text_list_has_an_id_and_a_label_for_each_class_on_a_line(tmp_path):
-    write_list(tmp_path / "query.txt", np.array([0, 4]), PLAIN, Y)
-    assert (tmp_path / "query.txt").read_text() == "image/000.png 1 0 0\nimage/004.png 0 1 0\n"
-    write_list(tmp_path / "query.csv", np.array([0]), PLAIN, SEVERAL)
-    assert (tmp_path / "query.csv").read_text().splitlines() == [
-        "id,0,1,2,3",
-        "image/000.png," + ",".join(map(str, SEVERAL[0].astype(int))),
-    ]
-
-
 @pytest.mark.parametrize("y", [None, Y, SEVERAL], ids=["no labels", "one label", "several"])
 @pytest.mark.parametrize("extension", [".txt", ".csv"])
 def test_lists_of_a_split_are_read_as_rows(tmp_path, y, extension):
@@ -117,124 +112,97 @@ def test_lists_of_a_split_are_read_as_rows(tmp_path, y, extension):
     same(read_lists(files, PLAIN, n_classes={None: None, 1: 3, 2: 4}[None if y is None else y.ndim]), PARTS)
 
 
-def test_an_item_named_id_and_a_table_without_a_header_are_read(tmp_path):
-    write_list(tmp_path / "q.csv", np.array([0, 1]), np.array(["id", "partition"]))
-    assert read_list(tmp_path / "q.csv")[0].tolist() == ["id", "partition"]
-    (tmp_path / "q.csv").write_text("a,1,0\nb,0,1\n")
-    assert read_list(tmp_path / "q.csv")[0].tolist() == ["a", "b"]
-
-
 def test_lists_may_be_compressed_and_row_numbers_may_be_arrays(tmp_path):
-    (tmp_path / "q.txt.gz").write_bytes(gzip.compress(b"\xef\xbb\xbfimage/003.png 0 1\r\n\nimage/001.png 1 0\n"))
-    np.save(tmp_path / "t.npy", np.array([5, 2]))
+    put(tmp_path / "q.txt.gz", b"\xef\xbb\xbfimage/003.png 0 1\r\n\nimage/001.png 1 0\n")
+    put(tmp_path / "t.npy", np.array([5, 2]))
     write_split(tmp_path / "s.npz", PARTS, PLAIN)
     write_split(tmp_path / "s.h5", PARTS, PLAIN)
     files = {"query": "q.txt.gz", "train": "t.npy", "validation_query": "s.npz:train", "database": "s.h5:database"}
     found = read_lists({name: tmp_path / file for name, file in files.items()}, PLAIN, n_classes=2)
-    assert found["query"].tolist() == [1, 3]
-    assert found["train"].tolist() == [2, 5]
+    assert (found["query"].tolist(), found["train"].tolist()) == ([1, 3], [2, 5])
     np.testing.assert_array_equal(found["validation_query"], PARTS["train"])
     np.testing.assert_array_equal(found["database"], PARTS["database"])
 
 
-def test_the_paths_of_another_machine_are_found_by_their_last_part_where_it_names_one_item():
+def test_places_are_found_by_the_id_or_by_its_last_part_where_it_names_one_item():
     ids = np.array(["a/1.png", "b/1.png", "b/2.png", "3.png"])
-    listed = np.array(["./data/images/2.png", "a/1.png", "x/3.png"])
-    assert rows_of(listed, ids, "query").tolist() == [0, 2, 3]
-    with pytest.raises(
-        ProtocolError,
-        match=r"expected ids of the dataset, such as 'a/1\.png', got 1 unknown id among 1; the first is 'c/1\.png'",
-    ):
+    assert rows_of(np.array(["./data/images/2.png", "a/1.png", "x/3.png"]), ids, "query").tolist() == [0, 2, 3]
+    items = np.array(["other/folder/002.png", "image/000.png", "image/002.png"])
+    assert places_of(items, PLAIN, "query").tolist() == [2, 0, 2]
+    assert places_of(np.array([5, 1, 5]), PLAIN, "query").tolist() == [5, 1, 5]
+    with pytest.raises(ProtocolError, match=r"such as 'a/1\.png', got 1 unknown id among 1; the first is 'c/1\.png'"):
         rows_of(np.array(["c/1.png"]), ids, "query")
 
 
-def test_unknown_and_duplicated_items_are_refused():
-    with pytest.raises(
-        ProtocolError,
-        match=r"q: expected ids of the dataset, such as 'image/000.*', got 2 unknown ids among 3; the first is 'nine'",
-    ):
-        rows_of(np.array(["image/003.png", "nine", "ten"]), PLAIN, "q")
-    with pytest.raises(
-        ProtocolError, match=r"q: expected each item once, got duplicates of 1 item; the first is 'image/003.png'\.$"
-    ):
-        rows_of(np.array(["image/003.png", "image/001.png", "image/003.png"]), PLAIN, "q")
-    with pytest.raises(
-        ProtocolError, match=r"q: expected each item once, got duplicates of 1 item; the first is 'image/003.png'\.$"
-    ):
-        rows_of(np.array([3, 3]), PLAIN, "q")
-    with pytest.raises(ProtocolError, match=r"q: expected row numbers from 0 to 59, got 3 to 60\.$"):
-        rows_of(np.array([3, 60]), PLAIN, "q")
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (
+            ["image/003.png", "nine", "ten"],
+            "expected ids of the dataset, such as 'image/000.png', got 2 unknown ids among 3; the first is 'nine'.",
+        ),
+        (
+            ["image/003.png", "image/001.png", "image/003.png"],
+            "expected each item once, got duplicates of 1 item; the first is 'image/003.png'.",
+        ),
+        ([3, 3], "expected each item once, got duplicates of 1 item; the first is 'image/003.png'."),
+        ([3, 60], "expected row numbers from 0 to 59, got 3 to 60."),
+    ],
+)
+def test_unknown_and_duplicated_items_are_refused(items, message):
+    with pytest.raises(ProtocolError) as error:
+        rows_of(np.array(items), PLAIN, "q")
+    assert str(error.value) == f"q: {message}"
+
+
+LISTS = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", LISTS["read"], ids=lambda case: case["file"])
+def test_a_list_is_split_at_its_separators(tmp_path, case):
+    items, flags = read_list(put(tmp_path / case["file"], case["text"]))
+    assert items.tolist() == case.get("ids", ["a", "b"])
+    assert (None if flags is None else flags.tolist()) == case.get("labels", [[True, False], [False, True]])
+
+
+@pytest.mark.parametrize("case", LISTS["refused"], ids=lambda case: case["message"])
+def test_an_invalid_list_is_refused(tmp_path, case):
+    with pytest.raises(ProtocolError) as error:
+        read_list(put(tmp_path / case["file"], case["text"]))
+    assert str(error.value).removeprefix(f"{tmp_path / case['file']}: ") == case["message"]
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.eye(3), r"expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\.$"),
+        (np.array([False, True]), "expected row numbers, got a mask"),
+        (np.array([b"\xff"]), "expected ids in UTF-8, got other bytes"),
+    ],
+)
+def test_an_array_that_is_no_list_is_refused(tmp_path, array, message):
+    with pytest.raises(ProtocolError, match=message):
+        read_list(put(tmp_path / "q.npy", array))
+
+
+def test_damaged_missing_and_too_large_files_are_refused(tmp_path, monkeypatch):
+    packed = gzip.compress(b"image/003.png 0 1\n" * 100)
+    for content in (packed[:-4], b"plain text", gzip.compress(b"\xff\xfe\x00")):
+        (tmp_path / "list.txt.gz").write_bytes(content)
+        with pytest.raises(ProtocolError, match="can't be read"):
+            read_list(tmp_path / "list.txt.gz")
+    with pytest.raises(ProtocolError, match="got no such file"):
+        read_list(tmp_path / "none.txt")
+    monkeypatch.setattr("protocol.inputs.limits.TEXT_BYTES", 1000)
+    (tmp_path / "bomb.txt.gz").write_bytes(packed)
+    with pytest.raises(ProtocolError, match="expected a list of items of at most"):
+        read_list(tmp_path / "bomb.txt.gz")
 
 
 def test_a_list_with_labels_for_other_classes_is_refused(tmp_path):
     write_list(tmp_path / "q.txt", np.array([1]), PLAIN, SEVERAL)
     with pytest.raises(ProtocolError, match=r"q.txt: expected labels for 3 classes, got 4\.$"):
         read_lists({"query": tmp_path / "q.txt"}, PLAIN, n_classes=3)
-
-
-LISTS = {
-    "other width": (b"a 0 1\nb 1\n", "line 2: expected an id and 2 labels, 0 or 1, got 'b' \\['1'\\]"),
-    "no labels": (b"a 0 1\nb\n", "line 2: expected an id and 2 labels"),
-    "labels later": (b"a\nb 1\n", "line 2: expected an id and 0 labels"),
-    "class numbers": (b"a 7\n", "line 1: expected an id and labels, 0 or 1, got 'a' \\['7'\\]"),
-    "two digits": (b"a 0 1\nb 10\n", "line 2: expected an id and 2 labels, 0 or 1, got 'b' \\['10'\\]"),
-    "blank": (b"\n \n", "the list is empty"),
-    "bytes": (b"\xff\xfe\x00", "expected a list of items, got a file that can't be read"),
-}
-
-
-@pytest.mark.parametrize("case", LISTS)
-def test_an_invalid_list_is_refused(tmp_path, case):
-    content, message = LISTS[case]
-    (tmp_path / "list.txt").write_bytes(content)
-    with pytest.raises(ProtocolError, match=message) as error:
-        read_list(tmp_path / "list.txt")
-    assert "\n" not in str(error.value)
-
-
-READ_AS = {
-    "packed csv": ("q.csv.gz", "id,0,1\na,1,0\nb,0,1\n"),
-    "packed CSV": ("q.CSV.GZ", "a,1,0\nb,0,1\n"),
-    "commas as txt": ("q.txt", "a,1,0\nb,0,1\n"),
-    "commas and blanks as txt": ("q.txt", "\na, 1, 0\nb, 0, 1\n"),
-    "names of columns as txt": ("q.txt", "id,0,1\na,1,0\nb,0,1\n"),
-    "commas, no extension": ("q", "a,1,0\nb,0,1\n"),
-    "packed commas as txt": ("q.txt.gz", "a,1,0\nb,0,1\n"),
-    "semicolons as txt": ("q.txt", "a;1;0\nb;0;1\n"),
-    "semicolons as csv": ("q.csv", "id;0;1\na;1;0\nb;0;1\n"),
-    "tabs as csv": ("q.csv", "a\t1\t0\nb\t0\t1\n"),
-    "tabs as tsv": ("q.tsv", "a\t1\t0\nb\t0\t1\n"),
-    "packed tsv": ("q.tsv.gz", "a\t1\t0\nb\t0\t1\n"),
-    "tabs as txt": ("q.txt", "a\t1\t0\nb\t0\t1\n"),
-}
-
-
-@pytest.mark.parametrize("case", READ_AS)
-def test_a_list_is_split_at_its_separators(tmp_path, case):
-    name, content = READ_AS[case]
-    packed = name.lower().endswith(".gz")
-    (tmp_path / name).write_bytes(gzip.compress(content.encode()) if packed else content.encode())
-    items, flags = read_list(tmp_path / name)
-    assert items.tolist() == ["a", "b"]
-    assert flags.tolist() == [[True, False], [False, True]]
-
-
-def test_a_tsv_may_have_ids_with_blanks(tmp_path):
-    (tmp_path / "q.tsv").write_text("an image.png\t1\t0\n")
-    assert read_list(tmp_path / "q.tsv")[0].tolist() == ["an image.png"]
-
-
-def test_commas_are_part_of_an_id_only_if_blanks_separate_the_fields(tmp_path):
-    (tmp_path / "q.txt").write_text("a,b.png 1 0\nc.png 0 1\n")
-    assert read_list(tmp_path / "q.txt")[0].tolist() == ["a,b.png", "c.png"]
-    (tmp_path / "q.txt").write_text("a,b.png\n")
-    with pytest.raises(ProtocolError, match=r"line 1: expected an id and labels, 0 or 1, got 'a' \['b.png'\]"):
-        read_list(tmp_path / "q.txt")
-    (tmp_path / "q.txt").write_text("c.png\na,1\n")
-    with pytest.raises(ProtocolError, match=r"line 2: 'a,1' has labels after commas or semicolons, unlike the first"):
-        read_list(tmp_path / "q.txt")
-    with pytest.raises(ProtocolError, match=r"expected ids without blanks, commas and semicolons, got 'a,b.png'"):
-        write_list(tmp_path / "w.txt", np.array([0]), np.array(["a,b.png"]))
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "'=", "''-", "'"])
@@ -250,70 +218,35 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
         assert all(row[0] not in "=+-@" or row in numbers for row in rows)
 
 
-HMDB51 = "Geena_und_die_Radschl_ge___;-)_cartwheel_f_cm_np1_ri_med_1.avi"
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("s.pkl", b"", "expected a split as .h5, .npz or .csv, got extension '.pkl'"),
+        ("s.npz", {"quary": np.array([0])}, "partition in .*s.npz: expected .*, got 'quary'.*Did you mean 'query'"),
+        ("s.npz", {"query": np.array([{}], dtype=object)}, "never loaded"),
+        (
+            "s.npz",
+            {"query": np.array([3, 3])},
+            "query: expected each item once, got duplicates of 1 item; the first is",
+        ),
+        ("s.csv", b"partition,id\nquery,a,b\n", "line 2: expected a partition and an id, got 3 fields"),
+        ("s.csv", b"partition,id\n", r"s\.csv: no item\. Write a line partition,id for each\.$"),
+    ],
+)
+def test_an_invalid_split_is_refused(tmp_path, name, content, message):
+    if isinstance(content, dict):
+        np.savez(tmp_path / name, **content)
+    else:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ProtocolError, match=message):
+        read_split(tmp_path / name, IDS)
 
 
-@pytest.mark.parametrize("name", ["q.txt", "q.csv", "q.txt.gz"])
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_mark_that_does_not_divide_every_line_belongs_to_the_id(tmp_path, name, place):
-    ids = ["a_1.avi", "b_1.avi"]
-    ids.insert(place, HMDB51)
-    content = "\n".join(ids).encode()
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    assert read_list(tmp_path / name)[0].tolist() == ids
-    ids[place] = "x,y.avi"
-    (tmp_path / "q.txt").write_text("\n".join(["", *ids]))
-    assert read_list(tmp_path / "q.txt")[0].tolist() == ids
-
-
-def test_a_mark_that_divides_every_line_but_not_into_labels_is_refused(tmp_path):
-    (tmp_path / "q.txt").write_text("a.avi;cat\nb.avi;dog\n")
-    with pytest.raises(ProtocolError, match=r"line 1: expected an id and labels, 0 or 1, got 'a.avi' \['cat'\]"):
-        read_list(tmp_path / "q.txt")
-    (tmp_path / "q.txt").write_text("a.avi;1;0\nb.avi;1\n")
-    with pytest.raises(ProtocolError, match="line 2: expected an id and 2 labels"):
-        read_list(tmp_path / "q.txt")
-
-
-def test_damaged_and_missing_files_are_refused(tmp_path, monkeypatch):
-    packed = gzip.compress(b"image/003.png 0 1\n" * 100)
-    for content in (packed[:-4], b"plain text"):
-        (tmp_path / "list.txt.gz").write_bytes(content)
-        with pytest.raises(ProtocolError, match="can't be read"):
-            read_list(tmp_path / "list.txt.gz")
-    (tmp_path / "list.csv").write_text('"open quote\n')
-    with pytest.raises(ProtocolError, match="expected lines with commas"):
-        read_list(tmp_path / "list.csv")
-    with pytest.raises(ProtocolError, match="got no such file"):
-        read_list(tmp_path / "none.txt")
-    np.save(tmp_path / "rows.npy", np.eye(3))
-    with pytest.raises(ProtocolError, match=r"expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\."):
-        read_list(tmp_path / "rows.npy")
-    monkeypatch.setattr("protocol.inputs.limits.TEXT_BYTES", 1000)
-    (tmp_path / "bomb.txt.gz").write_bytes(packed)
-    with pytest.raises(ProtocolError, match="expected a list of items of at most"):
-        read_list(tmp_path / "bomb.txt.gz")
-
-
-def test_a_split_of_another_kind_is_refused(tmp_path):
+def test_a_split_of_another_kind_is_not_written(tmp_path):
     with pytest.raises(ProtocolError, match=r"expected a split as .h5, .npz or .csv, got extension '.pkl'"):
         write_split(tmp_path / "s.pkl", PARTS, IDS)
-    with pytest.raises(ProtocolError, match=r"got extension '.pkl'"):
-        read_split(tmp_path / "s.pkl", IDS)
     with pytest.raises(ProtocolError, match=r"partition: expected .*, got 'test'"):
         write_split(tmp_path / "s.npz", {"test": np.array([0])}, IDS)
-    np.savez(tmp_path / "s.npz", quary=np.array([0]))
-    with pytest.raises(ProtocolError, match=r"partition in .*s.npz: expected .*, got 'quary'.*Did you mean 'query'"):
-        read_split(tmp_path / "s.npz", IDS)
-    (tmp_path / "s.csv").write_text("partition,id\nquery,a,b\n")
-    with pytest.raises(ProtocolError, match="line 2: expected a partition and an id, got 3 fields"):
-        read_split(tmp_path / "s.csv", IDS)
-    (tmp_path / "s.csv").write_text("partition,id\n")
-    with pytest.raises(ProtocolError, match="no item"):
-        read_split(tmp_path / "s.csv", IDS)
-    np.savez(tmp_path / "p.npz", query=np.array([{}], dtype=object))
-    with pytest.raises(ProtocolError, match="never loaded"):
-        read_split(tmp_path / "p.npz", IDS)
 
 
 def test_the_lists_of_a_split_are_found_or_reported_as_missing(tmp_path, monkeypatch):
@@ -350,22 +283,10 @@ def test_the_published_lists_of_nuswide_are_read():
 def test_parts_are_read_unchecked_for_the_audit(tmp_path):
     """`read_split` refuses unknown ids and duplicates, but the audit must find them."""
     (tmp_path / "split.csv").write_text("partition,id\nquery,a\nquery,a\ndatabase,b\n")
-    found = read_parts(tmp_path / "split.csv")
-    assert {name: part.tolist() for name, part in found.items()} == {"query": ["a", "a"], "database": ["b"]}
     np.savez(tmp_path / "split.npz", query=np.array([3, 3]), database=np.array([1.0]))
-    found = read_parts(tmp_path / "split.npz")
-    assert {name: part.tolist() for name, part in found.items()} == {"query": [3, 3], "database": [1]}
-    with pytest.raises(ProtocolError, match="query: expected each item once, got duplicates of 1 item; the first is"):
-        read_split(tmp_path / "split.npz", IDS)
-
-
-def test_places_are_in_the_order_of_the_items_which_may_be_duplicated():
-    items = np.array(["other/folder/002.png", "image/000.png", "image/002.png"])
-    assert places_of(items, PLAIN, "query").tolist() == [2, 0, 2]
-    assert places_of(np.array([5, 1, 5]), PLAIN, "query").tolist() == [5, 1, 5]
-
-
-def test_a_mask_is_not_a_list_of_row_numbers(tmp_path):
-    np.save(tmp_path / "mask.npy", np.array([False, True, True]))
-    with pytest.raises(ProtocolError, match="expected row numbers, got a mask"):
-        read_list(tmp_path / "mask.npy")
+    for name, expected in (
+        ("csv", {"query": ["a", "a"], "database": ["b"]}),
+        ("npz", {"query": [3, 3], "database": [1]}),
+    ):
+        found = read_parts(tmp_path / f"split.{name}")
+        assert {name: part.tolist() for name, part in found.items()} == expected

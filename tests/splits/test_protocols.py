@@ -1,11 +1,12 @@
-"""Each shipped protocol against the description in its paper, checked with sets and counters."""
+"""Each shipped protocol against its paper, and the draw that all protocols share, checked with sets and counters."""
 
 import functools
 import itertools
-from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,104 +26,24 @@ from protocol.splits import (
 )
 
 GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
-RNG = np.random.default_rng(0)
-CIFAR = RNG.permutation(np.arange(60_000) % 10)
-# As many images as in NUS-WIDE, with 1 to 6 concepts each, some of which are five times as frequent as others.
-CONCEPTS = np.zeros((195_834, 21), dtype=bool)
-for _ in range(6):
-    weights = np.linspace(1, 5, 21)
-    CONCEPTS[np.arange(195_834), RNG.choice(21, 195_834, p=weights / weights.sum())] = True
+CASES = yaml.safe_load((Path(__file__).parent / "protocols.yaml").read_text())
 
 
-def ranges(**sizes):
-    bounds = np.cumsum([0, *sizes.values()])
-    return {name: np.arange(*bounds[i : i + 2]) for i, name in enumerate(sizes)}
-
-
-def several(n_items, n_classes):
-    """Return labels with about three per item."""
-    return np.random.default_rng(0).random((n_items, n_classes)) < 3 / n_classes
-
-
-CIFAR100 = np.hstack([np.eye(n, dtype=bool)[np.arange(60_000) % n] for n in (20, 100)])
-IMAGENET = ranges(database=128_503, test=5_000)
-# By protocol: items, labels, official parts, and the sizes in its paper.
-CASES = {
-    "standard": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_950}),
-    "improved": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_620}),
-    "cifar10_s1": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 59_000}),
-    "cifar10_54k": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 54_000}),
-    "cifar10_5k": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 5_000}),
-    "cifar10_s2": (
-        60_000,
-        CIFAR,
-        ranges(train=50_000, test=10_000),
-        {"query": 10_000, "train": 50_000, "database": 50_000},
-    ),
-    "cifar100_mlgap": (
-        60_000,
-        CIFAR100,
-        ranges(train=50_000, test=10_000),
-        {"query": 10_000, "train": 50_000, "database": 50_000},
-    ),
-    "nuswide_21": (195_834, CONCEPTS, {}, {"query": 2_100, "train": 10_500, "database": 193_734}),
-    "labelme_2k": (
-        22_019,
-        None,
-        ranges(train=20_019, test=2_000),
-        {"query": 2_000, "train": 5_000, "database": 20_019},
-    ),
-    "imagenet100": (
-        133_503,
-        np.arange(133_503) % 100,
-        IMAGENET | {"train": RNG.permutation(128_503)[:13_000]},
-        {"query": 5_000, "train": 13_000, "database": 128_503},
-    ),
-    "wiki_official": (
-        2_866,
-        np.arange(2_866) % 10,
-        ranges(train=2_173, test=693),
-        {"query": 693, "train": 2_173, "database": 2_173},
-    ),
-    "sift1m": (
-        1_110_000,
-        None,
-        ranges(base=1_000_000, learn=100_000, query=10_000),
-        {"query": 10_000, "train": 100_000, "database": 1_000_000},
-    ),
-    "cifar10_10k": (60_000, CIFAR, {}, {"query": 10_000, "train": 50_000, "database": 50_000}),
-    "coco_5k": (122_218, several(122_218, 80), {}, {"query": 5_000, "train": 10_000, "database": 117_218}),
-    "nuswide_81": (30_000, several(30_000, 81), {}, {"query": 5_000, "train": 10_000, "database": 25_000}),
-    "mirflickr_2k": (20_015, several(20_015, 24), {}, {"query": 2_000, "train": 10_000, "database": 18_015}),
-    "mirflickr_1k": (25_000, several(25_000, 38), {}, {"query": 1_000, "train": 4_000, "database": 20_000}),
-    "voc2012_1k": (11_540, several(11_540, 20), {}, {"query": 1_000, "train": 4_000, "database": 6_540}),
-}
-# The partitions that the database contains; all other partitions are disjoint from it.
-IN_DATABASE = {
-    name: {"train"}
-    for name in (
-        "cifar10_s1",
-        "cifar10_5k",
-        "cifar10_s2",
-        "cifar10_10k",
-        "cifar100_mlgap",
-        "nuswide_21",
-        "nuswide_81",
-        "labelme_2k",
-        "imagenet100",
-        "wiki_official",
-        "coco_5k",
-        "mirflickr_2k",
-    )
-}
-IN_DATABASE["standard"] = {"train", "validation_query", "validation_database"}
-FROM_SEED = ["standard", "improved", "cifar10_s1", "cifar10_54k", "cifar10_10k", "nuswide_21", "labelme_2k"]
-FROM_SEED += ["cifar10_5k", "coco_5k", "nuswide_81", "mirflickr_2k", "mirflickr_1k", "voc2012_1k"]
+@functools.cache
+def dataset(name):
+    """Return the number of items of a dataset, its labels and its official parts."""
+    case, rng = CASES[name], np.random.default_rng(0)
+    n_items, y = case["items"], None
+    if "classes" in case:
+        y = rng.permutation(np.arange(n_items) % case["classes"])
+    elif "several" in case:
+        y = rng.random((n_items, case["several"])) < 3 / case["several"]
+    return n_items, y, {part: np.arange(*bounds) for part, bounds in case.get("official", {}).items()}
 
 
 @functools.cache
 def draw(name, *, seed=0):
-    n_items, y, official, _ = CASES[name]
+    n_items, y, official = dataset(name)
     protocol = registry.get("split", name)
     return protocol.split(n_items, y, sizes=GIVEN if protocol.open else {}, official=official, seed=seed)
 
@@ -132,50 +53,61 @@ def test_every_protocol_has_a_case():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_sizes_are_those_of_the_paper(name):
-    parts, sizes = draw(name), CASES[name][3]
-    assert {part: len(rows) for part, rows in parts.items()} == {part: sizes.get(part, 0) for part in PARTITIONS}
-    for rows in parts.values():
-        assert rows.dtype == np.int64
-        assert (np.diff(rows) > 0).all()
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_partitions_share_items_only_with_the_database_and_only_as_declared(name):
+def test_sizes_and_overlaps_are_those_of_the_paper(name):
+    n_items, y, official = dataset(name)
+    protocol, sizes = registry.get("split", name), CASES[name]["sizes"]
     parts = {part: set(rows.tolist()) for part, rows in draw(name).items()}
-    inside = IN_DATABASE.get(name, set())
+    assert {part: len(rows) for part, rows in parts.items()} == {part: sizes.get(part, 0) for part in PARTITIONS}
+    assert all(rows.dtype == np.int64 and (np.diff(rows) > 0).all() for rows in draw(name).values())
     for a, b in itertools.combinations(PARTITIONS, 2):
-        if b == "database" and a in inside:
+        if b == "database" and a in CASES[name].get("inside", ["train"]):
             assert parts[a] <= parts[b]
         else:
             assert not parts[a] & parts[b]
+    n_classes = None if y is None else y.shape[1] if y.ndim == 2 else len(np.unique(y))
+    assert protocol.sizes(GIVEN, n_items=n_items, n_classes=n_classes) == sizes
+    drawn = protocol.drawn(n_items, y, sizes=GIVEN if protocol.open else {}, official=official, seed=0)
+    complete = drawn | {"database": protocol.database(drawn, n_items, official=official)}
+    assert [*drawn] == [*DRAWN]
+    for part, rows in draw(name).items():
+        np.testing.assert_array_equal(rows, complete[part])
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_sizes_returned_before_drawing_are_those_that_are_drawn(name):
-    n_items, y, _, sizes = CASES[name]
-    n_classes = None if y is None else y.shape[1] if y.ndim == 2 else len(set(y.tolist()))
-    sizes_before = registry.get("split", name).sizes(GIVEN, n_items=n_items, n_classes=n_classes)
-    assert sizes_before == {part: sizes[part] for part in sizes_before}
-    assert set(sizes_before) == set(sizes)
+def test_the_same_seed_gives_the_same_bytes_another_seed_another_draw(name):
+    first, again, other = draw(name, seed=0), draw.__wrapped__(name, seed=0), draw(name, seed=2)
+    assert {part: rows.tobytes() for part, rows in first.items()} == {p: rows.tobytes() for p, rows in again.items()}
+    differ = [part for part, rows in first.items() if not np.array_equal(rows, other[part])]
+    assert differ == CASES[name].get("seeded", [])
 
 
-@pytest.mark.parametrize(("name", "part", "number"), [("query", "query", 100), ("train", "train", 500)])
-@pytest.mark.parametrize("protocol", ["cifar10_s1", "cifar10_54k", "cifar10_5k"])
-def test_cifar10_has_as_many_items_of_each_class_as_in_the_papers(protocol, name, part, number):
-    assert Counter(CIFAR[draw(protocol)[part]].tolist()) == dict.fromkeys(range(10), number)
+@pytest.mark.parametrize(
+    ("name", "query", "train"),
+    [("cifar10_s1", 100, 500), ("cifar10_54k", 100, 500), ("cifar10_5k", 100, 500), ("cifar10_10k", 1_000, 5_000)],
+)
+def test_cifar10_has_as_many_items_of_each_class_as_in_the_papers(name, query, train):
+    for part, number in (("query", query), ("train", train)):
+        assert np.bincount(dataset(name)[1][draw(name)[part]]).tolist() == [number] * 10
 
 
-@pytest.mark.parametrize(("part", "number"), [("query", 1_000), ("train", 5_000)])
-def test_the_large_draw_of_cifar10_has_as_many_items_of_each_class_as_in_the_toolkit(part, number):
-    assert Counter(CIFAR[draw("cifar10_10k")[part]].tolist()) == dict.fromkeys(range(10), number)
+@pytest.mark.parametrize(("part", "number"), [("query", 100), ("train", 500)])
+def test_nuswide_has_at_least_as_many_of_each_concept_as_are_drawn_for_it(part, number):
+    counts = dataset("nuswide_21")[1][draw("nuswide_21")[part]].sum(axis=0)
+    assert counts.min() >= number
+    assert counts.max() > number  # an image drawn for one concept shows others too
 
 
-@pytest.mark.parametrize("name", ["cifar10_s2", "cifar100_mlgap"])
-def test_cifar_has_the_official_test_images_as_queries_and_the_whole_database_as_training_set(name):
-    parts = draw(name)
-    assert parts["query"].tolist() == list(range(50_000, 60_000))
-    assert parts["train"].tolist() == parts["database"].tolist() == list(range(50_000))
+@pytest.mark.parametrize(
+    ("name", "official"),
+    [
+        ("cifar10_s2", {"query": "test", "train": "train", "database": "train"}),
+        ("cifar100_mlgap", {"query": "test", "train": "train", "database": "train"}),
+        ("sift1m", {"query": "query", "train": "learn", "database": "base"}),
+    ],
+)
+def test_official_parts_are_used_unchanged(name, official):
+    for part, source in official.items():
+        np.testing.assert_array_equal(draw(name)[part], dataset(name)[2][source])
 
 
 def test_a_database_may_be_declared_to_be_the_training_set():
@@ -194,69 +126,22 @@ def test_a_database_may_be_declared_to_be_the_training_set():
         ).split(6, None, seed=0)
 
 
-@pytest.mark.parametrize(("part", "number"), [("query", 100), ("train", 500)])
-def test_nuswide_has_at_least_as_many_of_each_concept_as_are_drawn_for_it(part, number):
-    counts = CONCEPTS[draw("nuswide_21")[part]].sum(axis=0)
-    assert counts.min() >= number
-    assert counts.max() > number  # an image drawn for one concept shows others too
-
-
-def test_sift1m_keeps_the_parts_of_its_corpus():
-    parts, official = draw("sift1m"), CASES["sift1m"][2]
-    for part, name in {"query": "query", "train": "learn", "database": "base"}.items():
-        np.testing.assert_array_equal(parts[part], official[name])
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_same_seed_gives_the_same_bytes_another_seed_another_draw(name):
-    first, again, other = draw(name, seed=0), draw.__wrapped__(name, seed=0), draw(name, seed=2)
-    assert {part: rows.tobytes() for part, rows in first.items()} == {p: rows.tobytes() for p, rows in again.items()}
-    differ = {part for part, rows in first.items() if not np.array_equal(rows, other[part])}
-    assert (differ >= {"query", "train"}) == (name in FROM_SEED)
-    assert bool(differ) == (name in FROM_SEED)
-
-
 SHARED = {
     name: [split for split in registry.names("split") if registry.get("split", split).draw == name]
     for name in sorted({registry.get("split", split).draw for split in registry.names("split")} - {""})
 }
 
 
-def test_which_protocols_share_a_draw():
+def test_protocols_that_share_a_draw_differ_in_the_database_only():
     assert SHARED == {"thesis": ["improved", "standard"], "cifar10_1k_5k": ["cifar10_54k", "cifar10_5k", "cifar10_s1"]}
-
-
-@pytest.mark.parametrize("name", SHARED)
-def test_protocols_that_share_a_draw_differ_in_the_database_only(name):
-    drawn = [
-        registry.get("split", split).drawn(
-            CASES[split][0], CASES[split][1], sizes=GIVEN, official=CASES[split][2], seed=3
-        )
-        for split in SHARED[name]
-    ]
-    for part in DRAWN:
-        for other in drawn[1:]:
+    for splits in SHARED.values():
+        drawn = [draw(split, seed=2) for split in splits]
+        for other, part in itertools.product(drawn[1:], DRAWN):
             np.testing.assert_array_equal(drawn[0][part], other[part])
-    declared = [registry.get("split", split) for split in SHARED[name]]
-    for other in declared[1:]:
-        assert (other.n_items, other.n_classes) == (declared[0].n_items, declared[0].n_classes)
-        for a, b in itertools.combinations(DRAWN, 2):
-            assert other.overlaps(a, b) == declared[0].overlaps(a, b)
-
-
-def test_no_draw_has_the_name_of_a_protocol():
+    assert set(draw("improved")["database"].tolist()) < set(draw("standard")["database"].tolist())
+    assert [draw_of(split) for split in ("improved", "standard", "sift1m")] == ["thesis", "thesis", "sift1m"]
+    assert [drawing_split(draw) for draw in ("thesis", "sift1m")] == ["improved", "sift1m"]
     assert not set(SHARED) & set(registry.names("split"))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_split_is_the_draw_and_the_database(name):
-    n_items, y, official, _ = CASES[name]
-    protocol = registry.get("split", name)
-    parts = protocol.drawn(n_items, y, sizes=GIVEN if protocol.open else {}, official=official, seed=0)
-    assert set(parts) == set(DRAWN)
-    complete = parts | {"database": protocol.database(parts, n_items, official=official)}
-    for part, rows in draw(name).items():
-        np.testing.assert_array_equal(rows, complete[part])
 
 
 def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
@@ -267,11 +152,6 @@ def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
     assert len(registry.get("split", "standard").database(parts, 100)) == 50
 
 
-def test_a_draw_that_is_not_shared_has_the_name_of_its_protocol():
-    assert [draw_of(split) for split in ("improved", "standard", "sift1m")] == ["thesis", "thesis", "sift1m"]
-    assert [drawing_split(draw) for draw in ("thesis", "sift1m")] == ["improved", "sift1m"]
-
-
 def test_validation_partitions_without_sizes_are_empty():
     protocol, sizes = registry.get("split", "improved"), {"query": 50, "train": 200}
     parts = protocol.split(2_000, None, sizes=sizes, seed=0)
@@ -279,6 +159,57 @@ def test_validation_partitions_without_sizes_are_empty():
         "query": 50, "validation_query": 0, "validation_database": 0, "train": 200, "database": 1_750,
     }  # fmt: skip
     assert protocol.sizes(sizes, n_items=2_000) == {part: len(rows) for part, rows in parts.items()}
+
+
+def test_items_of_one_class_are_drawn_at_random():
+    """Each item of a class is equally likely to be a query."""
+    y = np.random.default_rng(0).integers(0, 5, 400)
+    hits = sum(
+        np.bincount(registry.get("split", "standard").split(400, y, sizes=GIVEN, seed=seed)["query"], minlength=400)
+        for seed in range(300)
+    )
+    for value in range(5):
+        own = hits[value == y]
+        expected = 300 * 10 / len(own)
+        assert abs(own.mean() - expected) < 1e-9
+        assert own.std() < 2 * np.sqrt(expected)
+
+
+def test_a_class_that_runs_out_leaves_the_others_balanced():
+    y = np.array([0] * 3 + [1] * 50 + [2] * 50)
+    parts = registry.get("split", "improved").split(103, y, sizes=dict.fromkeys(DRAWN, 20), seed=0)
+    totals = sum(np.bincount(y[parts[name]], minlength=3) for name in DRAWN)
+    assert totals[0] == 3
+    assert abs(totals[1] - totals[2]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "n_items", "changes", "message"),
+    [
+        ("standard", 379, {}, r"at least 380 items \(query 50 \+ .* \+ train 200\), got 379\.$"),
+        ("improved", 380, {}, "the database is empty: .* use all 380 items"),
+        ("standard", 400, {"train": 0}, "expected at least 1 for each of query, train, got"),
+        ("standard", 400, {"query": -1}, "expected at least 1 for each of query, train, got"),
+    ],
+)
+def test_sizes_that_can_not_be_drawn_are_refused(name, n_items, changes, message):
+    with pytest.raises(ProtocolError, match=message):
+        registry.get("split", name).split(n_items, None, sizes=GIVEN | changes, seed=0)
+
+
+def test_labels_of_another_length_and_missing_sizes_are_refused():
+    with pytest.raises(ProtocolError, match="399 labels for 400 items"):
+        registry.get("split", "standard").split(400, np.zeros(399, dtype=int), sizes=GIVEN, seed=0)
+    with pytest.raises(ProtocolError, match="expected at least 1 for each of query, train, got none"):
+        registry.get("split", "standard").split(400, None, seed=0)
+
+
+def test_items_with_several_labels_are_drawn_like_those_without():
+    several, none = (
+        registry.get("split", "standard").split(400, y, sizes=GIVEN, seed=0) for y in (np.eye(400, 2, dtype=bool), None)
+    )
+    for name, part in several.items():
+        np.testing.assert_array_equal(part, none[name])
 
 
 SMALL = st.integers(0, 2**32 - 1)
@@ -374,15 +305,19 @@ def test_numbers_for_each_class_need_labels_and_enough_of_each():
         protocol.split(20, np.array([0] * 18 + [1] * 2), seed=0)
 
 
-def test_a_dataset_of_another_size_or_without_the_part_is_refused_in_one_line():
-    with pytest.raises(ProtocolError, match=r"expected a dataset with 60,000 items, got 1,000.$"):
-        registry.get("split", "cifar10_s1").split(1_000, np.arange(1_000) % 10, seed=0)
-    with pytest.raises(ProtocolError, match=r"expected a dataset with 10 classes, got 100.$"):
-        registry.get("split", "cifar10_s1").split(60_000, np.arange(60_000) % 100, seed=0)
-    with pytest.raises(ProtocolError, match=r"expected a dataset with 120 classes, got 20.$"):
-        registry.get("split", "cifar100_mlgap").split(60_000, CIFAR100[:, :20], official=ranges(test=10_000), seed=0)
-    with pytest.raises(ProtocolError, match=r"expected an official part 'test' with 10,000 items, got train 50,000\.$"):
-        registry.get("split", "cifar10_s2").split(60_000, CIFAR, official=ranges(train=50_000), seed=0)
+@pytest.mark.parametrize(
+    ("name", "y", "official", "message"),
+    [
+        ("cifar10_s1", np.arange(1_000) % 10, {}, r"expected a dataset with 60,000 items, got 1,000\.$"),
+        ("cifar10_s1", np.arange(60_000) % 100, {}, r"expected a dataset with 10 classes, got 100\.$"),
+        ("cifar100_mlgap", np.ones((60_000, 20), dtype=bool), {"test": 10_000}, r"120 classes, got 20\.$"),
+        ("cifar10_s2", np.arange(60_000) % 10, {"train": 50_000}, r"'test' with 10,000 items, got train 50,000\.$"),
+    ],
+)
+def test_a_dataset_of_another_size_or_without_the_part_is_refused(name, y, official, message):
+    parts = {part: np.arange(size) for part, size in official.items()}
+    with pytest.raises(ProtocolError, match=message):
+        registry.get("split", name).split(len(y), y, official=parts, seed=0)
 
 
 def test_official_parts_with_forbidden_overlaps_are_refused():

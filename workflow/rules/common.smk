@@ -1,6 +1,5 @@
 """The experiment and its plan, and the few functions that connect the plan with Snakemake."""
 
-import functools
 import os
 import re
 import sys
@@ -76,6 +75,9 @@ def is_there(path):
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
+CODE = configuration.Code(
+    PLAN, lambda script: str(source(f"workflow/scripts/{script}"))
+)
 # Every script imports this one, and a script from git sees only fetched files.
 source("workflow/scripts/job.py")
 # The files of a pattern for all combinations of feature, split, run and hasher.
@@ -115,25 +117,25 @@ def checksums(*tables):
     return [f"{table}.sha256" for table in tables]
 
 
-@functools.cache
-def digest(script, **plugins):
-    return registry.code_digest(str(source(f"workflow/scripts/{script}")), **plugins)
-
-
 def code(script, **plugins):
     """Return a function that returns a digest of a script, of the job's plug-ins, and of all code that they import.
 
     `plugins` contains a name or a tuple of names for each kind, or a function that returns them.
     """
+    CODE.declare(script, plugins)
+    return lambda wildcards: CODE.digest(script, wildcards)
 
-    def digest_of_job(wildcards):
-        named = {
-            kind: names(wildcards) if callable(names) else names
-            for kind, names in plugins.items()
-        }
-        return digest(script, **named)
 
-    return digest_of_job
+def stamps(script):
+    """Return a function that returns files that are newer than all results of other code than `code` declares.
+
+    They stand first among the inputs, without a name. There are none if jobs run on machines that do not share files.
+    """
+
+    def files(wildcards):
+        return [local(str(path)) for path in CODE.stamps(script, wildcards)]
+
+    return files if BY_REFERENCE or workflow.local_exec else lambda wildcards: []
 
 
 def needs(name):

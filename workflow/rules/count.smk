@@ -1,6 +1,7 @@
 rule count:
     """Count the database items at each Hamming distance, in the database of every split protocol of a draw."""
     input:
+        stamps("count.py"),
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
@@ -17,7 +18,6 @@ rule count:
         **needs("count"),
     params:
         splits=files("{split}"),
-        extensions=of("extensions"),
         index_order="index_average_precision" in needs_of_metrics(CONFIG["metrics"]),
         code=code("count.py"),
     message:

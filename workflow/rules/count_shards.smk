@@ -6,6 +6,7 @@ scattergather:
 rule count_shard:
     """Count one shard of the database, in the database of every split protocol of a draw."""
     input:
+        stamps("count_shard.py"),
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
@@ -22,7 +23,6 @@ rule count_shard:
         **needs("count_shard"),
     params:
         splits=files("{split}"),
-        extensions=of("extensions"),
         number=of("shard"),
         n_shards=CONFIG["count_shards"],
         code=code("count_shard.py"),
@@ -35,6 +35,7 @@ rule count_shard:
 rule add_counts:
     """Add up the counts of all shards of the database."""
     input:
+        stamps("add_counts.py"),
         shards=gather.count(
             "<results>/{{feature}}/{{draw}}/run{{run}}/{{hasher}}/shards/{scatteritem}.h5"
         ),
@@ -54,7 +55,6 @@ rule add_counts:
         **needs("add_counts"),
     params:
         splits=files("{split}"),
-        extensions=of("extensions"),
         code=code("add_counts.py"),
     message:
         "counts of all shards: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"

@@ -37,6 +37,7 @@ rule downloads:
 rule dataset:
     """Load the dataset: images and vectors into one file; ids, labels and official partitions into another."""
     input:
+        stamps("dataset.py"),
         files=rules.downloads.input.files,
         provenance=rules.downloads.input.provenance,
         checksums=checksums(*rules.downloads.input.provenance),
@@ -56,7 +57,7 @@ rule dataset:
     params:
         dataset=DATASET,
         options=CONFIG["dataset_options"],
-        folders=PLAN.folder_states,
+        user=PLAN.user_states,
         by_reference=BY_REFERENCE,
         code=code("dataset.py", dataset=DATASET),
     message:

@@ -1,6 +1,7 @@
 rule ground_truth:
     """Build the ground truths of one run, for the database of every split protocol of a draw."""
     input:
+        stamps("ground_truth.py"),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
@@ -46,6 +47,7 @@ rule ground_truths:
 rule supervision:
     """Build the ground truth among the training rows that supervised hashers learn from."""
     input:
+        stamps("supervision.py"),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
         draw="<results>/draws/{draw}/run{run}.h5",

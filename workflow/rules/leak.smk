@@ -3,6 +3,7 @@
 rule leak_split:
     """Draw queries and two equal databases, with the training sets inside each."""
     input:
+        stamps("leak_split.py"),
         labels="<data>/items.h5",
     output:
         a="<results>/leak/run{run}/splits_a.h5",
@@ -43,6 +44,7 @@ use rule preprocessing as leak_preprocessing with:
 
 use rule ground_truth as leak_ground_truth with:
     input:
+        stamps("ground_truth.py"),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
@@ -75,6 +77,7 @@ use rule ground_truth as leak_ground_truth with:
 rule leak_score:
     """Train one hasher inside each database of a run and rank both databases with both models."""
     input:
+        stamps("leak_score.py"),
         features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
         splits_a="<results>/leak/run{run}/splits_a.h5",
@@ -119,6 +122,7 @@ LEAK_SCORES = each("<results>/leak/run{run}/{feature}/{hasher}.csv", finished=Fa
 rule leak:
     """Gather the scores of the leak study into tables, a text and a figure."""
     input:
+        stamps("leak.py"),
         labels="<data>/items.h5",
         scores=LEAK_SCORES,
         checksums=checksums(*LEAK_SCORES),

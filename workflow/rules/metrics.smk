@@ -8,6 +8,7 @@ rule counts:
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
+        stamps("score.py"),
         counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
     output:
         scores="<results>/{feature}/scores/{hasher}.csv",
@@ -24,6 +25,7 @@ rule score:
     params:
         dataset=DATASET,
         runs=keys("draw", "run"),
+        extensions=of("extensions"),
         metrics=CONFIG["metrics"],
         empty=CONFIG["empty"],
         code=code("score.py", metric=tuple(CONFIG["metrics"])),
@@ -39,6 +41,7 @@ SCORES = each("<results>/{feature}/scores/{hasher}.csv")
 rule metrics:
     """Gather the scores into metrics.csv, their means over the runs into summary.csv, and the runs into runs.csv."""
     input:
+        stamps("metrics.py"),
         scores=SCORES,
         checksums=checksums(*SCORES),
     output:

@@ -1,6 +1,7 @@
 rule selection:
     """Choose one hasher's options from its grid, on the validation partitions of one run."""
     input:
+        stamps("selection.py"),
         unpack(of("supervision_file")),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
@@ -46,6 +47,7 @@ rule selection:
 rule selection_table:
     """Gather the scores of every searched option and the choices."""
     input:
+        stamps("selection_table.py"),
         selections=PLAN.selections,
     output:
         table="<results>/selection.csv",
@@ -79,6 +81,7 @@ rule selections:
 rule model:
     """Train one hasher on the training set of one run, at every code length, and encode the queries and all items."""
     input:
+        stamps("model.py"),
         unpack(of("selection_file")),
         unpack(of("supervision_file")),
         features=file("<data>/{extraction}/features.h5"),
@@ -115,6 +118,7 @@ rule model:
 rule finished_codes:
     """Read the codes of a method that were computed elsewhere, for the splits of one draw."""
     input:
+        stamps("finished_codes.py"),
         files=local_files("code_paths"),
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
@@ -133,6 +137,7 @@ rule finished_codes:
         **needs("finished_codes"),
     params:
         files=of("code_files"),
+        states=of("code_states"),
         options=of("code_options"),
         code=code("finished_codes.py"),
     message:

@@ -9,6 +9,7 @@ else:
 rule display:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
+        stamps("display.py"),
         counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
         codes=files("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
         ground_truth=file("<results>/{feature}/{draw}/run0/ground_truth.h5"),
@@ -44,6 +45,7 @@ rule display:
         runs=keys("draw", "run", "hasher"),
         hashers=keys("hasher"),
         n_bits=of("feature.n_bits"),
+        extensions=of("extensions"),
         extended=of("extended_hasher"),
         empty=CONFIG["empty"],
         code=code("display.py", metric=tuple(registry.names("metric"))),
@@ -56,6 +58,7 @@ rule display:
 rule report:
     """Write the report: one HTML page that opens offline."""
     input:
+        stamps("report.py"),
         content="<data>/content.h5",
         labels="<data>/items.h5",
         metrics="<results>/metrics.csv",
@@ -104,6 +107,7 @@ rule report:
 rule paper:
     """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
     input:
+        stamps("paper.py"),
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
         displayed=PLAN.displayed,

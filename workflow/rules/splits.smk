@@ -2,6 +2,7 @@
 rule draw:
     """Draw queries, validation partitions and training set of one run."""
     input:
+        stamps("draw.py"),
         labels="<data>/items.h5",
         lists=local_files("list_files"),
     output:
@@ -18,6 +19,7 @@ rule draw:
     params:
         sizes=of("draw_sizes"),
         lists=of("split_options"),
+        states=of("list_states"),
         seed=of("draw_seed"),
         code=code("draw.py", split=of("split")),
     message:
@@ -29,6 +31,7 @@ rule draw:
 rule split:
     """Add the database of one split protocol to a draw."""
     input:
+        stamps("split.py"),
         labels="<data>/items.h5",
         draw=file("<results>/draws/{draw}/run{run}.h5"),
         lists=local_files("list_files"),
@@ -45,6 +48,7 @@ rule split:
         **needs("split"),
     params:
         lists=of("split_options"),
+        states=of("list_states"),
         code=code("split.py", split=of("split")),
     message:
         "splits: {wildcards.split}, run {wildcards.run}"

@@ -1,4 +1,4 @@
-"""Add up the counts of all shards of the database, for every split, code length, extension and ground truth."""
+"""Add up the counts of all shards of the database, for every split, code length and ground truth."""
 
 from protocol.counting import pack_counts, truths_record, unpack_counts, write_counts
 from protocol.provenance import storage
@@ -10,20 +10,20 @@ def main(job):
     p, total, arrays, ground_truths = job.params, {}, {}, {}
     for path in job.input.shards:
         for split, of_split in storage.grouped(storage.read(path)).items():
-            for place, packed in storage.grouped(of_split).items():
-                before, own = total.setdefault(split, {}).get(place), unpack_counts(packed)
-                total[split][place] = {truth: before[truth] + own[truth] for truth in own} if before else own
+            for n_bits, packed in storage.grouped(of_split).items():
+                before, own = total.setdefault(split, {}).get(n_bits), unpack_counts(packed)
+                total[split][n_bits] = {truth: before[truth] + own[truth] for truth in own} if before else own
     for split, path in zip(p.splits, job.input.splits, strict=True):
         n_database = next(iter(next(iter(total[split].values())).values())).n_database
         rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
         truths = {truth: relevance_from_arrays(rule, n_database) for truth, rule in rules.items()}
         ground_truths[split] = truths_record(truths, storage.read(path, ["query", "database"]))
-        for place, counts in total[split].items():
-            arrays |= {f"{split}/{place}/{name}": array for name, array in pack_counts(counts).items()}
+        for n_bits, counts in total[split].items():
+            arrays |= {f"{split}/{n_bits}/{name}": array for name, array in pack_counts(counts).items()}
     inputs = {name: job.input[name] for name in ("codes", "ground_truth")} | dict(
         zip(p.splits, job.input.splits, strict=True)
     )
-    write_counts(job.output.counts, arrays, extensions=p.extensions, ground_truths=ground_truths, inputs=inputs)
+    write_counts(job.output.counts, arrays, ground_truths=ground_truths, inputs=inputs)
 
 
 if __name__ == "__main__":

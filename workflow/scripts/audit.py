@@ -19,11 +19,10 @@ def main(job):
     features = {storage.read_provenance(path)["digest"]: path for path in job.input.features}
     for fitted, truth in zip(job.input.preprocessing, job.input.ground_truths, strict=True):
         record = storage.read_provenance(fitted)
-        path, steps = features[record["inputs"]["features"]], record["parameters"]["steps"]
-        name = storage.read_provenance(path)["maker"].removeprefix("feature ")
-        feature = registry.get("feature", name)(**record["parameters"]["options"])
+        maker = storage.read_provenance(path := features[record["inputs"]["features"]])["maker"]
+        feature = registry.get("feature", maker.removeprefix("feature "))(**record["parameters"]["options"])
         own, drawn = learned[record["digest"]], next(iter(splits[record["inputs"]["draw"]].values()))
-        with prepared(feature, steps, path, fitted) as items:
+        with prepared(feature, record["parameters"]["steps"], path, fitted) as items:
             findings[fitted] = auditing.audit_fit(record, items.raw(drawn["train"]))
             required = (*auditing.LEARNING, *auditing.TEST) if own else ("train",)
             vectors = {part: items.vectors(part, drawn[part]) for part in required if len(drawn[part])}
@@ -33,7 +32,8 @@ def main(job):
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += auditing.audit_truth(storage.grouped(rules), queries, split=split)
         findings |= {file: auditing.audit_learned(storage.read_provenance(file), vectors, y) for file in own}
-    auditing.write_findings(job.output.audit, findings, auditing.audit_libraries(job.input))
+    results = (path for path in job.input if path.endswith(".h5"))
+    auditing.write_findings(job.output.audit, findings, auditing.audit_libraries(results))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Count the database items at each Hamming distance, for every split, code length, extension and ground truth."""
+"""Count the database items at each Hamming distance, for every split, code length and ground truth."""
 
 from protocol import codes
 from protocol.counting import count, pack_counts, truths_record, write_counts
@@ -7,7 +7,7 @@ from protocol.truth.relevance import relevance_from_arrays
 
 
 def main(job):
-    """Write the counts. The extension codes are computed here, and counted like all other codes."""
+    """Write the counts. Those of extended codes follow from them (`HammingCounts.extended`)."""
     stored, p, arrays, ground_truths = storage.read(job.input.codes), job.params, {}, {}
     rules = storage.grouped(storage.read(job.input.ground_truth))
     for split, path in zip(p.splits, job.input.splits, strict=True):
@@ -16,16 +16,15 @@ def main(job):
         n_database, own = len(next(iter(pairs.values()))["database"]), storage.grouped(rules[split])
         truths = {truth: relevance_from_arrays(rule, n_database) for truth, rule in own.items()}
         ground_truths[split] = truths_record(truths, chosen)
-        calls = len(p.splits) * len(pairs) * len(p.extensions)
+        calls = len(p.splits) * len(pairs)
         for n_bits, pair in pairs.items():
-            for extension, s in p.extensions:
-                extended = codes.extend(**pair, n_bits=n_bits, extension=extension, extension_bits=s)
-                packed = pack_counts(count(*extended, truths, index_order=p.index_order, calls=calls))
-                arrays |= {f"{split}/{n_bits} {extension} {s}/{name}": array for name, array in packed.items()}
+            both = pair["query"], pair["database"]
+            packed = pack_counts(count(*both, n_bits, truths, index_order=p.index_order, calls=calls))
+            arrays |= {f"{split}/{n_bits}/{name}": array for name, array in packed.items()}
     inputs = {name: job.input[name] for name in ("codes", "ground_truth")} | dict(
         zip(p.splits, job.input.splits, strict=True)
     )
-    write_counts(job.output.counts, arrays, extensions=p.extensions, ground_truths=ground_truths, inputs=inputs)
+    write_counts(job.output.counts, arrays, ground_truths=ground_truths, inputs=inputs)
 
 
 if __name__ == "__main__":

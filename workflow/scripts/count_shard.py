@@ -15,16 +15,14 @@ def main(job):
             n_database = int(rows.sum())
             part, own = shard(n_database, p.number, p.n_shards), storage.grouped(storage.grouped(rules)[split])
             truths = {truth: relevance_of_part(rule, n_database, part) for truth, rule in own.items()}
-            options = {"bucket_sizes": False, "largest_bucket": False, "calls": len(p.splits) * len(p.extensions)}
+            options = {"bucket_sizes": False, "largest_bucket": False, "calls": len(p.splits)}
             for n_bits, pair in codes.of_shard(stored, rows, part, split):
-                for extension, s in p.extensions:
-                    extended = codes.extend(**pair, n_bits=n_bits, extension=extension, extension_bits=s)
-                    packed = pack_counts(count_in_shards(*extended, truths, **options))
-                    arrays |= {f"{split}/{n_bits} {extension} {s}/{name}": array for name, array in packed.items()}
+                packed = pack_counts(count_in_shards(pair["query"], pair["database"], n_bits, truths, **options))
+                arrays |= {f"{split}/{n_bits}/{name}": array for name, array in packed.items()}
     inputs = {name: job.input[name] for name in ("codes", "ground_truth")}
     record = storage.provenance(
         "counts of a shard",
-        parameters={"extensions": [list(pair) for pair in p.extensions], "number": p.number, "n_shards": p.n_shards},
+        parameters={"number": p.number, "n_shards": p.n_shards},
         inputs=inputs | dict(zip(p.splits, job.input.splits, strict=True)),
     )
     storage.write(job.output.counts, arrays, record, compress=True)

@@ -1,6 +1,7 @@
 """Compute the numbers that the figures show beyond the summary: curves over all runs, and tables of run 0."""
 
 from protocol import codes
+from protocol.counting import read_counts
 from protocol.provenance import storage
 from protocol.report import display
 from protocol.scores.tables import write_table
@@ -11,10 +12,13 @@ def main(job):
     """Write a table for each figure; times go to a table of their own, from which no result is read."""
     p, split, radii, curves = job.params, job.wildcards.split, [], []
     for path, (_, _, hasher) in zip(job.input.counts, p.runs, strict=True):
-        counts = storage.read_group(path, split)
-        rows = display.radius_rows(counts, lengths=p.n_bits, empty=p.empty, extended=hasher == p.extended)
-        radii += [{"hasher": hasher} | row for row in rows]
-        curves += [{"hasher": hasher} | row for row in display.curve_rows(counts, empty=p.empty)]
+        plain = list(read_counts(path, split=split))
+        radii += [{"hasher": hasher} | row for row in display.radius_rows(plain, empty=p.empty)]
+        curves += [{"hasher": hasher} | row for row in display.curve_rows(plain, empty=p.empty)]
+        if hasher == p.extended:
+            extended = read_counts(path, p.extensions, split=split)
+            rows = display.extension_rows(extended, min(p.n_bits), empty=p.empty)
+            radii += [{"hasher": hasher} | row for row in rows]
     parts = storage.read(job.input.splits)
     codes_of = {
         hasher: codes.of_split(storage.read(path), parts["database"], split)

@@ -9,7 +9,7 @@ def main(job):
     """Write one row per split, run, code length, extension, ground truth and metric."""
     wc, p, rows = job.wildcards, job.params, []
     for path, (_, run) in zip(job.input.counts, p.runs, strict=True):
-        for own in read_counts(path):
+        for own in read_counts(path, p.extensions):
             code = (own.n_bits, own.extension, own.extension_bits)
             sizes = (own.relevance, own.counts.n_queries, own.counts.n_database, own.items)
             key = (p.dataset, wc.feature, own.ground_truth, own.split, run, wc.hasher, *code)

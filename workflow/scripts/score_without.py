@@ -20,7 +20,7 @@ def main(job):
     for path, (_, run) in zip(job.input.counts, p.runs, strict=True):
         for own in read_counts(path):
             queries = remaining[own.split, run]
-            if not queries.size or own.extension != "none":
+            if not queries.size:
                 continue
             code = (own.n_bits, own.extension, own.extension_bits)
             sizes = (own.relevance, queries.size, own.counts.n_database, own.items)

@@ -127,14 +127,15 @@ def _against_chance(runs: Sequence[Run], part: str) -> list[Finding]:
     y = np.zeros(dataset.n_items) if dataset.y is None else dataset.y  # without labels, all items are one class
     if y.ndim == 2:
         return []
-    poisson = need("scipy.stats", "report").poisson
+    special = need("scipy.special", "report")
     _, classes, available = np.unique(y, return_inverse=True, return_counts=True)
     counts = [np.bincount(classes[run.split[part]], minlength=len(available)) for run in runs]
     shared, expected = 0, 0.0
     for (a, a_counts), (b, b_counts) in itertools.combinations(zip(runs, counts, strict=True), 2):
         shared += int(np.isin(a.split[part], b.split[part], assume_unique=True).sum())
         expected += float(np.sum(a_counts * b_counts / available))
-    if min(poisson.cdf(shared, expected), poisson.sf(shared - 1, expected)) > _UNLIKELY:
+    at_least = special.pdtrc(shared - 1, expected) if shared else 1.0
+    if min(special.pdtr(shared, expected), at_least) > _UNLIKELY:
         return []
     what = f"The {part} partitions of the runs share {shared:,} items, but {expected:,.0f} are expected by chance"
     return findings_of("runs-not-independent", "error", len(runs), [run.file for run in runs], what=what)

@@ -98,12 +98,8 @@ class KSH(AnchorHasher):
         self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
     ) -> tuple[Vectors, Vectors, dict[str, Any]]:
         K, affinities = labelled(K, training.affinities, self.n_labelled, rng)
-
-        def similarity(V: Vectors) -> Vectors:
-            return 2 * (affinities.sums(V) + V) - V.sum(axis=0, dtype=np.float64)
-
-        A, H, spectral = greedy_bits(K, similarity, self.n_bits, self.n_iter)
-        record = {"n_labelled": len(K), "spectral": spectral, "residue": round(residue(H, similarity), 6)}
+        A, H, spectral = greedy_bits(K, affinities.signed_sums, self.n_bits, self.n_iter)
+        record = {"n_labelled": len(K), "spectral": spectral, "residue": round(residue(H, affinities.signed_sums), 6)}
         return A, np.zeros(self.n_bits), record
 
 

@@ -1,10 +1,9 @@
 """Hashers that learn from labels, on stored digits: their authors' procedures, other software, or plain optimisers."""
 
+import itertools
+
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -107,40 +106,17 @@ def test_bre_reaches_the_objective_of_the_released_code(n_bits, objectives):
     assert np.mean(ours) == pytest.approx(np.mean(objectives), abs=0.004)
 
 
-def best_block(R, z, block):
-    """Return z with the best values of a block, found by a minimum cut, where R is positive within the block."""
-    inside, m = R[np.ix_(block, block)], len(block)
-    outside = 2 * (R[block] @ z - inside @ z[block])
-    capacities = np.zeros((m + 2, m + 2), dtype=np.int32)  # of a cut: the source has the rows of value 1
-    capacities[:m, :m] = np.rint(1000 * 4 * inside)
-    np.fill_diagonal(capacities, 0)
-    capacities[m, :m], capacities[:m, m + 1] = np.rint(2000 * np.maximum([outside, -outside], 0))
-    graph = csr_array(capacities)
-    left = graph - maximum_flow(graph, m, m + 1).flow
-    left.eliminate_zeros()
-    found = z.copy()
-    found[block] = -1
-    reached = breadth_first_order(left, m, return_predecessors=False)
-    found[block[reached[reached < m]]] = 1
-    return found
-
-
-def test_the_inference_of_fasthash_is_as_good_as_graph_cuts():
-    rng = np.random.default_rng(1)
-    S, y = SIMILAR[:100, :100], LABELS[:100]
-    H = np.where(rng.random((100, 8)) < np.where(rng.random((10, 8)) < 0.5, 0.2, 0.8)[y], 1.0, -1.0)
-    blocks = [np.flatnonzero(y == label) for label in rng.permutation(10)]
-    ours, by_cuts = [], []
-    for k in range(9):
-        R = 16 * S - H[:, :k] @ H[:, :k].T
-        z = inferred_bit(lambda V, R=R: R @ V, blocks, rng.standard_normal((100, 1)))
-        assert max(best @ R @ best for best in (best_block(R, z, block) for block in blocks)) == z @ R @ z
-        ours.append(z @ R @ z)
-        z = np.ones(100)  # where graph cuts start
-        for block in blocks * 5:
-            z = max(z, best_block(R, z, block), key=lambda one, R=R: one @ R @ one)
-        by_cuts.append(z @ R @ z)
-    assert np.mean(ours) > np.mean(by_cuts)
+def test_the_inference_of_fasthash_is_nearly_the_best_of_all_codes():
+    rng, codes, shares = np.random.default_rng(1), np.array(list(itertools.product((-1.0, 1.0), repeat=14))), []
+    for _ in range(30):
+        y = rng.integers(0, 5, 14)
+        H = np.where(rng.random((14, 8)) < np.where(rng.random((5, 8)) < 0.5, 0.2, 0.8)[y], 1.0, -1.0)
+        R = 16 * np.where(y[:, None] == y, 1.0, -1.0) - H @ H.T
+        blocks = [np.flatnonzero(y == label) for label in np.unique(y)]
+        z = inferred_bit(lambda V, R=R: R @ V, blocks, rng.normal(size=(14, 1)))
+        shares.append(z @ R @ z / ((codes @ R) * codes).sum(axis=1).max())
+    assert np.mean(shares) > 0.97  # without the steps over blocks 0.81
+    assert np.mean(np.isclose(shares, 1)) > 0.5
 
 
 def test_fasthash_decides_as_scikit_learns_trees():
@@ -172,21 +148,3 @@ def test_the_classifier_has_the_probabilities_of_scikit_learn_for_unseen_rows(se
     if not several:
         codes = Classifier(12).fit(TRAIN, y).transform(unseen)
         assert (codes == model.class_codes_[machines[0].predict((unseen - mean) / scale)]).all(axis=1).mean() > 0.999
-
-
-def test_the_classifier_minimises_the_regularised_log_loss():
-    model = Classifier(4, regularisation=0.1).fit(TRAIN, LABELS)
-    rows = TRAIN.astype(float) - TRAIN.mean(axis=0)
-    scale = np.sqrt((rows**2).mean())
-
-    def loss(parameters):
-        weights, intercept = parameters[:640].reshape(64, 10), parameters[640:]
-        scores = rows / scale @ weights + intercept
-        log_sum = np.log(np.exp(scores).sum(axis=1))
-        excess = (np.exp(scores - log_sum[:, None]) - (LABELS[:, None] == np.arange(10))) / 500
-        gradient = np.concatenate([(rows.T @ excess / scale + 0.1 * weights).ravel(), excess.sum(axis=0)])
-        return (log_sum - scores[np.arange(500), LABELS]).mean() + 0.05 * (weights**2).sum(), gradient
-
-    best = minimize(loss, np.zeros(650), jac=True, tol=1e-12, options={"maxiter": 5000})
-    ours = loss(np.concatenate([(model.projection_.astype(float) * scale).ravel(), model.intercept_]))[0]
-    assert best.fun - 1e-9 < ours < best.fun + 1e-4

@@ -1,0 +1,134 @@
+"""The code behind each job: its digest, and stamps, which reveal results of other code without Snakemake's records.
+
+Snakemake compares a job's parameters, and so the digest of its code, with those in its folder ``.snakemake``. If this
+folder is missing, because it was deleted or only the results were copied, it would accept results of other code. The
+stamps of a script and its plug-ins stand among the results and are inputs of its jobs: as soon as their code changes,
+they are newer than the results.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.configuration.plan import Plan
+from protocol.provenance import storage
+
+_OF_DATA = ("dataset", "feature")
+Plugins = Mapping[str, str | tuple[str, ...] | Callable[[Any], str | tuple[str, ...]]]
+"""A name or several for each kind of plug-in, or a function that returns them from the wildcards of a job."""
+
+
+class Code:
+    """The scripts of an experiment's rules, each with the plug-ins that its jobs run.
+
+    Parameters
+    ----------
+    plan : Plan
+    path : callable
+        Returns the path of a script from its name.
+    """
+
+    def __init__(self, plan: Plan, path: Callable[[str], str]) -> None:
+        self._plan, self._path = plan, path
+        self._plugins: dict[str, Plugins] = {}
+        self._stamps = Stamps()
+        self._digest = functools.cache(self._digest_of)
+
+    def declare(self, script: str, plugins: Plugins) -> None:
+        """Declare the plug-ins of a script's jobs."""
+        self._plugins[script] = plugins
+
+    def digest(self, script: str, wildcards: Any) -> str:
+        """Return a digest of a script, of the job's plug-ins, and of all code that they import."""
+        return self._digest(script, tuple(self._names(script, wildcards)))
+
+    def stamps(self, script: str, wildcards: Any) -> list[Path]:
+        """Return the stamps of a script and of the job's plug-ins."""
+        of_plugins = [self._stamp(kind, name) for kind, names in self._names(script, wildcards) for name in names]
+        return [self._stamp("script", script), *dict.fromkeys(of_plugins)]
+
+    def update(self) -> None:
+        """Bring all stamps up to date. Snakemake remembers which files it has seen, so this comes before its plan."""
+        for script in self._plugins:
+            self._stamps.update(self._stamp("script", script), self._digest(script, ()))
+        plugins = self._plan.plugins | {"split": tuple(registry.names("split"))}  # one split may draw for another
+        declared = [plugins, *self._plugins.values()]
+        pairs = {(kind, names) for one in declared for kind, names in one.items() if not callable(names)}
+        for kind, names in pairs:
+            for name in (names,) if isinstance(names, str) else names:
+                self._stamps.update(self._stamp(kind, name), registry.code_digest(**{kind: name}))
+
+    def confirm(self) -> None:
+        """Record that jobs with the present code are started."""
+        self._stamps.confirm()
+
+    def _digest_of(self, script: str, plugins: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+        return registry.code_digest(self._path(script), **dict(plugins))
+
+    def _names(self, script: str, wildcards: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for kind, declared in self._plugins[script].items():
+            names = declared(wildcards) if callable(declared) else declared
+            yield kind, (names,) if isinstance(names, str) else tuple(names)
+
+    def _stamp(self, kind: str, name: str) -> Path:
+        of_data = kind in _OF_DATA or (kind == "script" and name.startswith(_OF_DATA))
+        experiment = self._plan.experiment
+        folder = f"datasets/{experiment.data}" if of_data else experiment.name
+        known = name if kind == "script" else registry.REGISTRIES[kind].entry(name).name
+        return Path("results", folder, "code", f"{kind}-{known}")
+
+
+class Stamps:
+    """The stamps of one run of Snakemake.
+
+    A stamp contains the digest for which jobs were last started, and since when. It is written when jobs start, not
+    when they are planned: a dry run with an edited plug-in, which is then restored, leaves results up to date.
+    """
+
+    def __init__(self) -> None:
+        self._changed: dict[Path, str] = {}
+
+    def update(self, path: Path, digest: str) -> None:
+        """Make a stamp newer than all existing results if it is of another digest, and as old as it was otherwise.
+
+        Raises
+        ------
+        ProtocolError
+            If the stamp can't be written, or is not a stamp.
+        """
+        if path in self._changed:
+            return
+        started, since = _read(path) if path.exists() else ("", 0)
+        if digest == started:
+            if path.stat().st_mtime_ns != since:
+                os.utime(path, ns=(since, since))
+            return
+        if path.exists():
+            os.utime(path)
+        else:
+            _write(path, "", 0)
+        self._changed[path] = digest
+
+    def confirm(self) -> None:
+        """Record the digests of all changed stamps: jobs start now."""
+        for path, digest in self._changed.items():
+            since = path.stat().st_mtime_ns
+            _write(path, digest, since)
+            os.utime(path, ns=(since, since))
+        self._changed.clear()
+
+
+def _read(path: Path) -> tuple[str, int]:
+    digest, _, since = path.read_text(encoding="utf-8").partition("\n")
+    if not since.strip().isdigit():
+        raise ProtocolError(f"{path}: not a record of code. Delete it; the jobs that it belongs to are then repeated.")
+    return digest, int(since)
+
+
+def _write(path: Path, digest: str, since: int) -> None:
+    with storage.replacing(path) as temporary:
+        temporary.write_text(f"{digest}\n{since}\n", encoding="utf-8")

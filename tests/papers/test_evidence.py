@@ -1,0 +1,100 @@
+"""Claims about data, judged on the rows of `evidence.yaml`."""
+
+import pytest
+from evidence import EVIDENCE, cases, judged, rows_of, write_summary
+
+from protocol import papers
+from protocol.checks import ProtocolError
+from protocol.hashers.talr.objectives import ap_s
+from protocol.papers.claim import AS_PRINTED, REFUTED
+from protocol.papers.comparisons import compared
+from protocol.papers.ramap import claims as ramap_claims
+from protocol.papers.results import Results
+from protocol.papers.talr import claims as talr_claims
+
+
+@pytest.mark.parametrize(("number", "confirming", "refuting"), list(cases()), ids=lambda value: str(value)[:10])
+def test_a_claim_about_data_can_be_decided_both_ways(tmp_path, number, confirming, refuting):
+    assert judged(tmp_path / "for", number, confirming).status.startswith("replicated")
+    assert judged(tmp_path / "against", number, refuting).status.startswith("not replicated")
+
+
+def test_every_claim_about_data_has_such_rows():
+    assert {number for number, *_ in cases()} == {claim.id for claim in papers.all_claims() if not claim.proof}
+
+
+@pytest.mark.parametrize("expected", EVIDENCE["verdicts"], ids=lambda case: case["claim"])
+def test_the_verdict_on_rows(tmp_path, expected):
+    verdict = judged(tmp_path, expected["claim"], rows_of(expected["rows"]))
+    by_reading = verdict.evidence.by_reading
+    parts = {"holds": verdict.named(True), "fails": verdict.named(False), "none": verdict.named(None)}
+    actual = {
+        **{key: len(names) if isinstance(expected.get(key), int) else names for key, names in parts.items()},
+        **{key: getattr(verdict, key) for key in ("status", "reading", "summary")},
+        "substitute": verdict.evidence.substitute,
+        "readings": len(by_reading),
+        "shown": {name: by_reading.get(AS_PRINTED, {}).get(name) for name in expected.get("shown", ())},
+    }
+    assert {key: actual[key] for key in expected if key not in ("claim", "rows")} == {
+        key: pytest.approx(value) if key == "shown" and isinstance(next(iter(value.values())), float) else value
+        for key, value in expected.items()
+        if key not in ("claim", "rows")
+    }
+
+
+def test_methods_are_compared_within_a_table(tmp_path):
+    rows = rows_of(EVIDENCE["decided"]["X-10"]["confirming"])
+    other = [row | {"mean": row["mean"] + 0.3, "n_runs": 1} for row in rows]
+    assert judged(tmp_path, "X-10", rows, other).status == "replicated on a substitute"
+
+
+def test_a_precision_beyond_rounding_leaves_the_interval(tmp_path, monkeypatch):
+    """A precision of 0.1671 in the place of 0.1651 is beyond what rounding explains."""
+    monkeypatch.setattr(ramap_claims, "_PRECISIONS", (1896, 1671, 1433, 1261))
+    assert "R = 1" in judged(tmp_path, "S2-03-LSH").named(False)
+
+
+def test_a_wrong_gradient_is_detected(tmp_path, monkeypatch):
+    def wrong(gain, total, best):
+        ranked = ap_s(gain, total, best)
+        return ranked._replace(by_total=ranked.by_total / 2)
+
+    monkeypatch.setattr(talr_claims, "ap_s", wrong)
+    assert [judged(tmp_path, number).status for number in ("S3-10", "S3-12")] == [REFUTED, REFUTED]
+
+
+COMPARISON = {"rows": {}, "by": ["n_bits"], "sides": {"a": {"hasher": "lsh"}}, "values": {"n": "number"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"value": {}}, r"key in compare: expected .*, got 'value'\. Did you mean 'values'\?"),
+        ({"values": {"n": "counts of a > 1"}}, "aggregate of 'n': expected .* Did you mean 'count'"),
+        ({"values": {"n": "count of b > 1"}}, "n: 'count of b > 1' can't be computed: name 'b' is not defined"),
+        ({"values": {"n": "count of a >"}}, "n: 'count of a >' can't be computed: invalid syntax"),
+        ({"values": {"n": "difference of a - b"}}, "n: 'difference of a - b' can't be computed: 'b'"),
+        ({"values": {"n": "decided count of a"}}, "n: 'decided count of a' can't be computed: not enough values"),
+        ({"values": {"{bits}": "number"}}, "{bits}: 'number' can't be computed: 'bits'"),
+        ({"sides": {"a": {"hash": "lsh"}}}, "column: expected .*, got 'hash'. Did you mean 'hasher'"),
+        ({"by": ["nbits"]}, "column in compare: expected .*, got 'nbits'. Did you mean 'n_bits'"),
+        ({"matching": {"metrics": ".*"}}, "column in matching: expected .*, got 'metrics'. Did you mean 'metric'"),
+        ({"steps": "nbits"}, "steps: expected .*, got 'nbits'. Did you mean 'n_bits'"),
+        ({"pairs": "hashers"}, "pairs: expected .*, got 'hashers'. Did you mean 'hasher'"),
+        ({"only": "nbits > 1"}, "only: 'nbits > 1' can't be computed: name 'nbits' is not defined"),
+        ({"reading": "radius {r}"}, "reading: 'radius {r}' can't be computed: 'r'"),
+    ],
+)
+def test_a_mistake_in_a_comparison_is_one_clear_message(tmp_path, changes, message):
+    results = Results([write_summary(tmp_path / "summary.csv", [{}])])
+    with pytest.raises(ProtocolError, match=f"^{message}") as error:
+        compared([COMPARISON | changes], lambda table: (results.frame(), ()))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "key"), [("sides", "sides"), ("values", "values"), ("rows", "rows or statistics or")]
+)
+def test_a_key_that_a_comparison_lacks_is_named(lacking, key):
+    with pytest.raises(ProtocolError, match=f"compare: the key {key}.* is missing"):
+        compared([{name: value for name, value in COMPARISON.items() if name != lacking}], None)

@@ -1,0 +1,61 @@
+"""What Snakemake runs again after a change, with and without its own records."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from project import SMALL
+
+pytestmark = pytest.mark.ci
+AFTER_ITQ = {"model": 2, "count": 2, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
+
+
+def append(path: Path, text: str) -> None:
+    with open(path, "a") as file:
+        file.write(text)
+
+
+def test_only_changes_of_code_run_again_also_without_snakemake_s_records(ran):
+    (ran.folder / "profiles").symlink_to("workflow/profiles")  # the default profile sets what triggers a rerun
+    package = ran.folder / "protocol"
+    for script in (ran.folder / "workflow" / "scripts").glob("*.py"):
+        script.touch()
+    append(package / "provenance" / "storage.py", "# a comment\n")
+    assert ran.jobs() == {}
+    append(package / "report" / "_drawing_child.py", "edited = 1\n")
+    assert ran.jobs("report") == {"report": 1}
+    shutil.rmtree(ran.folder / ".snakemake")
+    assert ran.jobs("report") == {"report": 1}
+    assert ran.jobs("metrics") == {}
+    itq = (package / "hashers" / "itq.py").read_text()
+    append(package / "hashers" / "itq.py", "edited = 1\n")
+    assert ran.jobs() == AFTER_ITQ
+    (package / "hashers" / "itq.py").write_text(itq)
+    assert ran.jobs("metrics") == {}
+
+
+def test_other_extensions_recount_nothing(ran):
+    ran.write(SMALL | {"extension_bits": [1, 3]})
+    assert ran.jobs("metrics") == {"score": 2, "metrics": 1}
+
+
+def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
+    own = project.folder / "own"
+    own.mkdir()
+    rng = np.random.default_rng(0)
+    for name in ("first", "second"):
+        np.save(own / f"{name}.npy", rng.normal(size=(500, 8)))
+    np.save(own / "labels.npy", np.arange(500) % 5)
+    shutil.copy2(own / "first.npy", own / "features.npy")
+    options = {"features": "own/features.npy", "labels": "own/labels.npy"}
+    project.write(
+        {name: value for name, value in SMALL.items() if name != "reproduction"}
+        | {"dataset": "arrays", "dataset_options": options, "features": {"precomputed": {}}}
+    )
+    assert project.run("dataset").returncode == 0
+    assert project.jobs("dataset") == {}
+    os.utime(own / "second.npy", (1, 1))
+    shutil.copy2(own / "second.npy", own / "features.npy")  # as `rsync -t` does
+    assert project.jobs("dataset") == {"dataset": 1}
