@@ -100,7 +100,7 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     storage.write(splits, parts, storage.provenance("split standard", parameters={}, inputs={}))
     retrieved, relevant = np.array([[1, 1, 0], [0, 2, 0], [2, 0, 0]]), np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0]])
     packed = pack_counts({"class_label": HammingCounts.from_histograms(retrieved, relevant)})
-    arrays = {f"standard/{place}/{name}": own for place in ("2 none 0", "2 same 1") for name, own in packed.items()}
+    arrays = {f"standard/2/{name}": own for name, own in packed.items()}
     described = {"standard": {"class_label": {"relevance": "class labels", "items": "x"}}}
     counts = tmp_path / "gist" / "thesis" / "run3" / "itq" / "counts.h5"
     storage.write(counts, arrays, storage.provenance("counts", parameters={"ground_truths": described}, inputs={}))
