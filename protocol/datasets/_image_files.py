@@ -1,6 +1,6 @@
 """List the files below a folder, and read image files on demand."""
 
-import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.datasets._dataset import LazyRows
+from protocol.datasets._user_paths import listings
 from protocol.inputs.images import read_image, square
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""In a name, bytes that are not UTF-8."""
 
 
 def squares_of(image_size: int) -> tuple[int, int, int]:
@@ -49,31 +53,17 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 
 
 def files_below(folder: str | Path) -> list[str]:
-    """Return the files below a folder, following links: their relative paths with ``/``, sorted.
-
-    Hidden files and folders, whose names begin with a dot, are skipped: ``.git``, ``.ipynb_checkpoints``, ``._a.png``.
+    """Return the files below a folder, following links, except hidden ones: their relative paths with ``/``, sorted.
 
     Raises
     ------
     ProtocolError
-        If a folder is found twice because of a link, or a name is not valid text.
+        If a folder can't be listed or is found twice because of a link, or a name is not valid text.
     """
-    found, seen = [], set()
-    for path, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        real = os.path.realpath(path)
-        if real in seen:
-            raise ProtocolError(
-                f"{path}: expected each folder once, got a link to {real}, which was found before. Remove the link."
-            )
-        seen.add(real)
-        below = Path(path).relative_to(folder)
-        found += [(below / name).as_posix() for name in names if not name.startswith(".")]
-    broken = next((name for name in found if not _is_text(name)), None)
+    names = []
+    for path, files in listings(folder, refuse_cycles=True):
+        names += [(Path(path) / file.name).relative_to(folder).as_posix() for file in files]
+    broken = next((name for name in names if _SURROGATE.search(name)), None)
     if broken is not None:
         raise ProtocolError(f"{folder}: expected file names in UTF-8, got {broken!a}. Rename the file.")
-    return sorted(found)
-
-
-def _is_text(name: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+    return sorted(names)

@@ -1,7 +1,7 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -30,9 +30,25 @@ def _has_folders(folder: str) -> bool:
         return True
 
 
-def _note(n_skipped: int) -> str:
+def _images(folder: str, files: Sequence[str]) -> list[str]:
+    """Return the files that are images; raise ProtocolError if there are none, or one has an unsupported format."""
+    suffixes = [PurePosixPath(name).suffix for name in files]
+    known = ", ".join(sorted(EXTENSIONS))
+    for name, suffix in zip(files, suffixes, strict=True):
+        if suffix.lower() in OTHER_EXTENSIONS:
+            raise ProtocolError(
+                f"{Path(folder, name)}: expected images ({known}), got a {suffix[1:].upper()} file, which is not "
+                "supported. Convert it to PNG, or remove it."
+            )
+    images = [name for name, suffix in zip(files, suffixes, strict=True) if suffix.lower() in EXTENSIONS]
+    if not images:
+        raise ProtocolError(f"{folder}: expected images ({known}), got {counted(len(files), 'file')} of other kinds.")
+    return images
+
+
+def _notes(n_skipped: int) -> tuple[str, ...]:
     verbs = "is not an image and was" if n_skipped == 1 else "are not images and were"
-    return f"{counted(n_skipped, 'file')} in the folder {verbs} skipped"
+    return (f"{counted(n_skipped, 'file')} in the folder {verbs} skipped",) if n_skipped else ()
 
 
 @DatasetRecord(
@@ -73,29 +89,18 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
             "dataset_options of 'image_folder': folder: expected the folder of the images, {folder: PATH}, got none."
         )
     files = files_below(folder)
-    other = next((name for name in files if PurePosixPath(name).suffix.lower() in OTHER_EXTENSIONS), None)
-    known = ", ".join(sorted(EXTENSIONS))
-    if other is not None:
-        kind = PurePosixPath(other).suffix[1:].upper()
-        raise ProtocolError(
-            f"{Path(folder, other)}: expected images ({known}), got a {kind} file, which is not supported. "
-            "Convert it to PNG, or remove it."
-        )
-    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS]
-    if not images:
-        raise ProtocolError(f"{folder}: expected images ({known}), got {counted(len(files), 'file')} of other kinds.")
+    images = _images(folder, files)
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
-    outside = [name for name in images if "/" not in name]
-    if classes and outside:
+    outside = next((name for name in images if "/" not in name), None)
+    if classes and outside is not None:
         raise ProtocolError(
-            f"{folder}: expected every image in the subfolder of its class, got {outside[0]} next to the subfolders."
+            f"{folder}: expected every image in the subfolder of its class, got {outside} next to the subfolders."
         )
     code = {name: number for number, name in enumerate(classes)}
-    skipped = len(files) - len(images)
     return Data(
         np.array(images),
         np.array([code[name.partition("/")[0]] for name in images]) if classes else None,
         tuple(classes),
         image_rows([Path(folder, name) for name in images], image_size),
-        notes=(_note(skipped),) if skipped else (),
+        notes=_notes(len(files) - len(images)),
     )

@@ -1,7 +1,7 @@
 """ImageNet-100: 100 classes of ImageNet by HashNet's lists; the images remain in the user's folder."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,17 @@ def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
         if synset:
             names[label] = synset[1]
     return tuple(names)
+
+
+def _paths(folder: str, images: Collection[str]) -> list[Path]:
+    """Return the paths of images; raise ProtocolError if any is missing."""
+    missing = [image for image in images if not Path(folder, image).is_file()]
+    if missing:
+        raise ProtocolError(
+            f"{folder}: expected the {len(images):,} images in the lists, got {len(images) - len(missing):,}; the "
+            f"first missing image is {missing[0]}."
+        )
+    return [Path(folder, image) for image in images]
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
@@ -97,16 +108,10 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     lists = {part: _read_list(Path(paths[f"{part}.txt"])) for part in PARTS}
     images = {image: label for part in PARTS for image, label in lists[part].items()}
     rows = {image: row for row, image in enumerate(images)}
-    missing = [image for image in images if not Path(folder, image).is_file()]
-    if missing:
-        raise ProtocolError(
-            f"{folder}: expected the {len(images):,} images in the lists, got {len(images) - len(missing):,}; the "
-            f"first missing image is {missing[0]}."
-        )
     return Data(
         np.array(list(images)),
         np.array(list(images.values())),
         _class_names(images),
-        image_rows([Path(folder, image) for image in images], image_size),
+        image_rows(_paths(folder, images), image_size),
         partitions={part: np.array([rows[image] for image in lists[part]]) for part in PARTS},
     )

@@ -1,7 +1,6 @@
 """The function `evaluate`, which scores codes against a ground truth."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,8 +12,8 @@ from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import GroundTruth, Labels, Nearest, Relevant, ground_truth, only_truth
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
-from protocol.evaluation.scoring import Scoring, score
-from protocol.metrics import ORDERS, needs, neighbours_found
+from protocol.evaluation.scoring import Scoring, score, with_nearest
+from protocol.metrics import needs
 from protocol.truth.relevance import ground_truth_sha256
 
 
@@ -99,9 +98,7 @@ def scored(
     of_scored = [nearest_counts[truth.scored]] if nearest_counts else blocks[truth.scored]
     scores, default_name = score(of_scored, names, scoring, codes.ranking), None
     if truth.nearest is not None:
-        shares = _neighbour_metrics(nearest_counts, truth.nearest.numbers)
-        defined = {name: np.zeros(values.shape, dtype=bool) for name, values in shares.items()}
-        scores = replace(scores, per_query=shares | scores.per_query, is_undefined=defined | scores.is_undefined)
+        scores = with_nearest(scores, nearest_counts, truth.nearest.numbers)
         default_name = f"{truth.nearest.relevant} nearest by {truth.nearest.distance}"
     return Evaluation(
         **vars(scores),
@@ -166,18 +163,3 @@ def _joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
         bucket_sizes=parts[0].bucket_sizes,
         index_average_precision=np.concatenate(precisions) if precisions else None,
     )
-
-
-def _neighbour_metrics(counts: dict[int, HammingCounts], numbers: Sequence[int]) -> dict[str, NDArray[np.float64]]:
-    """Return the values per query of ``neighbours@K`` and ``1-recall@K``, each expected, best and worst.
-
-    `counts` are those for 1 and all `numbers` of nearest items.
-    """
-    values = {}
-    for name, is_single in (("neighbours", False), ("1-recall", True)):
-        for number in numbers:
-            for ties in ORDERS:
-                metric = f"{name}@{number}" + ("" if ties == "expected" else f"[{ties}]")
-                k = 1 if is_single else number
-                values[metric] = neighbours_found(counts[k], nearest=k, retrieved=number, ties=ties)
-    return values

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,7 @@ class Scoring:
     def __post_init__(self) -> None:
         find(self.convention)
         if self.metrics is not None and not len(self.metrics):
-            raise ProtocolError("metrics: expected at least one metric, or None for those of the convention, got none.")
+            raise ProtocolError("metrics: the list is empty. None selects the metrics of the convention.")
         for metric in self.requested:
             if metric != metrics.ALL:
                 metrics.keywords(metric)
@@ -191,6 +191,20 @@ def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scorin
         top_n=_mean_curve(parts, rules.empty("R@K")),
         spread=spread_rows({pair: values[pair] for pair in parts[0].of_spread}),
     )
+
+
+def with_nearest(scores: Scores, counts: Mapping[int, HammingCounts], numbers: Sequence[int]) -> Scores:
+    """Return scores that start with ``neighbours@K`` and ``1-recall@K`` for some K, each expected, best and worst.
+
+    `counts` are those with the K nearest items as the relevant ones, for each K in `numbers` and for 1.
+    """
+    shares: dict[str, NDArray[np.float64]] = {}
+    for name in ("neighbours", "1-recall"):
+        for number in numbers:
+            of_number = counts[number if name == "neighbours" else 1]
+            shares |= metrics.evaluate(of_number, [f"{name}@{number}{ties}" for ties in ("", "[best]", "[worst]")])
+    defined = {name: np.zeros(values.shape, dtype=bool) for name, values in shares.items()}
+    return replace(scores, per_query=shares | scores.per_query, is_undefined=defined | scores.is_undefined)
 
 
 def _joined(blocks: Sequence[Mapping[Any, NDArray]]) -> dict[Any, NDArray]:

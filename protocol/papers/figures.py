@@ -1,30 +1,50 @@
-"""Figures and tables of the papers, drawn from our results: a function for each, named as in its paper.
+"""Figures and tables of the papers, drawn from our results: ``figures.yaml`` declares each, named as in its paper.
 
-A function takes `FigureData` and returns `Drawn`: the figures and tables that the results allow, and the missing
-results. Values that are in neither `protocol.report.display` nor the summary tables have to be added there first.
+Each is drawn by a function of `KINDS`, which takes `FigureData` and returns `Drawn`: the figures and tables that the
+results allow, and the missing results. Values that are in neither `protocol.report.display` nor the summary tables have
+to be added there first.
 """
 
+import functools
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
+from protocol.checks import need
 from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
-from protocol.papers.mlgap.figures import mlgap_figure_1, mlgap_figure_8, mlgap_table_1
-from protocol.papers.ramap.figures import ramap_figure_4, ramap_figure_5, ramap_figure_6, ramap_figure_7
-from protocol.papers.talr.figures import talr_alpha, talr_figure_3, talr_table_1, talr_table_2, talr_table_3
-from protocol.papers.thesis.figures import thesis_figure_3_8
+from protocol.papers.mlgap import figures as mlgap
+from protocol.papers.ramap import figures as ramap
+from protocol.papers.talr import figures as talr
+from protocol.papers.thesis import figures as thesis
 from protocol.report.figure import Section
 from protocol.report.results import Results
 
 __all__ = ["DRAWINGS", "Drawn", "FigureData", "section"]
 
-_RAMAP = (ramap_figure_4, ramap_figure_5, ramap_figure_6, ramap_figure_7)
-_MLGAP = (mlgap_figure_1, mlgap_table_1, mlgap_figure_8)
-_TALR = (talr_table_1, talr_table_2, talr_table_3, talr_figure_3, talr_alpha)
-DRAWINGS: Mapping[str, Callable[[FigureData], Drawn]] = MappingProxyType(
-    {one.__name__: one for one in (*_RAMAP, *_MLGAP, *_TALR, thesis_figure_3_8)}
+KINDS: Mapping[str, Callable[..., Drawn]] = MappingProxyType(
+    {
+        "by_radius": ramap.by_radius,
+        "code_histograms": mlgap.code_histograms,
+        "objectives": mlgap.objectives,
+        "scores": talr.scores,
+        "ranges": talr.ranges,
+        "by_alpha": talr.by_alpha,
+        "precision_recall": thesis.precision_recall,
+    }
 )
-"""The functions by name."""
+"""The functions that draw, by the key ``kind`` of ``figures.yaml``; the other keys of an entry are their arguments."""
+PACKAGE_DATA = "figures.yaml"
+"""The file that is read here, for `protocol.provenance.sources`."""
+
+
+def _drawings() -> dict[str, Callable[[FigureData], Drawn]]:
+    entries = need("yaml", "report").safe_load((Path(__file__).parent / PACKAGE_DATA).read_bytes())
+    return {name: functools.partial(KINDS[entry.pop("kind")], name=name, **entry) for name, entry in entries.items()}
+
+
+DRAWINGS: Mapping[str, Callable[[FigureData], Drawn]] = MappingProxyType(_drawings())
+"""The functions that draw each figure and table, by its name."""
 
 _OWN_HASHERS = {"ramap": {"m_dsh"}, "mlgap": {"buffer_zone"}, "talr": {"talr_ap", "talr_ndcg"}, "thesis": {"grh"}}
 """By paper, the hashers that only an experiment about the paper has: its report draws the paper's figures."""

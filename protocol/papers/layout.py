@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
+from protocol.checks import counted
 from protocol.report.figure import ABSENT, COLOURS, Figure, listed
 from protocol.report.styles import SHAPES
 from protocol.scores.tables import Table
@@ -166,6 +167,29 @@ def series_shape(names: Sequence[str], column: str = "method", *, title: str | N
     import altair as alt
 
     return alt.Shape(f"{column}:N", title=title, scale=_scale(names, SHAPES))
+
+
+def panel_header(**more: Any) -> Any:
+    """Return the header of panels: to the left, above each."""
+    import altair as alt
+
+    return alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start", **more)
+
+
+def deviations(chart: Any, column: str, *, title: str | None) -> Any:
+    """Return bars of one standard deviation around the values in a column, where it is known."""
+    import altair as alt
+
+    ends = {"low": f"datum.{column} - datum.std", "high": f"datum.{column} + datum.std"}
+    known = chart.transform_filter("isValid(datum.std)").transform_calculate(**ends)
+    return known.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+
+
+def runs(rows: "pd.DataFrame") -> str:
+    """Return the number of runs in words, with what the bars are."""
+    n_runs = int(rows["n_runs"].max())
+    bars = ", bars are one standard deviation" if n_runs > 1 and rows["std"].notna().any() else ""
+    return f"{counted(n_runs, 'run')}{bars}"
 
 
 def _scale(names: Sequence[str], values: Sequence[str]) -> Any:

@@ -154,8 +154,13 @@ def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
 
 
 def test_a_data_frame_has_a_row_for_each_finding():
-    frame, empty = audit(**LEAKING, labels=Y).to_frame(), audit(query=["a", "c"], database=["b", "d"]).to_frame()
-    assert frame[["finding", "severity", "count"]].values.tolist()[0] == ["query-in-database", "error", 2]
+    audited, clean = (
+        audit(query=[7, 8], database=[0, 1, 7], labels=[0, 1] * 5),
+        audit(query=["a", "c"], database=["b", "d"]),
+    )
+    assert (audited.n_errors, audited.n_warnings, audited.n_informing) == (1, 1, 0)
+    frame, empty = audited.to_frame(), clean.to_frame()
+    assert frame[["finding", "severity", "count"]].values.tolist()[0] == ["query-in-database", "error", 1]
     assert (len(empty), list(empty.columns)) == (0, list(KEYS))
     assert list(frame.columns) == list(KEYS)
 

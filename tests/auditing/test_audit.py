@@ -348,23 +348,19 @@ def test_repeated_runs_and_wrong_seeds_are_found_if_anything_is_drawn(name):
 
 def test_folds_and_shifted_draws_are_not_independent():
     """Test queries that never repeat, as in the folds of cross-validation, and queries that are nearly the same."""
+
+    def audited(queries):
+        runs = []
+        for number, query in enumerate(queries):
+            rest = np.setdiff1d(np.arange(2_000), query)
+            train = np.random.default_rng(number).permutation(rest)[:200]
+            split = Split({"query": query, "train": train, "database": rest}, Dataset(n_items=2_000))
+            runs.append(Run(f"{number}", split, "standard"))
+        return audit_splits(runs)
+
     order = np.random.default_rng(0).permutation(2_000)
-
-    def run(number, query):
-        rest = np.setdiff1d(np.arange(2_000), query)
-        drawn = np.random.default_rng(number).permutation(rest)
-        parts = {"query": query, "train": drawn[:200], "validation_query": drawn[200:230]}
-        parts |= {"validation_database": drawn[230:330], "database": rest}
-        return Run(f"{number}", Split(parts, Dataset(n_items=2_000)), "standard")
-
-    folds, shifted, random = (
-        audit_splits([run(number, queries(number)) for number in range(10)])
-        for queries in (
-            lambda number: order[200 * number :][:200],
-            lambda number: order[number : number + 200],
-            lambda number: np.random.default_rng(99 + number).permutation(2_000)[:200],
-        )
-    )
+    folds, shifted = audited(order.reshape(10, 200)), audited([order[i : i + 200] for i in range(10)])
+    random = audited([np.random.default_rng(99 + i).permutation(2_000)[:200] for i in range(10)])
     assert (independent(folds), independent(shifted), independent(random)) == ({"0"}, {"0"}, set())
     (finding,) = [one for one in folds["0"] if one.name == "runs-not-independent"]
     share = "The query partitions of the runs share 0 items, but 900 are expected by chance"

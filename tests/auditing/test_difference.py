@@ -54,6 +54,7 @@ def test_the_difference_matches_loops_over_sets(a, b):
     assert found.sizes == sizes
     assert found.matrix == matrix
     assert {pattern: list(items) for pattern, items in found.moved.items()} == moved
+    assert list(found.moved) == sorted(moved, key=lambda pattern: [[p not in side for p in parts] for side in pattern])
     assert found.not_given == {p: "here" if p in a else "there" for p in PARTITIONS if (p in a) != (p in b)}
     assert found.reordered == tuple(p for p in parts if set(a[p]) == set(b[p]) and a[p] != b[p])
     same = difference(first, first)
@@ -173,6 +174,7 @@ def test_a_split_is_compared_with_a_protocol():
         ({"train": 4_500}, [("query 999 (declared 1,000)",)]),
         ({"train": 4_501}, [("query 999 (declared 1,000)", "train 4,500 (expected 4,501)")]),
         ({"train": 4_500, "query": 999}, []),
+        ({"train": 4_500, "query": 998}, [("query 999 (expected 998)",)]),
         ({"train": 4_500, "query": 999, "validation_query": 3}, [("validation_query 0 (expected 3)",)]),
     ],
 )
@@ -180,6 +182,8 @@ def test_expected_sizes_replace_declared_ones_and_need_no_protocol(sizes, mismat
     parts = {"query": np.arange(999), "train": np.arange(1_000, 5_500), "database": np.arange(1_000, 60_000)}
     audited = audit(parts, protocol="cifar10_s1", sizes=sizes)
     assert named(audited, "size-mismatch") == mismatches
+    lists = audit(query=parts["query"], database=parts["database"], protocol="cifar10_s1")
+    assert named(lists, "size-mismatch") == [("query 999 (declared 1,000)",)]  # a list that is not given has no size
     expected = [tuple(one for one in items if "expected" in one) for items in mismatches]
     alone = audit(parts, sizes=sizes)
     assert named(alone, "size-mismatch") == [items for items in expected if items]

@@ -119,7 +119,7 @@ PAIRS = [["i0", "t0"], ["i1", "t1"], ["i2", "t2"]]
 HALVES = {"query": ["i0"], "train": ["i1"], "database": ["t0", "t1", "i1", "i2", "t2"]}, {"pairs": PAIRS}
 GROUPS = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
 GROUPED = {"query": ["a", "h"], "train": ["b", "d", "g"], "database": ["c", "e", "f"]}, {"groups": GROUPS}
-JUDGED = np.array([[0, 5, 0], [0, 6, 1], [1, 7, 2]])  # 7 is only very similar
+JUDGED = np.array([[0, 6, 1], [1, 5, 0], [1, 7, 2]])  # 7 is only very similar
 DUPLICATES = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}, {"known_pairs": JUDGED}
 ARRAYS = {"query": ["a", "b"], "database": ["b", "c", "d"], "train": ["an image", "b"]}, {}
 ALONE, IN, OUT = "single-item", "train-in-database", "train-not-in-database"

@@ -67,7 +67,8 @@ def test_an_empty_partition_counts_as_missing():
     assert str(audit(**lists, train=[])) == str(audit(**lists)).replace("query database", "query database train")
 
 
-def test_runs_of_different_protocols_are_not_compared_as_runs():
-    split = {"query": [0], "database": [1, 2]}
-    audited = audit(split, {"query": [2], "database": [0, 1]}, protocol="improved")
-    assert not any("runs-not-independent" in lines[-1] for lines in audited.about.values())
+def test_only_runs_of_a_declared_protocol_are_compared_as_runs():
+    splits = {"query": [0], "database": [1, 2]}, {"query": [2], "database": [0, 1]}
+    for protocol, is_possible in (("improved", True), (None, False)):
+        sentences = audit(*splits, protocol=protocol).about.values()
+        assert all(("runs-not-independent" in lines[-1]) != is_possible for lines in sentences)

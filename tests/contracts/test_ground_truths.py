@@ -80,8 +80,8 @@ def unordered(query, database, train, *, seed=0):
 
 
 def at_random(query, database, train, *, seed=0):
-    chosen = np.sort(np.random.default_rng().permutation(300)[:5])
-    return {"indptr": np.array([0] + [5] * len(query.X)), "indices": chosen}
+    rows = np.sort(np.random.default_rng().permutation(300)[:5])
+    return {"indptr": np.array([0] + [5] * len(query.X)), "indices": rows}
 
 
 def by_the_mean_query(query, database, train, *, seed=0):

@@ -163,46 +163,29 @@ def test_wrong_needs_are_rejected(name, declared):
         declares_what_it_needs(registry.get("metric", name), declared)
 
 
-def in_single_precision(counts, *, empty="zero"):
-    return np.ones(counts.n_queries, dtype=np.float32)
+def counting(change):
+    """Return a metric that changes the counts."""
 
+    def metric(counts, *, empty="zero"):
+        change(counts)
+        return np.ones(counts.n_queries)
 
-def a_single_number(counts, *, empty="zero"):
-    return 0.5
-
-
-def a_number_of_items(counts, *, empty="zero"):
-    return counts.n_relevant.astype(float)
-
-
-def undefined_by_default(counts, *, empty="drop"):
-    return np.where(counts.n_relevant > 0, 1.0, np.nan)
-
-
-def writes_into_the_counts(counts, *, empty="zero"):
-    counts.retrieved[:, 0] += 1
-    return np.ones(counts.n_queries)
-
-
-def writes_into_a_cached_sum(counts, *, empty="zero"):
-    counts.relevant_within[:] //= 2
-    return np.ones(counts.n_queries)
-
-
-def depends_on_the_neighbour(counts, *, empty="zero"):
-    return np.cumsum(counts.retrieved[:, 2]) / counts.retrieved.sum()
+    return metric
 
 
 @pytest.mark.parametrize(
     ("check", "metric"),
     [
-        (gives_one_float_per_query, in_single_precision),
-        (gives_one_float_per_query, a_single_number),
-        (stays_in_its_range, a_number_of_items),
-        (has_no_nan_by_default, undefined_by_default),
-        (does_not_modify_the_counts, writes_into_the_counts),
-        (does_not_modify_the_counts, writes_into_a_cached_sum),
-        (follows_a_permutation_of_the_queries, depends_on_the_neighbour),
+        (gives_one_float_per_query, lambda counts, *, empty="zero": np.ones(counts.n_queries, dtype=np.float32)),
+        (gives_one_float_per_query, lambda counts, *, empty="zero": 0.5),
+        (stays_in_its_range, lambda counts, *, empty="zero": counts.n_relevant.astype(float)),
+        (has_no_nan_by_default, lambda counts, *, empty="drop": np.where(counts.n_relevant > 0, 1.0, np.nan)),
+        (does_not_modify_the_counts, counting(lambda counts: np.add(counts.retrieved, 1, out=counts.retrieved))),
+        (does_not_modify_the_counts, counting(lambda counts: counts.relevant_within.fill(0))),
+        (
+            follows_a_permutation_of_the_queries,
+            lambda counts, *, empty="zero": np.cumsum(counts.retrieved[:, 2]) / counts.retrieved.sum(),
+        ),
     ],
 )
 def test_wrong_metrics_are_rejected(check, metric):

@@ -2,10 +2,15 @@
 
 import io
 import tarfile
+from pathlib import Path
 
 import pytest
+import yaml
 
 from protocol.checks import ProtocolError
+
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+"""By dataset, what is refused, and a part of the message."""
 
 
 def write_tar(path, contents):

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from official_archives import refused
+from official_archives import REFUSED, refused
 
 from protocol import datasets
 from protocol.datasets.arrays import load
@@ -91,20 +91,7 @@ def test_a_large_npy_file_is_memory_mapped(tmp_path):
     assert peak < 20e6
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "features: expected a file, {features: FILE}, got none."),
-        ({"features": "x.npz"}, "expected x.npz:KEY, got no key; the file contains: train, y"),
-        ({"features": "x.npz:y"}, "expected features of shape (n, d), got shape (6,)"),
-        ({"features": "x.npy", "labels": "short.txt"}, "short.txt: 2 labels for 6 items."),
-        ({"features": "x.npy", "labels": "half.txt"}, "half.txt: expected integers, got 0.5"),
-        ({"features": "x.npy", "ids": "short.txt"}, "short.txt: 2 ids for 6 items."),
-        ({"features": "x.npy", "ids": "same.txt"}, "ids: expected unique ids, got '1' for 6 items."),
-        ({"features": "broken.npy"}, "broken.npy: expected"),
-        ({"features": "pickled.npy"}, "got pickled Python objects, which are never loaded"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), REFUSED["arrays"])
 def test_inconsistent_files_are_reported_on_one_line(files, options, message):
     (files / "short.txt").write_text("1\n2\n")
     (files / "half.txt").write_text("0.5\n" * 6)

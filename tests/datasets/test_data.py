@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from official_archives import refused
+from official_archives import REFUSED, refused
 
 from protocol import datasets, registry
 from protocol.checks import ProtocolError
@@ -134,17 +134,7 @@ def test_files_and_folders_are_found_and_options_without_a_value_are_skipped(own
     assert datasets.user_paths("own", options | {"features": None}) == ([], [tmp_path])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"features": "no.npy"}, "'own': features: expected a file, got 'no.npy', which does not exist (in "),
-        ({"features": "."}, "features: expected a file, got '.', which is something else"),
-        ({"features": 3}, "features: expected a file, got 3"),
-        ({"features": ""}, "features: expected a file, got ''"),
-        ({"folder": None}, "dataset_options of 'own': folder: expected a path, {folder: PATH}, got none."),
-        ({"folder": "no"}, "folder: expected a folder, got 'no', which does not exist"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), REFUSED["user_paths"])
 def test_a_missing_path_is_a_one_line_error(own, options, message):
     refused(message, datasets.user_paths, "own", {"features": None, "labels": None, "folder": "."} | options)
 

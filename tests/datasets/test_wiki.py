@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.io
-from official_archives import refused
+from official_archives import REFUSED, refused
 
 from protocol import datasets
 from protocol.checks import ProtocolError
@@ -45,18 +45,7 @@ def test_training_pairs_come_first_then_test_pairs(written):
     assert data.partitions["test"].tolist() == [4, 5]
 
 
-@pytest.mark.parametrize(
-    ("test", "message"),
-    [
-        ("a\tb\t11\n", "line 1: expected text, image and category 1 to 10, separated by tabs, got 'a\\tb\\t11'"),
-        ("a\tb\t1\na\tb\t0\n", "line 2: expected text, image"),
-        ("a b 1\n", "line 1: expected text, image"),
-        ("a\tb\tc\t1\n", "line 1: expected text, image"),
-        ("a\t\t1\n", "line 1: expected text, image"),
-        ("a\tb\t1\0\n", "testset_txt_img_cat.list: line 1: a NUL character"),
-        ("a\tb\t1\n", "I_te: expected a row for each of the 1 lines of testset_txt_img_cat.list, got shape (2, 8)"),
-    ],
-)
+@pytest.mark.parametrize(("test", "message"), REFUSED["wiki"])
 def test_a_wrong_list_is_named_by_line(written, test, message):
     refused(message, load, written(test=test))
 

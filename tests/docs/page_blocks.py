@@ -9,6 +9,7 @@ function. The `text` block that follows is the output; a line ``...`` in it stan
 
 import contextlib
 import doctest
+import importlib.util
 import io
 import itertools
 import os
@@ -18,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -80,6 +82,14 @@ def folder_of_a_reader(folder: Path) -> Iterator[dict[str, Any]]:
     (folder / "workflow").symlink_to(ROOT / "workflow")
     with contextlib.chdir(folder), mock.patch.dict(os.environ, COLUMNS="100"):
         yield {"__name__": "protocol.example"}
+
+
+def script(name: str) -> ModuleType:
+    """Return a script of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def rewrite(page: Path) -> None:

@@ -1,26 +1,26 @@
 """The config files in the guide to shards are valid, and divide the counting."""
 
 import itertools
-import re
 
 import numpy as np
 import pytest
 import yaml
+from page_blocks import DOCS, blocks
 
 from protocol import configuration
 
+CONFIGS = [
+    yaml.safe_load(block.text)
+    for block in blocks((DOCS / "how-to" / "count-on-a-cluster.md").read_text())
+    if block.language == "yaml"
+]
 
-@pytest.fixture
-def blocks(root):
-    text = (root / "docs" / "how-to" / "count-on-a-cluster.md").read_text()
-    return [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", text, re.S | re.M)]
 
-
-@pytest.mark.parametrize("index", [0, 1])
-def test_the_config_files_divide_the_counting(blocks, index, root, tmp_path, monkeypatch):
+@pytest.mark.parametrize("changes", CONFIGS)
+def test_the_config_files_divide_the_counting(changes, root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     synthetic = yaml.safe_load((root / "workflow" / "config" / "synthetic.yaml").read_text())
-    config = synthetic | blocks[index]
+    config = synthetic | changes
     sizes = configuration.load(config | {"codes": {}}).sizes
     for method in config.get("codes", {}).values():
         for role, split, n_bits in itertools.product(("query", "database"), config["splits"], config["n_bits"]):
@@ -29,4 +29,4 @@ def test_the_config_files_divide_the_counting(blocks, index, root, tmp_path, mon
             np.lib.format.open_memmap(file, "w+", np.uint8, (sizes(split)[role], n_bits // 8))  # a sparse file
     jobs = configuration.Plan(configuration.load(config)).jobs()
     assert jobs["count_shard"] == 100 * jobs["add_counts"]
-    assert len(blocks) == 2
+    assert len(CONFIGS) == 2

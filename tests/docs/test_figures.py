@@ -1,22 +1,15 @@
 """The figures of the explanations are those that `docs/figures.py` draws, and the guide names all of the papers."""
 
-import importlib.util
 import re
 
-import pytest
+from page_blocks import script
 
 from protocol.papers.figures import DRAWINGS
 
-
-@pytest.fixture(scope="module")
-def figures(root):
-    spec = importlib.util.spec_from_file_location("docs_figures", root / "docs" / "figures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+figures = script("figures")
 
 
-def test_the_stored_figures_are_those_that_it_draws(figures, tmp_path):
+def test_the_stored_figures_are_those_that_it_draws(tmp_path):
     figures.main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in figures.FOLDER.iterdir()}
     for path in tmp_path.iterdir():
@@ -24,7 +17,7 @@ def test_the_stored_figures_are_those_that_it_draws(figures, tmp_path):
         assert path.read_bytes() == stored, "draw them again with: python docs/figures.py"
 
 
-def test_a_page_shows_each_figure_and_names_the_command(figures, root):
+def test_a_page_shows_each_figure_and_names_the_command(root):
     pages = [page.read_text() for page in (root / "docs" / "explanation").glob("*.md")]
     for name in figures.FIGURES:
         (page,) = (text for text in pages if f"(figures/{name}.svg)" in text)

@@ -356,12 +356,6 @@ def test_incomparable_inputs_are_refused(row):
         find(*inputs, **row)
 
 
-def test_objects_in_a_file_are_never_unpickled(tmp_path):
-    np.save(tmp_path / "q.npy", np.array([{}, {}], dtype=object), allow_pickle=True)
-    with pytest.raises(ProtocolError, match=r"q\.npy: expected "):
-        find_duplicates(tmp_path / "q.npy")
-
-
 class TestCommand:
     @pytest.fixture
     def files(self, sets, tmp_path, monkeypatch):
@@ -405,12 +399,6 @@ class TestCommand:
         for _ in range(2):  # another file of the folder may be replaced
             assert main(["find-duplicates", "--query", "folder", "--csv", "folder/pairs.csv"]) == 0
 
-    def test_the_ids_of_a_dataset_are_never_replaced(self, files, capsys):
-        for name in ("content.h5", "items.h5"):
-            (files / name).touch()
-        assert main(["find-duplicates", "--query", "content.h5", "--csv", "items.h5"]) == 2
-        assert "--csv: expected a file that is not an input, got items.h5" in capsys.readouterr().err
-
     @pytest.mark.parametrize(
         ("options", "message"),
         [
@@ -419,10 +407,18 @@ class TestCommand:
             (["--query", "d.npy", "--exact"], "--exact: expected --vectors with it, got images."),
             (["--query", "d.npy", "--vectors", "--no-mirror"], "--no-mirror: expected images, got --vectors."),
             (["--query", "none.npy"], "none.npy: expected a file, got no such file."),
+            (
+                ["--query", "content.h5", "--csv", "items.h5"],
+                "--csv: expected a file that is not an input, got items.h5",
+            ),
+            (["--query", "objects.npy"], "objects.npy: expected "),  # which are never unpickled
             (["--query", "d.npy", "--vectors"], "d.npy: query: expected a non-empty 2-D array (n, d), got shape"),
         ],
     )
     def test_errors_are_one_line(self, files, options, message, capsys):
+        for name in ("content.h5", "items.h5"):
+            (files / name).touch()
+        np.save("objects.npy", np.array([{}, {}], dtype=object), allow_pickle=True)
         assert main(["find-duplicates", *options]) == 2
         error = capsys.readouterr().err
         assert message in error

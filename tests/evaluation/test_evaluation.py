@@ -12,7 +12,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.counting import count
 from protocol.evaluation import CONVENTIONS, evaluate
-from protocol.truth.relevance import LabelRelevance
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 RNG = np.random.default_rng(0)
 QUERY, DATABASE = RNG.random((20, 12)) < 0.5, RNG.random((50, 12)) < 0.5
@@ -155,8 +155,11 @@ def test_the_command_refuses_disjoint_labels_and_prints_the_missing_ones(tmp_pat
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("lists", [[[]] * 20, np.zeros((20, 50), bool)])
+NOTHING = [[[]] * 20, np.zeros((20, 50), bool), NeighbourRelevance(np.zeros(21, dtype=int), [], n_database=50)]
+
+
+@pytest.mark.parametrize("relevance", NOTHING, ids=["lists", "matrix", "neighbours"])
 @pytest.mark.parametrize("ranking", ["hamming", "asymmetric"])
-def test_relevance_without_a_relevant_item_is_refused_for_every_ranking(lists, ranking):
+def test_relevance_without_a_relevant_item_is_refused_for_every_ranking(relevance, ranking):
     with pytest.raises(ProtocolError, match="relevance: no query has a relevant item"):
-        evaluated(QUERY - 0.3, DATABASE, relevance=lists, ranking=ranking, binarize="sign")
+        evaluated(QUERY - 0.3, DATABASE, relevance=relevance, ranking=ranking, binarize="sign")

@@ -92,11 +92,12 @@ def test_equally_near_items():
     """Each item is in the database three times: one copy of the nearest item suffices, and any two of R_2 count."""
     database = np.repeat(DATABASE[:40], 3, axis=0)
     found = lost(query=DATABASE[:5], database=database, k=[1, 2, 3])
-    assert found.metrics["1-recall@1"] == found.metrics["neighbours@1"] == 1
-    assert found.metrics["neighbours@3"] == 1
+    assert found.metrics["1-recall@1"] == found.metrics["neighbours@1"] == found.metrics["neighbours@3"] == 1
     assert found.relevant_per_query == (3, 3)
     assert "with ties" not in str(found)
     assert "with ties 3 to 3 items for K = 2" in str(lost(query=DATABASE[:5], database=database, k=2))
+    asymmetric = Outputs(DATABASE[:5]), Codes(database, binarize="sign")
+    assert lost(asymmetric, query=DATABASE[:5], database=database, k=2).metrics["neighbours@2"] <= 1
 
 
 def test_codes_that_are_given():
@@ -261,17 +262,6 @@ def test_lists_of_another_number_of_items_are_refused(metric, n_listed):
         evaluate(*SIGNS, truth=Relevant(lists), metrics=[metric])
 
 
-def test_every_query_may_have_equally_near_items():
-    """In a database that has every vector twice, all even numbers of nearest items, and no odd ones, occur."""
-    twice = np.concatenate([DATABASE, DATABASE])
-    found = lost(database=twice, k=5, metrics=["mAP"])
-    assert found.relevant_per_query[0] == 6
-    assert found.metrics["neighbours@5"] <= 1
-    asymmetric = Outputs(QUERY), Codes(twice, binarize="sign")
-    by_codes = lost(asymmetric, database=twice, k=5, metrics=["mAP"])
-    assert 0 < by_codes.metrics["neighbours@5"] <= 1
-
-
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name, array in {"q": QUERY, "d": DATABASE, "qc": QUERY > 0, "dc": DATABASE > 0}.items():
@@ -293,8 +283,6 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     labels = ["--query-labels", "q.npy", "--database-labels", "d.npy"]
     for command, message in (
         (["quantisation", *vectors, "--hasher-option", "n_iter"], "--hasher-option: expected KEY=VALUE, got 'n_iter'"),
-        (["quantisation", *vectors, "--distance", "l1"], "distance: expected cosine, dot or euclidean, got 'l1'"),
-        (["quantisation", *vectors[:3], "missing.npy"], "missing.npy: expected a file, got no such file"),
         (["quantisation"], "--query-vectors and --database-vectors are missing."),
         (["quantisation", *vectors, *given, "--hasher", "lsh"], "--hasher computes codes from vectors, so it can't be"),
         (["quantisation", *vectors, *given, "--train-vectors", "d.npy"], "--train-vectors: expected a hasher that is"),

@@ -10,7 +10,6 @@ from encoded import evaluated
 from protocol.cli import main
 
 NAMES = ("test_hash", "database_hash", "test_label", "database_label")
-THREE = {"mAP@100[retrieved]": 0.8740, "mAP@100[all]": 0.7791, "mAP@100[min]": 0.8099}
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +36,12 @@ def scored(arrays):
 
 @pytest.fixture(scope="module")
 def found(scored):
-    return scored([*THREE, "R@100"])
+    return scored(["mAP@100[retrieved]", "mAP@100[all]", "mAP@100[min]", "R@100"])
 
 
 @pytest.fixture(scope="module")
 def asymmetric(scored):
     return scored(["mAP@100[retrieved]", "mAP[best]", "mAP[worst]"], ranking="asymmetric")
-
-
-def test_the_numbers(found, asymmetric):
-    assert (found.n_queries, found.n_database, found.n_bits) == (3783, 9537, 64)
-    assert {name: found.metrics[name] for name in THREE} == pytest.approx(THREE, abs=5e-4)
-    assert asymmetric.metrics["mAP@100[retrieved]"] == pytest.approx(0.8824, abs=3e-4)  # by sorting inner products
 
 
 def test_the_page_shows_the_output_of_its_commands(folder, page, monkeypatch, capsys):

@@ -70,9 +70,8 @@ def test_evenly_spread_items_have_nearly_the_expected_map(tmp_path, depth):
 
 def test_shuffled_ties_depend_on_the_seed_only_and_their_mean_is_the_expected_map(tmp_path):
     *inputs, _ = case()
-    of_seeds = [
-        write_trec(*inputs, TrecOptions(tmp_path / str(seed), ties="shuffled", seed=seed)).of_run for seed in range(40)
-    ]
+    options = [TrecOptions(tmp_path / str(seed), ties="shuffled", seed=seed) for seed in range(40)]
+    of_seeds = [write_trec(*inputs, each).of_run for each in options]
     again = write_trec(*inputs, TrecOptions(tmp_path / "again", ties="shuffled", seed=7))
     assert (tmp_path / "again" / "run").read_bytes() == (tmp_path / "7" / "run").read_bytes()
     assert again.of_run == of_seeds[7] != of_seeds[8]

@@ -10,7 +10,7 @@ from protocol.provenance import storage
 def test_items_follow_their_images():
     image = np.array([0, 0, 1, 3, 3, 3])
     assert items_of(np.array([0, 3]), image).tolist() == [0, 1, 3, 4, 5]
-    with pytest.raises(ProtocolError, match="expected at least one row number"):
+    with pytest.raises(ProtocolError, match="items of the partition: the list of row numbers is empty"):
         items_of(np.array([2]), image)
 
 

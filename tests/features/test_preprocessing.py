@@ -22,42 +22,36 @@ def made(*steps, raw_train=RAW[:2]):
     return Preprocessing.fit(Plain(), raw_train, steps, seed=0)
 
 
-def test_no_steps_change_nothing():
-    vectors = made().transform(RAW)
-    np.testing.assert_array_equal(vectors, RAW)
+@pytest.mark.parametrize(
+    ("steps", "mean", "last"),
+    [
+        ([], None, [6, 0, 8]),
+        (["l2"], None, [0.6, 0, 0.8]),
+        (["centre"], [1.5, 1, 2], [4.5, -1, 6]),  # of the training rows only
+        (["grand_mean"], [1.5, 1.5, 1.5], [4.5, -1.5, 6.5]),  # of 3, 0, 4, 0, 2 and 0, the training rows' values
+        (["l2", "centre"], [0.3, 0.5, 0.4], [0.3, -0.5, 0.4]),
+        (["l2", "grand_mean"], [0.4, 0.4, 0.4], [0.2, -0.4, 0.4]),
+        (["centre", "l2"], [1.5, 1, 2], np.array([4.5, -1, 6]) / 57.25**0.5),
+    ],
+)
+def test_steps_are_applied_in_their_order_and_restored_from_arrays(steps, mean, last):
+    fitted = made(*steps)
+    if mean is None:
+        assert fitted.mean is None
+    else:
+        np.testing.assert_allclose(fitted.mean, mean, rtol=1e-6)
+        assert fitted.mean.dtype == np.float64
+    vectors = fitted.transform(RAW)
+    np.testing.assert_allclose(vectors[3], last, rtol=1e-6)
     assert not np.shares_memory(vectors, RAW)
+    again = Preprocessing.from_arrays(Plain(), steps, fitted.to_arrays())
+    np.testing.assert_array_equal(again.transform(RAW), vectors)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
 def test_l2_gives_unit_length_and_leaves_zero_rows(scale):
     expected = [[0.6, 0, 0.8], [0, 1, 0], [0, 0, 0], [0.6, 0, 0.8]]
     np.testing.assert_allclose(made("l2").transform(RAW * np.float32(scale)), expected, rtol=1e-6)
-
-
-def test_the_mean_is_that_of_the_training_rows_only():
-    centre = made("centre")
-    assert (centre.mean.dtype, centre.mean.tolist()) == (np.float64, [1.5, 1, 2])
-    np.testing.assert_allclose(centre.transform(RAW[:2]).mean(axis=0), 0, atol=1e-7)
-    np.testing.assert_array_equal(centre.transform(RAW[3:]), [[4.5, -1, 6]])
-
-
-def test_the_grand_mean_is_one_number_and_preserves_differences_between_dimensions():
-    fitted = made("grand_mean")
-    assert fitted.mean.tolist() == [1.5, 1.5, 1.5]  # of 3, 0, 4, 0, 2 and 0, the training rows' values
-    np.testing.assert_array_equal(fitted.transform(RAW), RAW - np.float32(1.5))
-    unit = made("l2", "grand_mean")
-    np.testing.assert_allclose(unit.mean, (0.6 + 0.8 + 1) / 6, rtol=1e-6)
-    np.testing.assert_allclose(unit.transform(RAW[3:]), np.array([[0.6, 0, 0.8]]) - 0.4, rtol=1e-6)
-    arrays = unit.to_arrays()
-    again = Preprocessing.from_arrays(Plain(), ("l2", "grand_mean"), arrays)
-    np.testing.assert_array_equal(again.transform(RAW), unit.transform(RAW))
-
-
-def test_the_order_of_the_steps_matters():
-    np.testing.assert_allclose(made("l2", "centre").mean, [0.3, 0.5, 0.4], rtol=1e-6)
-    centred = made("centre", "l2")
-    assert centred.mean.tolist() == [1.5, 1, 2]
-    np.testing.assert_allclose(np.linalg.norm(centred.transform(RAW), axis=1), 1, rtol=1e-6)
 
 
 @pytest.mark.parametrize("block", [1, 3, 4, 100])

@@ -44,15 +44,5 @@ def test_networks_learn_the_digits(name):
     assert scored(name, epochs=20, batch_size=50, learning_rate=3e-3) > 0.8
 
 
-@needs_torch
-@pytest.mark.parametrize("name", sorted({*NETWORKS} - {"buffer_zone"}))
-def test_networks_train_on_images_with_several_labels(name):
-    rng = np.random.default_rng(0)
-    images, labels = rng.integers(0, 255, size=(12, 3072)).astype(np.float32), rng.integers(0, 2, size=(12, 3))
-    model = registry.get("hasher", name)(8, network="conv", epochs=2).fit(images, labels)
-    assert np.isfinite(model.fit_record_["loss"]).all()
-    assert model.transform(images).shape == (12, 8)
-
-
 def test_codes_of_probabilities_are_at_least_as_good_as_those_of_classes():
     assert scored("classifier", code="probabilities") >= scored("classifier")

@@ -25,20 +25,20 @@ ENTRIES = {
 }
 
 
-def rows_of(block):
+def rows_of(block, usual=USUAL):
     """Return the rows that a block, or a list of blocks, stands for."""
     if isinstance(block, list):
-        return [row for part in block for row in rows_of(part)]
+        return [row for part in block for row in rows_of(part, usual)]
     if "read" in block:
         return read_by(block["read"])
     if "of" in block:
-        return changed(rows_of(block["of"]), **{name: value for name, value in block.items() if name != "of"})
-    number = "value" if "statistic" in block else "mean"
+        return changed(rows_of(block["of"], usual), **{name: value for name, value in block.items() if name != "of"})
+    number = "value" if "value" in block else "mean"
     columns = {name: value if isinstance(value, list) else [value] for name, value in block.items() if name != number}
     rows = [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]
     numbers = list(leaves(block.get(number, 0.1)))
     rows = [row | {number: numbers[i * len(numbers) // len(rows)]} for i, row in enumerate(rows)]
-    return [row | {"statistic": row["statistic"].format(**row)} if "statistic" in row else USUAL | row for row in rows]
+    return [row | {"statistic": row["statistic"].format(**row)} if "statistic" in row else usual | row for row in rows]
 
 
 def changed(rows, *, where=None, set=None, add=0, digits=17, without=None):  # noqa: A002 - the keys of evidence.yaml

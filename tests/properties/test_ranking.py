@@ -87,20 +87,3 @@ def test_a_relevant_item_on_the_query_never_lowers_ap_or_recall(case):
     miss = counted(n_bits, query[:1], database, of_query[:1], np.append(of_database, 99))
     for name in ("mAP", "mAP@4[all]", "precision@r1", "recall@r1"):
         assert evaluate(hit, [name])[name] >= evaluate(miss, [name])[name] - 1e-12
-
-
-@settings(deadline=None, max_examples=60)
-@given(cases())
-def test_how_codes_are_spread(case):
-    counts = counted(*case)
-    n_items, n_buckets = counts.n_database, counts.bucket_sizes.size
-    entropy, collision, largest, utilisation = (
-        array.item() for array in evaluate(counts, ["entropy", "collision", "largest_bucket", "utilisation"]).values()
-    )
-    # Entropies of order 1, 2 and infinity fall with the order, and none is above that of even buckets.
-    repeated = (collision * (n_items - 1) + 1) / n_items  # the second item drawn with the first one put back
-    assert np.log2(n_buckets) + 1e-12 >= entropy >= -np.log2(repeated) - 1e-12
-    assert -np.log2(repeated) >= -np.log2(largest) - 1e-12
-    assert entropy <= min(counts.n_bits, np.log2(n_items)) + 1e-12
-    assert (collision == 0) == (n_buckets == n_items)
-    assert utilisation == n_buckets / min(n_items, 2**counts.n_bits) <= 1

@@ -26,24 +26,21 @@ def rows(truth):
     return [truth["indices"][a:b].tolist() for a, b in zip(truth["indptr"], truth["indptr"][1:], strict=False)]
 
 
-def test_average_count_is_the_radius_at_which_points_have_r_neighbours_on_average():
-    # 11 points have 20 ordered pairs at distance 1 and 18 at distance 2: 2 x 11 pairs need distance 2
-    options = {"n_sample": 11, "count_in": "train", "reading": "average_count"}
-    assert ball(LINE, n_neighbours=2, **options)["radius"] == 2
-    assert ball(LINE, n_neighbours=1, **options)["radius"] == 1
-
-
-def test_mean_distance_is_the_mean_distance_to_the_rth_other_point():
-    # the second nearest other point is 1 away, but 2 away from the two ends
-    options = {"n_sample": 11, "count_in": "train"}
-    assert ball(LINE, n_neighbours=1, **options)["radius"] == 1
-    assert ball(LINE, n_neighbours=2, **options)["radius"] == pytest.approx((9 * 1 + 2 * 2) / 11)
-
-
-def test_a_rank_between_two_neighbours_is_interpolated():
-    # 3 neighbours in a database of 20 are 1.5 of 10 training points: 1 (ends: 1.5) on average
-    truth = ball(LINE, database=np.zeros((20, 1)), query=LINE, n_neighbours=3, n_sample=11)
-    assert truth["radius"] == pytest.approx((9 * 1 + 2 * 1.5) / 11)
+@pytest.mark.parametrize(
+    ("options", "radius"),
+    [
+        # 11 points have 20 ordered pairs at distance 1 and 18 at distance 2: 2 x 11 pairs need distance 2.
+        ({"n_neighbours": 2, "count_in": "train", "reading": "average_count"}, 2),
+        ({"n_neighbours": 1, "count_in": "train", "reading": "average_count"}, 1),
+        # The second nearest other point is 1 away, but 2 away from the two ends.
+        ({"n_neighbours": 1, "count_in": "train"}, 1),
+        ({"n_neighbours": 2, "count_in": "train"}, (9 * 1 + 2 * 2) / 11),
+        # 3 neighbours in a database of 20 are 1.5 of 10 training points: 1 (ends: 1.5) on average.
+        ({"n_neighbours": 3, "database": np.zeros((20, 1)), "query": LINE}, (9 * 1 + 2 * 1.5) / 11),
+    ],
+)
+def test_the_radius_by_hand(options, radius):
+    assert ball(LINE, n_sample=11, **options)["radius"] == pytest.approx(radius)
 
 
 def test_average_count_reaches_r_in_a_database_of_any_size():

@@ -46,8 +46,8 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
     own.mkdir()
     rng = np.random.default_rng(0)
     for name in ("first", "second"):
-        np.save(own / f"{name}.npy", rng.normal(size=(500, 8)))
-    np.save(own / "labels.npy", np.arange(500) % 5)
+        np.save(own / f"{name}.npy", rng.normal(size=(800, 16)))
+    np.save(own / "labels.npy", np.arange(800) % 5)
     shutil.copy2(own / "first.npy", own / "features.npy")
     options = {"features": "own/features.npy", "labels": "own/labels.npy"}
     project.write(

@@ -255,35 +255,35 @@ def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = Non
     other differences determine the size of the database, so its difference is not reported.
     """
     for part, actual in facts.sizes.items():
-        if part not in sizes:
-            continue
-        declared, text = sizes[part], ""
-        is_rest = part == "database" and n_items is not None
-        if actual != declared and not (is_rest and facts.n_listed == n_items):
-            text = f"{_the(part)} has {actual:,} items (declared {declared:,})"
-        yield Comparison("sizes", part, f"{actual:,}", f"{declared:,}", _relative(actual, declared), text)
+        if part in sizes:
+            follows = part == "database" and facts.n_listed == n_items
+            text = "" if follows else f"{_the(part)} has {actual:,} items (declared {sizes[part]:,})"
+            yield _numbers("sizes", part, actual, sizes[part], _relative(actual, sizes[part]), text)
+
+
+def _numbers(by: str, what: str, actual: int, declared: int, distance: float, text: str) -> Comparison:
+    """Return the comparison of two numbers; `text` describes their difference."""
+    return Comparison(by, what, f"{actual:,}", f"{declared:,}", distance, text if actual != declared else "")
 
 
 def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
-    for pair, actual in facts.shared.items():
-        if pair not in shared:
-            continue
-        a, b = pair
-        declared, size = min(shared[pair], facts.sizes[a]), facts.sizes[a]
-        if pair == ("train", "database") and declared:
-            declared -= facts.n_queries_trained_on  # these are reported as queries
-        text = _overlap_sentence(a, b, actual, declared, size) if actual != declared else ""
-        yield Comparison("overlaps", f"{a} in {b}", f"{actual:,}", f"{declared:,}", abs(actual - declared) / size, text)
+    for (a, b), actual in facts.shared.items():
+        if (a, b) in shared:
+            size = facts.sizes[a]
+            declared = min(shared[a, b], size)
+            if (a, b) == ("train", "database") and declared:
+                declared -= facts.n_queries_trained_on  # these are reported as queries
+            text = _overlap_sentence(a, b, actual, declared, size)
+            yield _numbers("overlaps", f"{a} in {b}", actual, declared, abs(actual - declared) / size, text)
 
 
 def _overlap_sentence(a: str, b: str, actual: int, declared: int, size: int) -> str:
-    where, all_items = _the(b), ("all {:,} queries are" if a == "query" else "the whole training set is").format(size)
+    where, every = _the(b), f"all {size:,} queries are" if a == "query" else "the whole training set is"
     if not declared:
-        return f"{all_items} in {where}" if actual == size else f"{_number(actual, a)} in {where}"
-    if a == "train" and not actual:
-        return f"the training set is left out of {where}"
+        return f"{every if actual == size else _number(actual, a)} in {where}"
     if not actual:
-        return f"none of the {size:,} {_NOUNS[a]} are in {where}"
+        none = "the training set is left out of" if a == "train" else f"none of the {size:,} {_NOUNS[a]} are in"
+        return f"{none} {where}"
     return (
         f"{_number(declared - actual, a)} not in {where}" if actual < declared else f"{_number(actual, a)} in {where}"
     )
@@ -292,12 +292,12 @@ def _overlap_sentence(a: str, b: str, actual: int, declared: int, size: int) -> 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
     actual = facts.split.dataset.n_items
     if actual is not None and n_items is not None:
-        text = f"the dataset has {actual:,} items (declared {n_items:,})" if actual != n_items else ""
-        yield Comparison("sizes", "dataset", f"{actual:,}", f"{n_items:,}", _relative(actual, n_items), text)
+        text = f"the dataset has {actual:,} items (declared {n_items:,})"
+        yield _numbers("sizes", "dataset", actual, n_items, _relative(actual, n_items), text)
     actual = facts.n_classes
     if actual is not None and n_classes is not None:
-        text = f"it has {actual:,} classes (declared {n_classes:,})" if actual != n_classes else ""
-        yield Comparison("classes", "dataset", f"{actual:,}", f"{n_classes:,}", float(actual != n_classes), text)
+        text = f"it has {actual:,} classes (declared {n_classes:,})"
+        yield _numbers("classes", "dataset", actual, n_classes, float(actual != n_classes), text)
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -318,16 +318,12 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
 
 
 def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
+    official = facts.split.dataset.official
     for part, declared in protocol.partitions.items():
-        official = facts.split.dataset.official
-        if not isinstance(declared, Official) or declared.part not in official or part not in facts.sizes:
-            continue
-        actual = int(np.isin(facts.split[part], official[declared.part]).sum())
-        size = facts.sizes[part]
-        text = f"{size - actual:,} items of {_the(part)} are not of the official part {declared.part!r}"
-        yield Comparison(
-            "official parts", part, f"{actual:,}", f"{size:,}", 1 - actual / size, text if actual < size else ""
-        )
+        if isinstance(declared, Official) and declared.part in official and part in facts.sizes:
+            size, actual = facts.sizes[part], int(np.isin(facts.split[part], official[declared.part]).sum())
+            text = f"{size - actual:,} items of {_the(part)} are not of the official part {declared.part!r}"
+            yield _numbers("official parts", part, actual, size, 1 - actual / size, text)
 
 
 def _recognised(split: Split) -> list[str]:

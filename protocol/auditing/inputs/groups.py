@@ -113,14 +113,14 @@ def _entries(values: Any, name: str) -> _Entries:
 def _read_csv(path: Path) -> _Entries:
     """Return the one or two fields of each line, without a header of two fields."""
     rows = [row for _, row in read_rows(path, "lines `id,group`")]
-    if rows and len(rows[0]) > 2:
+    width = len(rows[0])
+    if width > 2:
         raise ProtocolError(f"{path}: line 1: expected `id,group` or a group, got {','.join(rows[0])[:80]!r}.")
-    is_by_id = bool(rows) and len(rows[0]) == 2
-    if is_by_id and rows[0][0].lower() in _HEADER:
+    if width == 2 and rows[0][0].lower() in _HEADER:
         del rows[0]
     if not rows:
         raise ProtocolError(f"{path}: expected lines `id,group`, got none.")
-    return [row[0] for row in rows] if is_by_id else None, [row[-1] for row in rows]
+    return [row[0] for row in rows] if width == 2 else None, [row[-1] for row in rows]
 
 
 def _by_id(ids: Sequence[Any], groups: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> Groups:

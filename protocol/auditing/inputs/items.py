@@ -83,8 +83,10 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
 
 
 def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
-    """Return the rows of a table as `csv_rows` does, after checking that all have the same number of fields."""
+    """Return the rows of a table, at least one, as `csv_rows` does; all must have the same number of fields."""
     rows = list(csv_rows(path, what, strict=True))
+    if not rows:
+        raise ProtocolError(f"{path}: expected {what}, got an empty file.")
     for line, row in rows:
         if len(row) != len(rows[0][1]):
             got = f"{len(row)}: {','.join(row)[:80]!r}"

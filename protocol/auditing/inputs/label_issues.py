@@ -213,10 +213,7 @@ def _candidates(n_rows: int, dataset: Dataset, n_items: int) -> dict[str, NDArra
 
 def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Return the columns of a table, by their standard names, and its rows."""
-    expected = "a table of doubtful labels"
-    rows = [row for _, row in read_rows(path, expected)]
-    if not rows:
-        raise ProtocolError(f"{path}: expected {expected}, got an empty file.")
+    rows = [row for _, row in read_rows(path, "a table of doubtful labels")]
     header = [_STANDARD_NAMES.get(name.lower(), "") for name in rows[0]]
     if "id" in header:
         del rows[0]

@@ -160,7 +160,7 @@ def read_runs(
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
         name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
-        parts, record = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
+        parts, record = (_parts(split, name), {}) if file is None else (_read_parts(file), _provenance(file))
         if dataset.n_items is not None:
             items = None
         elif items is None and record:
@@ -176,6 +176,14 @@ def _file_of(split: Any) -> tuple[Any, Path | None]:
         return split, None
     path = getattr(split, "path", None)
     return (path, split.items) if isinstance(path, Path) else (None, None)
+
+
+def _read_parts(file: str | Path) -> dict[str, NDArray]:
+    parts = read_parts(file)
+    for part, listed in parts.items():
+        if listed.ndim != 1:
+            raise ProtocolError(f"{file}: {part}: expected row numbers or ids (n,), got {_described(listed)}.")
+    return parts
 
 
 def _provenance(file: str | Path) -> dict[str, Any]:
@@ -216,9 +224,6 @@ def _run(
     declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
     protocol = requested or declared
     registry.get("split", protocol)
-    for part, listed in parts.items():
-        if listed.ndim != 1:
-            raise ProtocolError(f"{name}: {part}: expected row numbers or ids (n,), got {_described(listed)}.")
     split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
     all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
     run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
@@ -277,11 +282,15 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
     _check_widths(dataset, {names[part]: matrix.shape[1] for part, matrix in flags.items()})
     if dataset.ids is None:
         if all(items.dtype.kind in "iu" for items in arrays.values()):
-            n_items = dataset.n_rows(max((int(items.max()) for items in arrays.values()), default=0) + 1)
-            return Split({part: rows(items, n_items, names[part]) for part, items in arrays.items()}, dataset)
+            return Split(_by_row(arrays, dataset, names), dataset)
         dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
     parts = {part: places_of(items, np.asarray(dataset.ids), names[part]) for part, items in arrays.items()}
     return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
+
+
+def _by_row(arrays: Mapping[str, NDArray], dataset: Dataset, names: Mapping[str, str]) -> dict[str, NDArray[np.int64]]:
+    n_items = dataset.n_rows(max((int(items.max()) for items in arrays.values()), default=0) + 1)
+    return {part: rows(items, n_items, names[part]) for part, items in arrays.items()}
 
 
 def _check_widths(dataset: Dataset, n_classes: dict[str, int]) -> None:

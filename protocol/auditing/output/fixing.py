@@ -243,7 +243,7 @@ def write_files(folder: Path, split: Reduction) -> None:
         else:
             write_items(target, items_from(file.source, "items")[0][masks[SINGLE_LIST]])
         for part, (items, flags) in _read(target, file, split).items():
-            _check_written(audited, part, items, flags, target)
+            _check_written(audited, part, items, flags, file.target)
 
 
 def _read(target: Path, file: File, split: Reduction) -> dict[str, tuple[NDArray, NDArray | None]]:
@@ -254,14 +254,14 @@ def _read(target: Path, file: File, split: Reduction) -> dict[str, tuple[NDArray
     return {part: read_list(f"{target}:{key}" if key else target) for key, part in written.items()}
 
 
-def _check_written(audited: Split, part: str, items: NDArray, flags: NDArray[np.bool_] | None, file: Path) -> None:
+def _check_written(audited: Split, part: str, items: NDArray, flags: NDArray[np.bool_] | None, file: str) -> None:
     """Raise ProtocolError unless the items and labels of a written list are those of the audited split."""
     ids, expected, expected_flags = audited.dataset.ids, audited.entries[part], audited.flags.get(part)
-    numbers = items if ids is None else places_of(items, ids, str(file))
+    numbers = items if ids is None else places_of(items, ids, file)
     has_flags = expected_flags is None or (flags is not None and np.array_equal(flags, expected_flags))
     if not (np.array_equal(numbers, expected) and has_flags):
         raise ProtocolError(
-            f"{file.name}: expected a {part} list with {len(expected):,} items, got other items, because the format is "
+            f"{file}: expected a {part} list with {len(expected):,} items, got other items, because the format is "
             "ambiguous without the removed lines. Save the list as .csv with the header `id`."
         )
 

@@ -36,18 +36,7 @@ def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Fi
 def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
     """Return one record for each finding, with the keys `KEYS`."""
     return [
-        {
-            "file": file,
-            "finding": one.name,
-            "severity": one.severity,
-            "count": one.count,
-            "items": list(one.items),
-            "partners": list(one.partners),
-            "consequence": one.consequence,
-            "fix": one.fix,
-            "treatment": one.treatment,
-        }
-        for file, one in ordered(findings)
+        {"file": file, "finding": one.name} | {k: getattr(one, k) for k in KEYS[2:]} for file, one in ordered(findings)
     ]
 
 
@@ -141,15 +130,7 @@ def _is_clean(findings: Sequence[Finding]) -> bool:
 def _rows(findings: Sequence[Finding], name: str) -> list[tuple[str, ...]]:
     """Return the row of each finding, with the columns `_HEADER`; `name` is the format of its name."""
     return [
-        (
-            one.severity,
-            name.format(one.name),
-            f"{one.count:,}",
-            _examples(one),
-            one.consequence,
-            one.fix,
-            one.treatment,
-        )
+        (one.severity, name.format(one.name), f"{one.count:,}", _examples(one), one.consequence, one.fix, one.treatment)
         for _, one in ordered({"": findings})
     ]
 

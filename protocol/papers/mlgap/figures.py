@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _EQUATIONS = {"deep_supervised": "16", "buffer_zone": "20 & 25"}
 _CLAIMS = {"deep_supervised": "S0-10", "buffer_zone": "S0-11"}
-_OBJECTIVES = {"deep_supervised": "original objective", "buffer_zone": "buffer zones"}
-_METHODS = ("dsh", "itq", "lsh", "pca_rr", "pcah", "sh", "sklsh", "sph")
 _DATASETS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 _LENGTHS = (12, 24)
 _LONGEST = 12
@@ -26,15 +24,15 @@ _PANEL = 110
 _NARROW = 180
 
 
-def mlgap_table_1(data: FigureData) -> Drawn:
+def objectives(data: FigureData, *, name: str) -> Drawn:
     """Return mLGAP and mAP of both objectives, ours next to the printed values: a table for each radius of mLGAP."""
     rows = data.rows(plugin=[*_EQUATIONS], extension="none", ground_truth="class_label")
     rows = rows[rows["mean"].notna()]
     paper = having(rows, dataset=[*_DATASETS], n_bits=_LENGTHS)
-    tables = list(_tables("mlgap_table_1", paper, [*_DATASETS], _LENGTHS))
+    tables = list(_tables(name, paper, [*_DATASETS], _LENGTHS))
     for dataset, others in rows[~rows["dataset"].isin(_DATASETS)].groupby("dataset", sort=False):
         lengths = layout.chosen_lengths(others["n_bits"], _LENGTHS)
-        tables += _tables(f"mlgap_table_1_{dataset}", having(others, n_bits=lengths), [str(dataset)], lengths)
+        tables += _tables(f"{name}_{dataset}", having(others, n_bits=lengths), [str(dataset)], lengths)
     scored = having(paper, metric="mAP")
     there = set(zip(scored["plugin"], scored["dataset"], scored["n_bits"], strict=True))
     words = [
@@ -91,34 +89,45 @@ def _sources(rows: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
             yield f"{experiment}: {', '.join(filter(None, words))}", part
 
 
-def mlgap_figure_1(data: FigureData) -> Drawn:
-    """Return how many items of the database have each 12-bit code, a panel for each of eight hashers."""
-    names = {plugin: layout.printed_name(plugin, plugin) for plugin in _METHODS}
-    return _histograms(data, 1, names, "cifar10_s1.yaml", columns=4)
+def code_histograms(
+    data: FigureData,
+    *,
+    name: str,
+    number: int,
+    hashers: Mapping[str, str],
+    config: str,
+    columns: int,
+    paper: Mapping[str, str],
+) -> Drawn:
+    """Return how many items of the database have each 12-bit code, a panel for each hasher with its name.
 
-
-def mlgap_figure_8(data: FigureData) -> Drawn:
-    """Return how many items of the database have each 12-bit code, a panel for each objective."""
-    return _histograms(data, 8, _OBJECTIVES, "cifar10_mlgap.yaml", columns=1)
-
-
-def _histograms(data: FigureData, number: int, names: Mapping[str, str], config: str, *, columns: int) -> Drawn:
+    A hasher with an empty name has that of `layout.printed_name`. `paper` is the paper's place.
+    """
+    names = {plugin: words or layout.printed_name(plugin, plugin) for plugin, words in hashers.items()}
     rows = having(data.histogram, plugin=[*names])
     rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], [_LONGEST]))
     drawn = [(place, own) for place, own in layout.by_place(rows, "n_bits") if layout.several(own["plugin"])]
-    paper = [own["plugin"] for place, own in drawn if (place["dataset"], place["n_bits"]) == ("cifar10", _LONGEST)]
-    absent = min((layout.lacking(names, found) for found in paper), key=len, default=[*names])
+    papers = [own["plugin"] for place, own in drawn if (place["dataset"], place["n_bits"]) == ("cifar10", _LONGEST)]
+    absent = min((layout.lacking(names, found) for found in papers), key=len, default=[*names])
     missing = (
         f"codes of {_LONGEST} bits of {listed(absent)} on cifar10: workflow/config/{config} "
         "(files display/SPLIT/histogram.csv)"
         if absent
         else ""
     )
-    return Drawn([_histogram(place, own, number, names, columns) for place, own in drawn], missing=missing)
+    title = f"mLGAP, figure {number}"
+    figures = [_histogram(name, title, place, own, names, columns, paper) for place, own in drawn]
+    return Drawn(figures, missing=missing)
 
 
 def _histogram(
-    place: dict[str, Any], rows: "pd.DataFrame", number: int, names: Mapping[str, str], columns: int
+    name: str,
+    title: str,
+    place: dict[str, Any],
+    rows: "pd.DataFrame",
+    names: Mapping[str, str],
+    columns: int,
+    paper: Mapping[str, str],
 ) -> Figure:
     import altair as alt
 
@@ -147,12 +156,7 @@ def _histogram(
         )
         .properties(width="container" if columns == 1 else _NARROW, height=_PANEL)
         .facet(
-            alt.Facet(
-                "panel:N",
-                title=None,
-                sort=list(panels.values()),
-                header=alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start", labelLimit=400),
-            ),
+            alt.Facet("panel:N", title=None, sort=list(panels.values()), header=layout.panel_header(labelLimit=400)),
             columns=columns,
             spacing=14,
         )
@@ -161,12 +165,8 @@ def _histogram(
         f"Codes in use, of {n_codes:,}: {listed([f'{n / n_codes:.1%} ({name})' for name, n in used.items()])}; the "
         f"fullest bucket ({fullest['objective']}) has {fullest['items']:,} items "
         f"({layout.where(place)}, run 0).",
-        layout.substitute(place, dataset="cifar10", feature="pixels")
-        if columns == 1
-        else layout.substitute(place, dataset="cifar10"),
+        layout.substitute(place, **paper),
     )
-    title = (
-        f"mLGAP, figure {number}: items of the database with each {n_bits}-bit code (square-root scale), "
-        f"{place['dataset']}, {place['feature']}"
-    )
-    return Figure(layout.file_name(f"mlgap_figure_{number}", place, n_bits), title, shows, chart, rows)
+    title += f": items of the database with each {n_bits}-bit code (square-root scale)"
+    title += f", {place['dataset']}, {place['feature']}"
+    return Figure(layout.file_name(name, place, n_bits), title, shows, chart, rows)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import counted
 from protocol.papers import layout
 from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
@@ -24,27 +23,12 @@ _BREAK = " | "
 _PANEL = 130
 
 
-def ramap_figure_4(data: FigureData) -> Drawn:
-    """Return RAMAP at radius R and mAP, which is the same at every radius, of DSH and m-DSH, and of extended codes."""
-    return _by_radius(data, "ramap_figure_4", "RAMAP, figure 4: RAMAP and mAP", "mAP", "RAMAP")
+def by_radius(data: FigureData, *, name: str, title: str, quantities: Sequence[str]) -> Drawn:
+    """Return quantities at radius R of DSH and m-DSH, and of extended codes, a panel for each.
 
-
-def ramap_figure_5(data: FigureData) -> Drawn:
-    """Return the share of the queries without an item within radius R; the paper shows their number."""
-    return _by_radius(data, "ramap_figure_5", "RAMAP, figure 5: queries with empty bins", "empty")
-
-
-def ramap_figure_6(data: FigureData) -> Drawn:
-    """Return RAMAP and precision at radius R of DSH and m-DSH, and of extended codes."""
-    return _by_radius(data, "ramap_figure_6", "RAMAP, figure 6: RAMAP and precision", "precision", "RAMAP")
-
-
-def ramap_figure_7(data: FigureData) -> Drawn:
-    """Return the search time of an inverted index by radius."""
-    return _by_radius(data, "ramap_figure_7", "RAMAP, figure 7: retrieval time", "milliseconds")
-
-
-def _by_radius(data: FigureData, name: str, title: str, *quantities: str) -> Drawn:
+    The quantities are metrics such as RAMAP; mAP, which is the same at every radius; the share of queries without an
+    item within the radius (``empty``), of which the paper shows the number; or the ``milliseconds`` of a search.
+    """
     rows = _rows(data, quantities)
     learned = rows[rows["plugin"].isin(_METHODS.values()) & (rows["extension"] == "none")]
     lengths = layout.chosen_lengths(learned["n_bits"], _LENGTHS)
@@ -149,10 +133,7 @@ def _chart(methods: list[str], headings: list[str], radii: list[int]) -> Any:
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, format="~g")),
         color=layout.series_colour(methods),
     )
-    ends = base.transform_filter("isValid(datum.std)").transform_calculate(
-        low="datum.value - datum.std", high="datum.value + datum.std"
-    )
-    spread = ends.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
+    spread = layout.deviations(base, "value", title=None)
     width = alt.StrokeWidth("width:Q", scale=None, legend=None)
     size = alt.Size("size:Q", scale=None, legend=None)
     lines = base.mark_line().encode(strokeWidth=width, order="radius:Q", detail="method:N")
@@ -161,36 +142,25 @@ def _chart(methods: list[str], headings: list[str], radii: list[int]) -> Any:
         size=size,
         tooltip=tooltips("method:N", "panel:N", "radius:Q", "value:Q", "std:Q"),
     )
-    row = alt.Row(
-        "panel:N",
-        title=None,
-        sort=headings,
-        header=alt.Header(
-            labelOrient="top",
-            labelAlign="left",
-            labelAnchor="start",
-            labelLimit=620,
-            labelExpr=f"split(datum.label, '{_BREAK}')",
-        ),
-    )
+    header = layout.panel_header(labelLimit=620, labelExpr=f"split(datum.label, '{_BREAK}')")
+    row = alt.Row("panel:N", title=None, sort=headings, header=header)
     layers = alt.layer(lines, spread, points).properties(width="container", height=_PANEL)
     return layers.facet(row=row, spacing=14).resolve_scale(y="independent")
 
 
 def _shows(rows: "pd.DataFrame", quantities: Sequence[str], place: dict[str, Any]) -> str:
-    radius = int(min(rows["radius"].unique(), key=lambda radius: (abs(radius - 2), radius)))  # 2, or the nearest
-    parts = "; ".join(_range(rows, quantity, radius) for quantity in quantities)
-    widest = int(rows["n_runs"].max())
     return layout.sentences(
-        f"{parts} ({layout.where(place)}; {counted(widest, 'run')}"
-        f"{', bars are one standard deviation' if widest > 1 and rows['std'].notna().any() else ''}).",
+        f"{'; '.join(_range(rows, quantity) for quantity in quantities)} ({layout.where(place)}; {layout.runs(rows)}).",
         _TIMES if "milliseconds" in quantities else "",
         layout.substitute(place, dataset="cifar10", feature="alexnet"),
     )
 
 
-def _range(rows: "pd.DataFrame", quantity: str, radius: int) -> str:
-    here = having(rows, quantity=quantity, radius=radius).sort_values("value", kind="stable")
+def _range(rows: "pd.DataFrame", quantity: str) -> str:
+    """Return the lowest and the highest value of a quantity at radius 2, or at the radius nearest to it."""
+    rows = having(rows, quantity=quantity)
+    radius = int(min(rows["radius"].unique(), key=lambda radius: (abs(radius - 2), radius)))
+    here = having(rows, radius=radius).sort_values("value", kind="stable")
     low, high = here.iloc[0], here.iloc[-1]
     name = _NAMES.get(quantity, quantity) + f" at R = {radius}" * (quantity != "mAP")
     return f"{name} is {number(low['value'])} ({low['method']}) to {number(high['value'])} ({high['method']})"

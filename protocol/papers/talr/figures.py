@@ -35,7 +35,6 @@ _TRAINED = tuple(filter(None, _PLUGINS.values()))
 _RANGE = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
 _ANY = f"{', '.join(_TRAINED[:-1])} or {_TRAINED[-1]}"
 _DENOMINATORS = ("retrieved", "min", "all")
-_OBJECTIVES = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
 _ALPHA_NEEDS = (
     "a hasher of TALR with several values of alpha, such as {name: talr_ap_40, use: talr_ap, options: {alpha: 40}}; or "
     "results/reference/talr/alpha.csv"
@@ -56,7 +55,7 @@ class _Block:
     dataset, split : str
     metric : str
         With a cutoff: of any denominator, the first of `_DENOMINATORS` that was evaluated.
-    lengths : tuple of int
+    lengths : sequence of int
     claim : str
         The claim that expects the printed values.
     prefix : str
@@ -68,53 +67,25 @@ class _Block:
     dataset: str
     split: str
     metric: str
-    lengths: tuple[int, ...]
+    lengths: Sequence[int]
     claim: str = ""
     prefix: str = ""
     ground_truth: str = "class_label"
 
 
-_S1 = _Block("CIFAR-10, S1 (AP)", "cifar10", "cifar10_s1", "mAP", (12, 24, 32, 48), "S3-15", "CIFAR-10 S1, ")
-_S2 = _Block("CIFAR-10, S2 (AP)", "cifar10", "cifar10_s2", "mAP", (16, 24, 32, 48), "S3-15", "CIFAR-10 S2, ")
-_NUSWIDE = _Block("NUS-WIDE (AP)", "nuswide", "nuswide_21", "mAP", (12, 24, 32, 48), "S3-15", "NUS-WIDE, ")
-_NUSWIDE_5K = _Block(
-    "NUS-WIDE (AP@5K)", "nuswide", "nuswide_21", "mAP@5000", (12, 24, 32, 48), "S3-15", "NUS-WIDE AP@5K, "
-)
-_IMAGENET = _Block("ImageNet100 (AP@1000)", "imagenet100", "imagenet100", "mAP@1000", (16, 32, 48, 64), "S3-16")
-_NDCG = (
-    _Block("NUS-WIDE (NDCG)", "nuswide", "nuswide_21", "nDCG", (16, 32, 48, 64), "S3-17"),
-    _Block("LabelMe (NDCG)", "labelme", "labelme_2k", "nDCG", (16, 32, 48, 64), "S3-18", "", "graded_distance"),
-)
-
-
-def talr_table_1(data: FigureData) -> Drawn:
-    """Return AP by method and code length, the two halves of the table, ours next to the printed values."""
-    halves = {"talr_table_1_s1": (_S1, _NUSWIDE), "talr_table_1_s2": (_S2, _NUSWIDE_5K)}
-    caption = "TALR, table 1: tie-aware AP. Printed: VGG-F, fine-tuned; ours: the features that are named."
-    return _drawn(data, halves, "talr_table_1", "mAP", caption, digits=3)
-
-
-def talr_table_2(data: FigureData) -> Drawn:
-    """Return AP@1000 by method and code length on ImageNet100, ours next to the printed values."""
-    caption = "TALR, table 2: AP@1000. Printed: AlexNet, fine-tuned; ours: the features that are named."
-    return _drawn(data, {"talr_table_2": (_IMAGENET,)}, "talr_table_2", "mAP@1000", caption, digits=4)
-
-
-def talr_table_3(data: FigureData) -> Drawn:
-    """Return nDCG by method and code length on NUS-WIDE and LabelMe, ours next to the printed values."""
-    caption = (
-        "TALR, table 3: tie-aware nDCG. Printed: VGG-F, fine-tuned (NUS-WIDE), and linear functions of GIST (LabelMe); "
-        "ours: the features that are named."
-    )
-    return _drawn(data, {"talr_table_3": _NDCG}, "talr_table_3", "nDCG", caption, digits=3)
-
-
-def _drawn(
-    data: FigureData, parts: Mapping[str, Sequence[_Block]], name: str, metric: str, caption: str, *, digits: int
+def scores(
+    data: FigureData,
+    *,
+    name: str,
+    parts: Mapping[str, Sequence[Mapping[str, Any]]],
+    metric: str,
+    caption: str,
+    digits: int,
 ) -> Drawn:
     """Return the paper's tables where we have a method of the paper, then the same columns for other data."""
     tables, missing, places = [], [], set()
-    for part, blocks in parts.items():
+    for part, declared in parts.items():
+        blocks = [_Block(**block) for block in declared]
         ours = [block for block in blocks if _has_method(_of_block(data, block))]
         missing += [f"{block.title} ({block.dataset}, {block.split})" for block in blocks if block not in ours]
         places |= {(block.dataset, block.split) for block in blocks}
@@ -124,7 +95,7 @@ def _drawn(
     rows = rows[rows["metric"].map(_without_denominator) == metric]
     for (dataset, split), own in rows.groupby(["dataset", "split"], sort=False):
         if (dataset, split) not in places:
-            lengths = tuple(sorted(own["n_bits"].unique()))
+            lengths = sorted(own["n_bits"].unique())
             block = _Block(f"{dataset}, {split} split ({metric})", dataset, split, metric, lengths)
             words = f"{caption.split('.')[0]}. A substitute: {dataset} in place of the paper's data."
             tables.append(_table(f"{name}_{dataset}_{split}", data, [block], words, digits))
@@ -207,25 +178,25 @@ def _best(lines: Sequence[_Line]) -> frozenset[tuple[int, int]]:
     return frozenset(strong)
 
 
-def talr_figure_3(data: FigureData) -> Drawn:
+def ranges(data: FigureData, *, name: str, title: str, paper: Mapping[str, str], lengths: Sequence[int]) -> Drawn:
     """Return the range of mAP over all orders of ties by method, a panel for each code length."""
     rows = data.rows(plugin=_TRAINED, extension="none", ground_truth="class_label", metric=[*_RANGE])
     keys = [*layout.PLACE, "plugin", "method", "n_bits", "n_runs"]
     rows = rows.assign(order=rows["metric"].map(_RANGE)).pivot_table(index=keys, columns="order", values="mean")
     rows = rows.reindex(columns=[*_RANGE.values()]).dropna().reset_index()
     drawn = [(place, own) for place, own in layout.by_place(rows) if layout.several(own["plugin"])]
-    missing = f"{listed([*_RANGE])} of {_ANY} on {_S1.title.split(' (')[0]} ({_S1.dataset}, {_S1.split})"
-    found = {(place["dataset"], place["split"]) for place, _ in drawn}
-    return Drawn(
-        [_range_figure(place, own) for place, own in drawn],
-        missing="" if (_S1.dataset, _S1.split) in found else missing,
-    )
+    found = any(paper.items() <= place.items() for place, _ in drawn)
+    missing = "" if found else f"{listed([*_RANGE])} of {_ANY} on CIFAR-10, S1 ({', '.join(paper.values())})"
+    figures = [_range_figure(name, title, paper, lengths, place, own) for place, own in drawn]
+    return Drawn(figures, missing=missing)
 
 
-def _range_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+def _range_figure(
+    name: str, title: str, paper: Mapping[str, str], lengths: Sequence[int], place: dict[str, Any], rows: "pd.DataFrame"
+) -> Figure:
     import altair as alt
 
-    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], _S1.lengths))
+    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], lengths))
     rows = rows.assign(order=rows["plugin"].map(_TRAINED.index)).sort_values(["n_bits", "order"], kind="stable")
     rows = rows.assign(panel=rows["n_bits"].astype(str) + " bits")
     y = alt.Y("method:N", title=None, sort=list(dict.fromkeys(rows.sort_values("order", kind="stable")["method"])))
@@ -234,11 +205,10 @@ def _range_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     bars = base.mark_bar(height=8, cornerRadius=4, color="#2f7fd1", opacity=0.55).encode(x=x, x2="best:Q")
     dots = base.mark_point(filled=True, size=40, opacity=1, color="currentColor").encode(x="expected:Q")
     panels = list(dict.fromkeys(rows["panel"]))
-    header = alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start")
     chart = (
         alt.layer(bars, dots)
         .properties(width="container", height=alt.Step(16))
-        .facet(row=alt.Row("panel:N", title=None, sort=panels, header=header), spacing=14)
+        .facet(row=alt.Row("panel:N", title=None, sort=panels, header=layout.panel_header()), spacing=14)
         .resolve_scale(y="independent")
     )
     widths = (rows["best"] - rows["worst"]).groupby(rows["n_bits"]).mean()
@@ -246,22 +216,22 @@ def _range_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
         f"The mean width of the ranges is {listed([f'{number(w)} ({n} bits)' for n, w in widths.items()])}; "
         f"{layout.where(place)}, {counted(int(rows['n_runs'].max()), 'run')}.",
         "A bar extends from the worst to the best order of ties; the dot is the tie-aware mAP.",
-        layout.substitute(place, dataset=_S1.dataset, split=_S1.split),
+        layout.substitute(place, **paper),
     )
     rows = rows[["panel", "method", "n_bits", *_RANGE.values(), "n_runs"]]
-    title = f"TALR, figure 3: mAP over all orders of tied items, {place['dataset']}, {place['feature']}"
-    return Figure(layout.file_name("talr_figure_3", place), title, shows, chart, rows)
+    title = f"{title}, {place['dataset']}, {place['feature']}"
+    return Figure(layout.file_name(name, place), title, shows, chart, rows)
 
 
-def talr_alpha(data: FigureData) -> Drawn:
+def by_alpha(data: FigureData, *, name: str, objectives: Mapping[str, str]) -> Drawn:
     """Return the scores of TALR's hashers by alpha, for a fixed alpha and for one that grows during training."""
     figures = []
-    for plugin, metric in _OBJECTIVES.items():
+    for plugin, metric in objectives.items():
         rows = having(data.alpha, plugin=plugin, metric=metric)
         rows = rows.assign(last=rows["alpha"] * rows["growth"], training=_training(rows))
         for place, own in layout.by_place(rows, "n_bits", "metric"):
             if layout.several(own["last"]):
-                figures.append(_alpha_figure(place, own))
+                figures.append(_alpha_figure(name, place, own))
     return Drawn(figures, missing="" if figures else _ALPHA_NEEDS)
 
 
@@ -270,7 +240,7 @@ def _training(rows: "pd.DataFrame") -> list[str]:
     return [("fixed" if row.growth == 1 else f"growing from {row.alpha:g}") + row.variant for row in rows.itertuples()]
 
 
-def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+def _alpha_figure(name: str, place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     import altair as alt
 
     series = list(dict.fromkeys(rows.sort_values("growth", kind="stable")["training"]))
@@ -283,22 +253,18 @@ def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
         y=alt.Y("mean:Q", title=place["metric"], scale=alt.Scale(zero=False), axis=alt.Axis(format="~g")),
         color=layout.series_colour(series, "training", title="alpha"),
     )
-    ends = base.transform_filter("isValid(datum.std)").transform_calculate(
-        low="datum.mean - datum.std", high="datum.mean + datum.std"
-    )
-    bars = ends.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=place["metric"]), y2="high:Q")
+    bars = layout.deviations(base, "mean", title=place["metric"])
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
         shape=layout.series_shape(series, "training", title="alpha"),
         tooltip=tooltips("training:N", "last:Q", "mean:Q", "std:Q"),
     )
     chart = alt.layer(bars, base.mark_line(), points).properties(width="container", height=240)
     best = rows.loc[rows["mean"].idxmax()]
-    runs = int(rows["n_runs"].max())
     bits = f"{place['n_bits']} bits" if place["n_bits"] else "code length not recorded"
     shows = (
         f"{best['method']}: {place['metric']} is highest, {number(best['mean'])}, with alpha {best['last']:g} at the "
-        f"end of training ({best['training']}); {layout.where(place)}, {bits}; {counted(runs, 'run')}"
-        f"{', bars are one standard deviation' if runs > 1 else ''}. The paper's alpha is 40."
+        f"end of training ({best['training']}); {layout.where(place)}, {bits}; {layout.runs(rows)}. "
+        "The paper's alpha is 40."
     )
-    name = layout.file_name("talr_alpha", place, *([place["n_bits"]] if place["n_bits"] else []), place["metric"])
+    name = layout.file_name(name, place, *([place["n_bits"]] if place["n_bits"] else []), place["metric"])
     return Figure(name, f"TALR: {place['metric']} by alpha, {bits}", shows, chart, rows)

@@ -1,5 +1,6 @@
 """Figure 3.8 of *Learning to Hash for Large Scale Image Retrieval*: precision-recall curves."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
@@ -12,26 +13,24 @@ from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
 if TYPE_CHECKING:
     import pandas as pd
 
-_LENGTH = 32
-_METHODS = ("grh", "sh", "itq")
 _SIDES = ("precision", "recall")
 
 
-def thesis_figure_3_8(data: FigureData) -> Drawn:
-    """Return the micro precision-recall curves of GRH, SH and ITQ at 32 bits, a point for each Hamming radius."""
-    rows = _curves(having(data.radii, plugin=_METHODS, extension="none"))
-    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], [_LENGTH]))
+def precision_recall(data: FigureData, *, name: str, title: str, hashers: Sequence[str], n_bits: int) -> Drawn:
+    """Return the micro precision-recall curves of hashers at a code length, a point for each Hamming radius."""
+    rows = _curves(having(data.radii, plugin=hashers, extension="none"))
+    rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], [n_bits]))
     drawn = [(place, own) for place, own in layout.by_place(rows, "n_bits") if layout.several(own["plugin"])]
     paper = [set(own["plugin"]) for place, own in drawn if place["dataset"] == "cifar10"]
     fullest: set[str] = max(paper, key=len, default=set())
-    absent = layout.lacking(_METHODS, fullest)
+    absent = layout.lacking(hashers, fullest)
     missing = (
-        f"the curves of {listed(absent)} at {_LENGTH} bits on cifar10, in one experiment with the others (files "
+        f"the curves of {listed(absent)} at {n_bits} bits on cifar10, in one experiment with the others (files "
         "display/SPLIT/radii.csv): `workflow/config/cifar10_thesis.yaml`"
         if absent
         else ""
     )
-    return Drawn([_figure(place, own) for place, own in drawn], missing=missing)
+    return Drawn([_figure(name, title, hashers, place, own) for place, own in drawn], missing=missing)
 
 
 def _curves(radii: "pd.DataFrame") -> "pd.DataFrame":
@@ -43,10 +42,10 @@ def _curves(radii: "pd.DataFrame") -> "pd.DataFrame":
     return precision.merge(recall, on=same)
 
 
-def _figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+def _figure(name: str, title: str, hashers: Sequence[str], place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     import altair as alt
 
-    rows = rows.assign(order=rows["plugin"].map(_METHODS.index)).sort_values(["order", "radius"], kind="stable")
+    rows = rows.assign(order=rows["plugin"].map(hashers.index)).sort_values(["order", "radius"], kind="stable")
     methods, n_runs = list(dict.fromkeys(rows["method"])), int(rows["n_runs"].max())
     unit, axis = alt.Scale(domain=[0, 1]), alt.Axis(tickCount=5, labelFlush=False)
     base = rows_chart().encode(
@@ -65,10 +64,8 @@ def _figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
         layout.substitute(place, dataset="cifar10"),
     )
     columns = ["method", "n_bits", "radius", "precision", "recall", "n_runs"]
-    title = (
-        f"Thesis, figure 3.8: precision-recall curves, {place['n_bits']} bits, {place['dataset']}, {place['feature']}"
-    )
-    return Figure(layout.file_name("thesis_figure_3_8", place, place["n_bits"]), title, shows, chart, rows[columns])
+    title = f"{title}, {place['n_bits']} bits, {place['dataset']}, {place['feature']}"
+    return Figure(layout.file_name(name, place, place["n_bits"]), title, shows, chart, rows[columns])
 
 
 def _at_half(rows: "pd.DataFrame") -> str:

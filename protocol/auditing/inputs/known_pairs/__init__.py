@@ -269,15 +269,14 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int
 
     Items are numbers in the columns of ciFAIR, and unless the dataset has ids.
     """
-    rows = read_rows(path, "a table of judged pairs")
-    header = rows[0][1] if rows else []
+    (_, header), *rows = read_rows(path, "a table of judged pairs")
     names = [unsafe(name).lower() for name in header]
     columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
     if columns is None:
         raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
     positions, are_rows = [names.index(column) for column in columns], columns == _CIFAIR or not has_ids
     items, judgements = [], []
-    for line, fields in rows[1:]:
+    for line, fields in rows:
         *pair, judgement = (unsafe(fields[position]) for position in positions)
         _check_pair(pair, judgement, f"{path}: line {line}", are_rows)
         if judgement not in _NOT_JUDGED:
