@@ -206,7 +206,8 @@ def _from(
         if not joined:
             break
         # The joined responses may be of different versions of the file: try once more, from the start.
-    checks = [f"{size:,} bytes"] * (size is not None) + [f"sha256 {expected}"] * (expected is not None)
+    checks = [] if size is None else [f"{size:,} bytes"]
+    checks += [] if expected is None else [f"sha256 {expected}"]
     raise RefusedError(f"expected {' and '.join(checks)}, got sha256 {found} ({n_bytes:,} bytes)")
 
 

@@ -118,32 +118,31 @@ def read_codes(query: Any, database: Any) -> CodePair:
     """
     is_real = isinstance(query, Outputs)
     query, database = _encoded(query, database)
-    names = [named(query.values, "query codes"), named(database.values, "database codes")]
-    if database.binarize is not None:
-        outputs, items = (
-            _real_values(side, role, name) for side, role, name in zip((query, database), _ROLES, names, strict=True)
-        )
-        _check_lengths(outputs.shape[1], items.shape[1], names[1])
-        thresholds = _medians(items) if database.binarize == "median" else np.zeros(items.shape[1])
-        of_database, n_bits = codes.pack(items > thresholds), len(thresholds)
-    elif is_real:
-        of_database, n_bits = _packed(database, "database codes", names[1])
-        outputs, thresholds = _real_values(replace(query, n_bits=None), "query codes", names[0]), np.zeros(n_bits)
+    if not is_real and database.binarize is None:
+        of_query, n_bits = _packed(query, "query codes")
+        of_database, database_bits = _packed(database, "database codes")
+        _check_lengths(n_bits, database_bits, database)
+        return CodePair(of_query, of_database, n_bits)
+    if database.binarize is None:
+        of_database, n_bits = _packed(database, "database codes")
+        outputs, thresholds = _real_values(replace(query, n_bits=None), "query codes"), np.zeros(n_bits)
         if outputs.shape[1] != n_bits:
             raise ProtocolError(
-                f"{names[0]}: expected {n_bits} columns, the code length of the database, got {outputs.shape[1]}."
+                f"{named(query.values, 'query codes')}: expected {n_bits} columns, the code length of the database, "
+                f"got {outputs.shape[1]}."
             )
     else:
-        of_query, n_bits = _packed(query, "query codes", names[0])
-        of_database, database_bits = _packed(database, "database codes", names[1])
-        _check_lengths(n_bits, database_bits, names[1])
-        return CodePair(of_query, of_database, n_bits)
+        outputs, items = _real_values(query, "query codes"), _real_values(database, "database codes")
+        n_bits = items.shape[1]
+        _check_lengths(outputs.shape[1], n_bits, database)
+        thresholds = _medians(items) if database.binarize == "median" else np.zeros(n_bits)
+        of_database = codes.pack(items > thresholds)
     if not is_real:
         return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, binarize=database.binarize)
     if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
         raise ProtocolError(
-            f"{names[0]}: expected real values for the ranking asymmetric, got only 0 and 1. Codes of -1 and +1 would "
-            "give the Hamming ranking."
+            f"{named(query.values, 'query codes')}: expected real values for the ranking asymmetric, got only 0 and 1. "
+            "Codes of -1 and +1 would give the Hamming ranking."
         )
     return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
 
@@ -166,18 +165,19 @@ def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     return query, database
 
 
-def _real_values(side: Codes, role: str, name: str) -> NDArray:
+def _real_values(side: Codes, role: str) -> NDArray:
     """Return real-valued outputs, (n, n_bits)."""
-    array = matrix_from(side.values, role, "n_bits")
+    array, name = matrix_from(side.values, role, "n_bits"), named(side.values, role)
     _check_finite(array, name)
     if side.n_bits not in (None, array.shape[1]):
         raise ProtocolError(f"{name}: expected {side.n_bits} columns (n_bits) to binarise, got {array.shape[1]}.")
     return array
 
 
-def _packed(side: Codes, role: str, name: str) -> tuple[NDArray[np.uint8], int]:
+def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
     """Return codes in packed form, and the code length."""
     array, n_bits, bit_order = matrix_from(side.values, role, "n_bits"), side.n_bits, side.bit_order
+    name = named(side.values, role)
     if n_bits is None:
         if bit_order == "big-128":
             raise ProtocolError(f"{name}: packed codes of bit order big-128 need n_bits.")
@@ -204,9 +204,10 @@ def _check_finite(array: NDArray, name: str) -> None:
         raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity, first in row {row}.")
 
 
-def _check_lengths(n_bits: int, of_database: int, name: str) -> None:
-    if of_database != n_bits:
-        raise ProtocolError(f"{name}: expected {n_bits} bits as in the query codes, got {of_database}.")
+def _check_lengths(n_bits: int, database_bits: int, database: Codes) -> None:
+    if database_bits != n_bits:
+        name = named(database.values, "database codes")
+        raise ProtocolError(f"{name}: expected {n_bits} bits as in the query codes, got {database_bits}.")
 
 
 def _medians(outputs: NDArray) -> NDArray[np.float64]:

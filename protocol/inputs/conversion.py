@@ -122,8 +122,8 @@ def as_numpy(values: Any, name: str) -> NDArray:
     array([[1, 0],
            [0, 1]])
     """
-    if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
-        values = [as_numpy(value, name) for value in values]
+    if type(values) is np.ndarray and values.dtype.kind in "biuf":
+        return values
     try:
         array = _converted(values, name)
     except ProtocolError:
@@ -156,6 +156,8 @@ def _converted(values: Any, name: str) -> Any:
         return _from_device(values, name)
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
+    if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
+        return array_of([as_numpy(value, name) for value in values])
     return array_of(values)
 
 

@@ -261,27 +261,21 @@ def test_a_proxy_from_the_environment_is_used(server, official, place, retry_pol
     assert [path for path, _ in server.requests] == [url]
 
 
-def test_ftp_restarts_after_an_interruption(ftp, official, place, retry_policy):
-    ftp.drops = [HALF]
+def test_ftp_restarts_after_an_interruption_and_is_refused_without_any_size(ftp, official, place, retry_policy):
     file = official(ftp.url, sha256=None, size=None)
+    ftp.announces = False
+    fails(file, place, retry_policy, "the server does not send the size of the file")
+    ftp.announces, ftp.drops = True, [HALF]
     fetch(file, place, retry_policy=retry_policy)
     assert place.path(file).read_bytes() == CONTENT
 
 
-def test_ftp_without_any_size_is_refused(ftp, official, place, retry_policy):
-    ftp.announces = False
-    file = official(ftp.url, sha256=None, size=None)
-    fails(file, place, retry_policy, "the server does not send the size of the file")
-
-
 def test_offline_touches_no_network(server, official, tmp_path, retry_policy):
     file = official(server.gives(Answer()))
-    for mirror, put in ((None, "FOLDER/set/data.bin in"), (server.address, "FOLDER/set/data.bin in")):
+    for mirror in (None, server.address):
         place = Place("set", tmp_path / "downloads", mirror=mirror, offline=True)
-        fails(
-            file,
-            place,
-            retry_policy,
-            f"data.bin: there is no source to download it from. To add it by hand: get it from .*, and put it at {put}",
+        message = (
+            "data.bin: there is no source to download it from. To add it by hand: .* put it at FOLDER/set/data.bin in"
         )
+        fails(file, place, retry_policy, message)
     assert server.requests == []

@@ -147,14 +147,32 @@ def test_offline_every_missing_file_is_named_at_once(server, official, mirrored,
     assert server.requests == []
 
 
-def test_the_first_download_of_a_file_without_a_checksum_is_recorded(server, official, place, retry_policy):
-    file = official(server.gives(Answer()), sha256=None, size=None)
+def test_the_checksum_of_a_first_download_is_recorded_and_later_changes_are_refused(
+    server, official, place, retry_policy
+):
+    file = official(server.gives(Answer(), Answer(OTHER)), sha256=None, size=None)
     assert fetch(file, place, retry_policy=retry_policy)["note"] is None
     assert place.path(file) == place.folder / "set" / "recorded" / "data.bin"
     assert place.lock == place.folder.parent / "downloads.lock"
-    assert place.lock.read_text() == f'{{"file": "set/data.bin", "sha256": "{digest(CONTENT)}", "size": 200000}}\n'
+    ours = f'{{"file": "set/data.bin", "sha256": "{digest(CONTENT)}", "size": 200000}}\n'
+    assert place.lock.read_text() == ours
     fetch(file, place, retry_policy=retry_policy)
+    check_recorded([file], place)
     assert len(server.requests) == 1
+    place.lock.write_text(ours.replace(digest(CONTENT), digest(OTHER)))  # a lock file from elsewhere
+    with pytest.raises(ProtocolError, match=f"expected sha256 {digest(OTHER)}, which .* got sha256 {digest(CONTENT)}"):
+        check_recorded([file], place)
+    place.lock.write_text("")
+    check_recorded([file], place)
+    place.lock.write_text(ours)
+    place.path(file).unlink()
+    with pytest.raises(ProtocolError, match=f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}") as caught:
+        fetch(file, place, retry_policy=retry_policy)
+    assert str(caught.value).endswith(f"to accept the new file, delete the line of set/data.bin in {place.lock}.")
+    assert not place.path(file).exists()
+    place.lock.write_text("")
+    fetch(file, place, retry_policy=retry_policy)
+    assert place.path(file).read_bytes() == OTHER
 
 
 def test_a_file_without_a_checksum_from_a_mirror_is_noted(official, mirrored, retry_policy):
@@ -162,35 +180,6 @@ def test_a_file_without_a_checksum_from_a_mirror_is_noted(official, mirrored, re
         "data.bin has no official checksum and was not downloaded from an official source; "
         f"its sha256 is {digest(CONTENT)}"
     )
-
-
-def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted(server, official, place, retry_policy):
-    file = official(server.gives(Answer(), Answer(OTHER)), sha256=None)
-    fetch(file, place, retry_policy=retry_policy)
-    place.path(file).unlink()
-    with pytest.raises(ProtocolError, match=f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}") as caught:
-        fetch(file, place, retry_policy=retry_policy)
-    assert str(caught.value).endswith(
-        "The expected checksum was recorded at the first download; to accept the new file, delete the line of "
-        f"set/data.bin in {place.lock}."
-    )
-    assert not place.path(file).exists()
-    place.lock.write_text("")
-    fetch(file, place, retry_policy=retry_policy)
-    assert place.path(file).read_bytes() == OTHER
-
-
-def test_an_existing_file_is_checked_against_a_lock_file_from_elsewhere(server, official, place, retry_policy):
-    file = official(server.gives(Answer()), sha256=None)
-    fetch(file, place, retry_policy=retry_policy)
-    check_recorded([file], place)
-    ours = place.lock.read_text()
-    place.lock.write_text(ours.replace(digest(CONTENT), digest(OTHER)))
-    with pytest.raises(ProtocolError, match=f"expected sha256 {digest(OTHER)}, which .* got sha256 {digest(CONTENT)}"):
-        check_recorded([file], place)
-    place.lock.write_text("")
-    check_recorded([file], place)
-    place.lock.write_text(ours)
 
 
 def test_without_a_checksum_the_size_is_still_checked(server, official, place, retry_policy):

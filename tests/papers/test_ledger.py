@@ -14,25 +14,22 @@ from protocol.cli import main
 from protocol.papers import Claim, Evidence
 from protocol.papers.claim import (
     AS_PRINTED,
-    NOT_DECIDED,
-    NOT_REPLICATED,
     NOT_RUN,
     PROVED,
     REFUTED,
-    REPLICATED,
     SO_FAR,
     SOME_FAIL,
     Difference,
     leaves,
 )
-from protocol.papers.claim import SUBSTITUTE_NOT_REPLICATED as NOT_ON_SUBSTITUTE
 from protocol.papers.claim import SUBSTITUTE_REPLICATED as ON_SUBSTITUTE
 from protocol.papers.ledger import totals
 from protocol.provenance import storage
 
+TABLE = yaml.safe_load((Path(__file__).parent / "statuses.yaml").read_text())
 STATUSES = {
     which: {number: status for status, numbers in by_status.items() for number in numbers}
-    for which, by_status in yaml.safe_load((Path(__file__).parent / "statuses.yaml").read_text()).items()
+    for which, by_status in TABLE["claims"].items()
 }
 BY_ID = {claim.id: claim for claim in papers.all_claims()}
 
@@ -144,41 +141,19 @@ def test_errors_of_a_check_are_not_caught():
 
 
 NAN = float("nan")
-RIGHT, WRONG_VALUES = {"a": 1, "b": [1, 2]}, {"a": 8, "b": [1, 3]}
 
 
-@pytest.mark.parametrize(
-    ("ours", "proof", "replication"),
-    [
-        ({"a": 1.0, "b": [1, 2]}, PROVED, REPLICATED),
-        ({"a": 1.05, "b": [1, 2]}, PROVED, REPLICATED),
-        ({"a": 1.2, "b": [1, 2]}, SOME_FAIL, SOME_FAIL),
-        ({"a": NAN, "b": [1, 2]}, SO_FAR, SO_FAR),
-        ({"a": NAN, "b": [1, 3]}, SOME_FAIL, SOME_FAIL),
-        ({"a": NAN, "b": [1, NAN]}, NOT_DECIDED, NOT_DECIDED),
-        ({"a": "no difference shown at 2"}, NOT_DECIDED, NOT_DECIDED),
-        ({"a": Difference(1.1, 0.05)}, NOT_DECIDED, NOT_DECIDED),
-        ({"a": Difference(1.3, 0.5)}, NOT_DECIDED, NOT_DECIDED),
-        ({"a": Difference(1.05, 0.04)}, SO_FAR, SO_FAR),
-        ({"a": Difference(1.3, 0.1)}, SOME_FAIL, SOME_FAIL),
-        ({"a": 1.0, "b": [1, 2, 3]}, SOME_FAIL, SOME_FAIL),
-        ({"a": 1.2, "b": [1, 3]}, REFUTED, NOT_REPLICATED),
-        ({"a": 1.0}, SO_FAR, SO_FAR),
-        ({"a": 1.2}, SOME_FAIL, SOME_FAIL),
-        ({"only shown": 1}, NOT_RUN, NOT_RUN),
-        ({}, NOT_RUN, NOT_RUN),
-        (Evidence({"first": RIGHT, "second": {"a": 9, "b": [1, 2]}}), PROVED, REPLICATED),
-        (Evidence({"first": WRONG_VALUES, "second": {"a": 9, "b": [1, 3]}}), REFUTED, NOT_REPLICATED),
-        (Evidence({AS_PRINTED: WRONG_VALUES, "x": RIGHT}), REFUTED, NOT_REPLICATED),
-        (Evidence({AS_PRINTED: RIGHT, "x": {"a": 9, "b": [1, 2]}}), PROVED, REPLICATED),
-        (Evidence.as_printed(RIGHT, substitute="GIST"), PROVED, ON_SUBSTITUTE),
-        (Evidence.as_printed(WRONG_VALUES, substitute="GIST"), REFUTED, NOT_ON_SUBSTITUTE),
-        (Evidence.as_printed({"a": 8, "b": [1, 2]}, substitute="GIST"), SOME_FAIL, SOME_FAIL),
-    ],
-)
-def test_the_status_follows_from_the_parts(ours, proof, replication):
-    for is_proof, status in ((True, proof), (False, replication)):
-        assert claim_of(RIGHT, ours, proof=is_proof, within={"a": 0.1}).judge(papers.Results()).status == status
+@pytest.mark.parametrize("case", TABLE["parts"], ids=str)
+def test_the_status_follows_from_the_parts(case):
+    """`ours` has the values, or values by reading; the expected ones are 1 (± 0.1) and the list 1, 2."""
+    ours = case["ours"]
+    if case.keys() & {"substitute", "readings"}:
+        ours = Evidence(ours if case.get("readings") else {AS_PRINTED: ours}, case.get("substitute", ""))
+    elif isinstance(ours.get("a"), dict):
+        ours = {"a": Difference(**ours["a"])}
+    for is_proof, status in ((True, case["proof"]), (False, case["replication"])):
+        claim = claim_of({"a": 1, "b": [1, 2]}, ours, proof=is_proof, within={"a": 0.1})
+        assert claim.judge(papers.Results()).status == status
 
 
 @pytest.mark.parametrize(
@@ -203,20 +178,11 @@ def test_the_summary_counts_the_parts_and_names_the_reading(evidence, status, su
     assert claim_of({"a": 1}).verdict(Evidence.as_printed({"a": 1})).summary == ""
 
 
-@pytest.mark.parametrize(
-    ("relation", "ours", "status"),
-    [
-        ("<", 1, REFUTED),
-        ("<=", 1, PROVED),
-        ("<=", 2, REFUTED),
-        ("<", 0, PROVED),
-        ("<", Difference(0.5, 0.4), PROVED),
-        ("<", Difference(0.5, 0.6), NOT_DECIDED),
-        ("<", Difference(2, 0.5), REFUTED),
-    ],
-)
-def test_a_bound(relation, ours, status):
-    assert claim_of({"a": 1}, {"a": ours}, proof=True, relation=relation).judge(papers.Results()).status == status
+@pytest.mark.parametrize("case", TABLE["bounds"], ids=str)
+def test_a_bound(case):
+    ours = Difference(**case["ours"]) if isinstance(case["ours"], dict) else case["ours"]
+    claim = claim_of({"a": 1}, {"a": ours}, proof=True, relation=case["relation"])
+    assert claim.judge(papers.Results()).status == case["status"]
 
 
 @pytest.mark.parametrize(

@@ -32,33 +32,20 @@ def path(tmp_path):
     return split
 
 
-def test_partitions_ids_and_labels(path):
+def test_a_split_with_the_ids_and_labels_of_its_dataset(path, monkeypatch):
     split = hp.load_split(path)
     for name in PARTITIONS:
-        found = getattr(split, name)
-        np.testing.assert_array_equal(found, PARTS[name])
-        assert found.dtype == np.int64
+        np.testing.assert_array_equal(getattr(split, name), PARTS[name])
+        assert getattr(split, name).dtype == np.int64
     assert split.items == path.parents[4] / "datasets" / "made" / "items.h5"
-    np.testing.assert_array_equal(split.labels, Y)
     np.testing.assert_array_equal(split.ids, IDS)
     assert split.class_names == ["a", "b", "c"]
-
-
-def test_its_representation_is_a_table_of_sizes(path, monkeypatch):
     monkeypatch.chdir(path.parents[4])
-    assert repr(load_split("mine/splits/standard/run0/splits.h5")).splitlines() == [
-        "Split 'mine/splits/standard/run0/splits.h5'",
-        "  query                         6",
-        "  database                     54",
-        "  train                        12",
-        "  validation_query              3",
-        "  validation_database           9",
-    ]
-
-
-def test_a_relative_path(path, monkeypatch):
-    monkeypatch.chdir(path.parent)
-    np.testing.assert_array_equal(load_split("splits.h5").labels, Y)
+    relative = load_split("mine/splits/standard/run0/splits.h5")
+    np.testing.assert_array_equal(relative.labels, Y)
+    sizes = {"query": 6, "database": 54, "train": 12, "validation_query": 3, "validation_database": 9}
+    lines = [f"  {name:<20}{size:>11}" for name, size in sizes.items()]
+    assert repr(relative).splitlines() == ["Split 'mine/splits/standard/run0/splits.h5'", *lines]
 
 
 def test_a_dataset_without_labels(tmp_path):
@@ -94,14 +81,9 @@ def test_a_split_of_the_user_without_validation(tmp_path, extension):
     assert split.validation_query.shape == (0,)
 
 
-def test_ids_are_not_row_numbers(tmp_path):
+def test_files_that_are_no_split_of_row_numbers(path, tmp_path):
     write_split(tmp_path / "split.csv", PARTS, IDS)
-    with pytest.raises(
-        ProtocolError, match=r"split.csv: \w+: expected row numbers, got ids. Use read_split\(path, ids\)"
-    ):
+    with pytest.raises(ProtocolError, match=r"split.csv: \w+: expected row numbers, got ids. Use read_split"):
         load_split(tmp_path / "split.csv")
-
-
-def test_a_file_that_is_not_a_split(path):
     with pytest.raises(ProtocolError, match=r"partition in .*items.h5: expected "):
         load_split(path.parents[4] / "datasets" / "made" / "items.h5")

@@ -330,9 +330,10 @@ def test_official_parts_with_forbidden_overlaps_are_refused():
         protocol.split(5, None, official=official, seed=0)
 
 
-def test_drawn_items_are_outside_official_parts_that_they_may_not_overlap():
+@pytest.mark.parametrize("drawn", [Drawn(size=8), Drawn(per_class=4)])
+def test_drawn_items_are_outside_official_parts_that_they_may_not_overlap(drawn):
     protocol = SplitProtocol(
-        {"query": Official("test", 6), "train": Drawn(size=8), "database": Official("rest", 14)},
+        {"query": Official("test", 6), "train": drawn, "database": Official("rest", 14)},
         may_overlap={"database": ("train",)},
     )
     official = {"test": np.arange(0, 12, 2), "rest": np.setdiff1d(np.arange(20), np.arange(0, 12, 2))}

@@ -75,6 +75,7 @@ MATRIX = ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [0, 1, 0], [1, 1, 1]])
     [
         (LABELS, ([1, 0, 1], [1, 5, 0, 1])),  # other names
         (LABELS, ([7, 8, 7], [7, -3, 8, 7])),  # another name of a class that no query has
+        (([5, 6, 7, 5], [7, 6, 5]), ([6, 7, 5, 6], [5, 7, 6])),  # names in a cycle, which is not its own inverse
         (MATRIX, ([[0, 1, 1], [0, 1, 0]], [[0, 0, 1], [0, 1, 0], [0, 1, 1]])),  # other columns, one of them empty
     ],
 )
