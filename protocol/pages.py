@@ -15,7 +15,7 @@ OF_KIND = {
 """For each kind of name in `protocol list`, the page that explains it."""
 OF_ERROR = {
     r"metric .* is ambiguous: choose ": "docs/explanation/cutoffs-and-denominators.md",
-    r"^key in |^config file: expected the keys? ": "docs/reference/configuration.md",
+    r"^key in |^config file: the keys? ": "docs/reference/configuration.md",
     r"^nothing to compare: ": "docs/how-to/compare-results.md",
     r"ground truth 'epsilon_ball': .*training points": "docs/explanation/ground-truths.md",
     r"expected .*[(]protocol list metrics[)], got ": "docs/reference/metrics.md",

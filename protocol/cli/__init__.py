@@ -81,17 +81,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None
         return _CLOSED_PIPE
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - one line, whatever it is
-        if parsed.debug:
-            import traceback
-
-            traceback.print_exc()
-        _discard_unwritable_output()
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, KeyboardInterrupt):
-            cause = cause.__cause__ or cause.__context__  # a library may raise an error of its own when interrupted
-        _report(_explained(cause or error))
-        return _REFUSED if cause is None else _INTERRUPTED
+        return _failed(error, debug=parsed.debug)
     return int(status)
+
+
+def _failed(error: BaseException, *, debug: bool) -> int:
+    """Print the line that explains an error, if `debug` after its traceback, and return the exit status."""
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    _discard_unwritable_output()
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__  # a library may raise an error of its own when interrupted
+    _report(_explained(cause or error))
+    return _REFUSED if cause is None else _INTERRUPTED
 
 
 def _explained(error: BaseException) -> str:

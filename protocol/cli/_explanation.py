@@ -141,17 +141,23 @@ def properties(kind: str, found: Any) -> Iterator[tuple[str, str]]:
         if field.name not in _NOT_SHOWN and value not in ("", (), None):
             words = re.sub(r"\{(\w+)[^}]*\}", lambda place: _LETTERS[place[1]], _words(value))
             yield _TITLES.get(field.name, field.name.replace("_", " ")), words
-    if kind == "metric":
-        from protocol.evaluation import CONVENTIONS
-
-        yield "computed with", _call(found)
-        used = (c.name for c in CONVENTIONS if any(registry.entry(kind, m) is found for m in c.metrics))
-        yield "conventions", ", ".join(used) or "none"
-    if kind == "dataset":
-        yield "files", files(found)
-    if kind == "split":
-        yield from ((part.replace("_", " "), _partition(part, found.plugin)) for part in found.plugin.partitions)
+    yield from _computed(kind, found)
     yield ("treatment in the papers" if kind == "finding" else "source"), found.source
+
+
+def _computed(kind: str, found: Any) -> Iterator[tuple[str, str]]:
+    """Yield the properties that no field of an entry declares."""
+    match kind:
+        case "metric":
+            from protocol.evaluation import CONVENTIONS
+
+            yield "computed with", _call(found)
+            used = [rules.name for rules in CONVENTIONS if any(registry.entry(kind, m) is found for m in rules.metrics)]
+            yield "conventions", ", ".join(used) or "none"
+        case "dataset":
+            yield "files", files(found)
+        case "split":
+            yield from ((part.replace("_", " "), _partition(part, found.plugin)) for part in found.plugin.partitions)
 
 
 def _partition(part: str, split: "SplitProtocol") -> str:

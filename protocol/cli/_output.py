@@ -1,6 +1,7 @@
-"""Output of commands: text on standard output, and a check that no output file is an input."""
+"""Output of commands: text on standard output, and checks of the output files before anything is computed."""
 
 import contextlib
+import functools
 import itertools
 import os
 import sys
@@ -16,7 +17,7 @@ def show(text: str) -> None:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None]) -> None:
-    """Raise ProtocolError if an output file is also an input, or if two outputs are the same file.
+    """Raise ProtocolError if an output file is also an input or another output, or can't be written.
 
     Parameters
     ----------
@@ -29,14 +30,17 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     if not given:
         return
     from protocol.inputs.arrays import path_of
+    from protocol.provenance.storage import check_writable
 
     files = [path for name in inputs if name is not None for path in (Path(name), path_of(name))]
     for option, path in given.items():
-        if any(_is_same(path, file) for file in files):
+        if any(map(functools.partial(_is_same, path), files)):
             raise ProtocolError(f"{option}: expected a file that is not an input, got {path}, which would be replaced.")
     for (option, path), (other, second) in itertools.combinations(given.items(), 2):
         if _is_same(path, second):
             raise ProtocolError(f"{option} and {other}: expected two files, got {path} for both.")
+    for path in given.values():
+        check_writable(path.parent)
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -25,19 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     files = {"--json": arguments.json, "--write-affected": arguments.write_affected}
     check_outputs(files, _inputs(arguments))
-    for path in filter(None, files.values()):
-        from protocol.provenance.storage import check_writable
-
-        check_writable(path.parent)
-    if arguments.write_fixed:
-        if not (arguments.splits or arguments.query):
-            raise ProtocolError("--write-fixed: expected a split, got none.")
-        from protocol.auditing.output.fixing import check_folder
-
-        check_folder(arguments.write_fixed)
-    for name in (*_FILES, *_LISTS, "against"):
-        if getattr(arguments, name) == "":
-            raise ProtocolError(f"--{name.replace('_', '-')}: expected a file, got an empty name.")
+    _check_names(arguments)
     values = vars(arguments)
     evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance", "label_agreement")})
     audited = audit(*arguments.splits, evidence=evidence, **{name: values[name] for name in (*_LISTS, *_OPTIONS)})
@@ -47,14 +35,28 @@ def run(arguments: argparse.Namespace) -> int:
         write_json(arguments.json, audited.findings)
     if arguments.write_affected:
         _write_affected(arguments.write_affected, audited)
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    if colour and not arguments.markdown:
+    if arguments.markdown:
+        show(audited.to_markdown())
+    elif sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         sys.stdout.write(audited.to_text(colour=True) + "\n")
     else:
-        show(audited.to_markdown() if arguments.markdown else audited.to_text())
+        show(audited.to_text())
     if arguments.write_fixed:
         show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
-    return 1 if arguments.fail_on != "never" and audited.fails(arguments.fail_on) else 0
+    return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
+
+
+def _check_names(arguments: argparse.Namespace) -> None:
+    """Refuse empty names of files, and a folder for the fixed split that can't be written or has no split."""
+    if arguments.write_fixed:
+        if not (arguments.splits or arguments.query):
+            raise ProtocolError("--write-fixed: expected a split, got none.")
+        from protocol.auditing.output.fixing import check_folder
+
+        check_folder(arguments.write_fixed)
+    for name in (*_FILES, *_LISTS, "against"):
+        if getattr(arguments, name) == "":
+            raise ProtocolError(f"--{name.replace('_', '-')}: expected a file, got an empty name.")
 
 
 def _write_affected(path: Path, audited: "Audit") -> None:

@@ -1,7 +1,7 @@
 """`protocol evaluate`: score your own codes."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
@@ -18,7 +18,7 @@ _OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol evaluate`."""
-    from protocol.evaluation import Codes, Relevant, bucket_search, evaluate, lookup_time
+    from protocol.evaluation import Relevant, evaluate
     from protocol.evaluation.buckets import Tables
 
     for text in arguments.tables:
@@ -42,30 +42,31 @@ def run(arguments: argparse.Namespace) -> None:
             threads=arguments.threads,
             progress=shown,
         )
-    others: list[Printed] = []
+    write(arguments, found, list(_searches(arguments, found)), trec)
+
+
+def _searches(arguments: argparse.Namespace, found: "Evaluation") -> "Iterator[Printed]":
+    """Yield the results of searching buckets and the times of lookups, where options request them."""
+    from protocol.evaluation import Codes, Relevant, bucket_search, lookup_time
+
     query, database = (Codes(side, found.n_bits) for side in (found.codes.query, found.codes.database))
     if arguments.tables:
-        relevance = Relevant(found.truth.relevance)
-        tables, convention = arguments.tables, arguments.convention
-        others.append(bucket_search(query, database, tables, truth=relevance, convention=convention))
+        truth = Relevant(found.truth.relevance)
+        yield bucket_search(query, database, arguments.tables, truth=truth, convention=arguments.convention)
     if arguments.lookup_radius is not None:
-        others.append(lookup_time(query, database, radius=arguments.lookup_radius))
-    write(arguments, found, others, trec)
+        yield lookup_time(query, database, radius=arguments.lookup_radius)
 
 
 def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -> "TrecOptions | None":
     """Check, before anything is computed, that the outputs can be written; return the options of TREC files."""
     from protocol.evaluation import TrecOptions
     from protocol.evaluation.exclusion import rows_from
-    from protocol.provenance.storage import check_writable
 
     files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OUTPUTS}
     folder = arguments.trec
     trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
     vectors = [arguments.query_vectors, arguments.database_vectors]
     check_outputs(files | trec, [*inputs, *vectors, arguments.exclude_queries])
-    for path in filter(None, files.values()):
-        check_writable(path.parent)
     _check_ranking(arguments)
     if arguments.exclude_queries is not None:
         rows_from(arguments.exclude_queries)

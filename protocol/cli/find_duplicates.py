@@ -1,34 +1,22 @@
 """`protocol find-duplicates`: propose pairs of images or vectors that may be near-duplicates."""
 
 import argparse
+import itertools
+from pathlib import Path
 
 from protocol.checks import ProtocolError, need
 from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import stages
 
+_NEEDS_VECTORS = {"sheet": False, "exact": True, "no_mirror": False}
+"""For options that apply to vectors or to images alone, whether they need vectors."""
+
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol find-duplicates`."""
-    from protocol.duplicates import contact_sheet, find_duplicate_vectors, find_duplicates, image_files
+    from protocol.duplicates import contact_sheet, find_duplicate_vectors, find_duplicates
 
-    outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
-    inputs = [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids]
-    if not arguments.vectors and any(path is not None and path.exists() for path in outputs.values()):
-        inputs += [file for images in inputs[:2] if images is not None for file in image_files(images)]
-    check_outputs(outputs, inputs)
-    for path in filter(None, outputs.values()):
-        from protocol.provenance.storage import check_writable
-
-        check_writable(path.parent)  # before minutes of comparing
-    if arguments.vectors and arguments.sheet:
-        raise ProtocolError("--sheet: expected images, got --vectors.")
-    if arguments.exact and not arguments.vectors:
-        raise ProtocolError("--exact: expected --vectors with it, got images.")
-    if arguments.no_mirror and arguments.vectors:
-        raise ProtocolError("--no-mirror: expected images, got --vectors.")
-    if arguments.sheet:
-        need("jinja2", "report")
-        need("cv2", "pipeline")
+    _check(arguments)
     options = {name: getattr(arguments, name) for name in ("query_ids", "database_ids", "most", "threads")}
     options |= {} if arguments.least is None else {"least": arguments.least}
     with stages() as shown:
@@ -43,3 +31,21 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.sheet:
         contact_sheet(arguments.sheet, proposals, arguments.query, arguments.database)
     show(proposals.to_text())
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse outputs that can't be written and options that do not apply, before minutes of comparing."""
+    from protocol.duplicates import image_files
+
+    outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
+    inputs = [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids]
+    if not arguments.vectors and any(map(Path.exists, filter(None, outputs.values()))):
+        inputs += itertools.chain.from_iterable(map(image_files, filter(None, inputs[:2])))
+    check_outputs(outputs, inputs)
+    for name, needs_vectors in _NEEDS_VECTORS.items():
+        if getattr(arguments, name) and arguments.vectors != needs_vectors:
+            expected = "--vectors with it, got images" if needs_vectors else "images, got --vectors"
+            raise ProtocolError(f"--{name.replace('_', '-')}: expected {expected}.")
+    if arguments.sheet:
+        need("jinja2", "report")
+        need("cv2", "pipeline")

@@ -27,13 +27,14 @@ def run(arguments: argparse.Namespace) -> None:
     for name, content in files.items():
         with replacing(arguments.output / name) as path:
             path.write_bytes(content)
-    show("\n".join(line for name, one in drawn.items() for line in _lines(name, one)))
+    show("\n".join(_lines(drawn)))
 
 
-def _lines(name: str, drawn: "Drawn") -> Iterator[str]:
-    """Yield the name of a paper's figure, the names of the files drawn for it, and the missing results."""
-    yield name
-    yield from (f"  {figure.name}" for figure in drawn.figures)
-    yield from (f"  {table.name}" for table in drawn.tables)
-    if drawn.missing:
-        yield f"  missing: {drawn.missing}"
+def _lines(drawn: "dict[str, Drawn]") -> Iterator[str]:
+    """Yield the name of each of the papers' figures, the names of the files drawn for it, and the missing results."""
+    for name, one in drawn.items():
+        yield name
+        yield from (f"  {figure.name}" for figure in one.figures)
+        yield from (f"  {table.name}" for table in one.tables)
+        if one.missing:
+            yield f"  missing: {one.missing}"

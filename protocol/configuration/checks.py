@@ -2,7 +2,7 @@
 
 import importlib.util
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +37,9 @@ def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> tu
         one by distances alone.
     """
     kinds = {name: registry.get("hasher", use.plugin).supervision for name, use in hashers.items()}
-    defined, registered = _defined(config), registry.names("ground_truth")
-    scored: dict[bool, str] = {}  # a feature that is scored by labels, and one that is not
-    for name, own in config["features"].items():
-        if "affinities" in map(kinds.get, own.get("hashers", config["hashers"])):
-            truths = [_name_of(entry) for entry in own.get("ground_truths", config["ground_truths"])]
-            plugins = [defined.get(truth, truth) for truth in truths]
-            scored.setdefault(any(plugin in registered and _needs_labels(plugin) for plugin in plugins), name)
+    scored = _scored_by_labels(config, [name for name, kind in kinds.items() if kind == "affinities"])
     if config["affinities"] is not None:
-        one_of(config["affinities"], [*defined, *registered], "affinities")
+        one_of(config["affinities"], [*_defined(config), *registry.names("ground_truth")], "affinities")
     elif len(scored) > 1:
         learner = next(name for name, kind in kinds.items() if kind == "affinities")
         raise ProtocolError(
@@ -56,6 +50,17 @@ def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> tu
     elif scored:
         config = {**config, "affinities": "class_label" if True in scored else "graded_distance"}
     return dict(config), [truth for kind, truth in supervising(config).items() if kind in kinds.values()]
+
+
+def _scored_by_labels(config: Mapping[str, Any], learners: Collection[str]) -> dict[bool, str]:
+    """Return the first feature that is scored by labels, and the first that is not, of those with a learner."""
+    defined, registered, scored = _defined(config), registry.names("ground_truth"), dict[bool, str]()
+    for name, own in config["features"].items():
+        if not set(learners).isdisjoint(own.get("hashers", config["hashers"])):
+            truths = map(_name_of, own.get("ground_truths", config["ground_truths"]))
+            plugins = {defined.get(truth, truth) for truth in truths}
+            scored.setdefault(any(map(_needs_labels, plugins.intersection(registered))), name)
+    return scored
 
 
 def _defined(config: Mapping[str, Any]) -> dict[str, str]:
@@ -201,16 +206,17 @@ def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a hasher or ground truth for one modality if queries and database have two modalities, and vice versa."""
     crossed = len(feature.modalities) > 1
-    found = f"feature {feature.name!r} has {'two modalities' if crossed else 'one modality'}"
+    number, other = ("two modalities", "one modality") if crossed else ("one modality", "two paired modalities")
+    found = f"feature {feature.name!r} has {number}"
     if isinstance(experiment.config["features"][feature.name]["preprocessing"], Mapping) and not crossed:
         raise ProtocolError(f"preprocessing: expected one list of steps, since {found}, got two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
-            fit = [other for other in registry.names("hasher") if _is_paired(other) == crossed]
-            number = "one modality" if crossed else "two paired modalities"
-            raise ProtocolError(f"hasher {name!r} learns from {number}, but {found}; use {', '.join(fit)}.")
+            fit = [hasher for hasher in registry.names("hasher") if _is_paired(hasher) == crossed]
+            raise ProtocolError(f"hasher {name!r} learns from {other}, but {found}; use {', '.join(fit)}.")
     for name in feature.ground_truths:
-        if crossed and not registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities:
+        across_modalities = registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities
+        if crossed and not across_modalities:
             raise ProtocolError(
                 f"ground truth {name!r} compares vectors of one modality, but {found}; use 'class_label'."
             )
@@ -221,7 +227,7 @@ def _is_paired(hasher: str) -> bool:
 
 
 def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse plug-ins that need class labels if there are none, and supervised hashers in the leak study."""
+    """Refuse ground truths and a leak study that need class labels if there are none."""
     unlabelled, dataset = experiment.labelled is False, experiment.config["dataset"]
     for name in feature.ground_truths:
         if unlabelled and _needs_labels(experiment.ground_truths[name].plugin):
@@ -229,19 +235,26 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(
                 f"ground truth {name!r} needs class labels, but dataset {dataset!r} has none; use {', '.join(others)}."
             )
+    _check_supervision(feature, experiment)
+    if unlabelled and "leak" in experiment.config:
+        raise ProtocolError(f"leak: expected a dataset with class labels, got {dataset!r}.")
+
+
+def _check_supervision(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Refuse hashers that learn from labels if there are none, and supervised hashers in the leak study."""
+    dataset = experiment.config["dataset"]
     for name in feature.hashers:
         kind = experiment.supervision(name)
         if kind is None:
             continue
         truth = experiment.supervising().get(kind)
-        if unlabelled and truth and _needs_labels(experiment.ground_truths[truth].plugin):
+        needs_labels = truth is not None and _needs_labels(experiment.ground_truths[truth].plugin)
+        if experiment.labelled is False and needs_labels:
             raise ProtocolError(f"hasher {name!r} learns from {kind}, but dataset {dataset!r} has no labels.")
         if "leak" in experiment.config:
             raise ProtocolError(
                 f"leak: expected hashers that learn from the training rows alone, got {name!r}, which needs {kind}."
             )
-    if unlabelled and "leak" in experiment.config:
-        raise ProtocolError(f"leak: expected a dataset with class labels, got {dataset!r}.")
 
 
 def _needs_labels(ground_truth: str) -> bool:

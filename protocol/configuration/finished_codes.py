@@ -75,20 +75,12 @@ def _method(
             f"{where}.feature: expected a feature with one item per image, since each row of the files is the code of "
             f"an image, got {feature.name!r}."
         )
-    for split in entry["splits"] or ():
-        one_of(split, feature.splits, f"{where}.splits")
-    for n_bits in entry["n_bits"] or ():
-        one_of(str(n_bits), map(str, feature.n_bits), f"{where}.n_bits")
-    method = FinishedCodes(
-        name=name,
-        query=entry["query"],
-        database=entry["database"],
-        feature=feature.name,
-        splits=[split for split in feature.splits if split in (entry["splits"] or feature.splits)],
-        n_bits=sorted(entry["n_bits"] or feature.n_bits),
-        bit_order=entry["bit_order"],
-        binarize=entry["binarize"],
-    )
+    chosen = {key: entry[key] or getattr(feature, key) for key in ("splits", "n_bits")}
+    for key, values in chosen.items():
+        for value in values:
+            one_of(str(value), map(str, getattr(feature, key)), f"{where}.{key}")
+    chosen = {"splits": sorted(chosen["splits"], key=feature.splits.index), "n_bits": sorted(chosen["n_bits"])}
+    method = FinishedCodes(name=name, **{**entry, "feature": feature.name, **chosen})
     for role in ROLES:
         _check_pattern(getattr(method, role), f"{where}.{role}")
         _check_distinct(method, role, feature.runs)

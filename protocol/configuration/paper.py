@@ -24,26 +24,20 @@ def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) 
     ProtocolError
         If the experiment lacks a chosen value, or the chosen values never occur together.
     """
-    given, metrics = config["paper"], list(config["metrics"])
-    used = {
-        "metrics": metrics,
-        "n_bits": sorted({n_bits for plan in plans.values() for n_bits in plan.n_bits}),
-        "features": list(plans),
-        "ground_truths": list(dict.fromkeys(name for plan in plans.values() for name in plan.ground_truths)),
-        "splits": list(dict.fromkeys(name for plan in plans.values() for name in plan.splits)),
-    }
+    given, metrics, first = config["paper"], list(config["metrics"]), next(iter(plans.values()))
+    used: dict[str, list[Any]] = {"metrics": metrics, "features": list(plans)}
+    for key in ("n_bits", "ground_truths", "splits"):
+        used[key] = list(dict.fromkeys(itertools.chain.from_iterable(getattr(plan, key) for plan in plans.values())))
     leading = "mAP" if "mAP" in metrics else metrics[0]
-    first = next(iter(plans.values()))
     defaults = {
-        "metrics": [metric for metric in dict.fromkeys([leading, "precision@r2"]) if metric in metrics],
+        "metrics": list(dict.fromkeys([leading, *{"precision@r2"}.intersection(metrics)])),
         "n_bits": used["n_bits"],
         "features": [first.name],
         "ground_truths": first.ground_truths[:1],
         "splits": first.splits[:1],
     }
-    for key, names in given.items():
-        for name in names:
-            one_of(str(name), map(str, used[key]), f"paper.{key}")
+    for key, name in ((key, name) for key, names in given.items() for name in names):
+        one_of(str(name), map(str, used[key]), f"paper.{key}")
     chosen = {key: list(given.get(key, defaults[key])) for key in defaults}
     chosen["n_bits"].sort()
     places = itertools.product(*(chosen[key] for key in _KEYS))

@@ -68,17 +68,15 @@ def filled(value: Any, schema: Mapping[str, Any], where: str = "", stated: Mappi
     """
     stated = stated or schema
     if "oneOf" in schema:
-        for form in schema["oneOf"] if value is not None else ():
-            if _fits(_converted(value, form), {"type": form["type"]}):
-                return filled(value, form, where, stated)
-        _refuse(value, stated, where)
+        return _of_one_form(value, schema["oneOf"], where, stated)
     converted = _converted(value, schema)
     if not _fits(converted, schema):
         _refuse(value, stated, where)
     match schema.get("type"):
         case "array":
-            items = [filled(item, schema["items"], f"{where}[{index}]") for index, item in enumerate(converted)]
-            converted = _once(items, where) if schema.get("uniqueItems") else items
+            converted = [filled(item, schema["items"], f"{where}[{index}]") for index, item in enumerate(converted)]
+            if schema.get("uniqueItems"):
+                _check_once(converted, where)
         case "object":
             converted = _mapping(converted, schema, where)
     for rule in schema.get("allOf", ()):
@@ -87,36 +85,50 @@ def filled(value: Any, schema: Mapping[str, Any], where: str = "", stated: Mappi
     return converted
 
 
+def _of_one_form(value: Any, forms: list[dict[str, Any]], where: str, stated: Mapping[str, Any]) -> Any:
+    """Return a checked value that has one of several forms."""
+    for form in forms if value is not None else ():
+        if _fits(_converted(value, form), {"type": form["type"]}):
+            return filled(value, form, where, stated)
+    return _refuse(value, stated, where)
+
+
 def _mapping(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return a checked mapping. Unknown keys are reported first, since they may be misspelt required keys."""
-    for key in value:
-        if not isinstance(key, str):
-            raise ProtocolError(f"{where or 'config file'}: expected names as keys, got {shown(key)}.")
+    _check_keys(value, schema, where)
     prefix = f"{where}." if where else ""
     if "properties" not in schema:
         return {key: filled(item, schema["additionalProperties"], prefix + key) for key, item in value.items()}
     required, result = schema.get("required", ()), {}
-    for key in value:
-        one_of(key, schema["properties"], f"key in {where or 'the config file'}")
     for key, declared in schema["properties"].items():
         is_null = value.get(key) is None and declared.get("default") is None and key not in required
         if key in value and not is_null:
             result[key] = filled(value[key], declared, prefix + key)
         elif "default" in declared:
             result[key] = None if is_null else filled(declared["default"], declared)
-    missing = [key for key in required if key not in value]
-    if missing:
+    if missing := [key for key in required if key not in value]:
         *first, last = missing
         what = f"the keys {', '.join(first)} and {last} are missing" if first else f"the key {last} is missing"
-        raise ProtocolError(f"{where or 'config file'}: {what}.")
+        _refuse_mapping(what, where)
     return result
 
 
-def _once(values: list[Any], where: str) -> list[Any]:
+def _check_keys(value: Mapping[Any, Any], schema: Mapping[str, Any], where: str) -> None:
+    for key in value:
+        if not isinstance(key, str):
+            _refuse_mapping(f"expected names as keys, got {shown(key)}", where)
+    for key in value if "properties" in schema else ():
+        one_of(key, schema["properties"], f"key in {where or 'the config file'}")
+
+
+def _refuse_mapping(problem: str, where: str) -> NoReturn:
+    raise ProtocolError(f"{where or 'config file'}: {problem}.")
+
+
+def _check_once(values: list[Any], where: str) -> None:
     for index, value in enumerate(values):
         if value in values[:index]:
             raise ProtocolError(f"{where}: expected each value once, got {value!r} twice.")
-    return values
 
 
 def _converted(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -201,8 +213,11 @@ def phrase(schema: Mapping[str, Any], *, plural: bool = False) -> str:
     if values := schema.get("enum") or ([schema["const"]] if "const" in schema else []):
         *first, last = map(repr, values)
         return f"{', '.join(first)} or {last}" if first else last
-    if "type" not in schema:
-        return ("any value", "values")[plural]
+    return _phrase_of_type(schema, plural=plural) if "type" in schema else ("any value", "values")[plural]
+
+
+def _phrase_of_type(schema: Mapping[str, Any], *, plural: bool) -> str:
+    """Return in words which values a schema with a type and bounds allows."""
     noun = _NOUNS[schema["type"]][plural]
     if not plural and (schema.get("minItems") or schema.get("minProperties")) and "prefixItems" not in schema:
         noun = noun.replace("a ", "a non-empty ")

@@ -1,5 +1,6 @@
 """The hashers and ground truths of an experiment: the plug-in and the options behind each name."""
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -57,21 +58,13 @@ def read_uses(
     key = f"{kind}s"
     definitions = _definitions(kind, config)
     named = [*definitions, *registry.names(kind)]
-    parts = {place: part[key] for place, part in _parts(config) if key in part}
-    lists = {place: [_name(entry) for entry in entries] for place, entries in parts.items()}
-    for place, names in lists.items():
-        for index, name in enumerate(names):
-            one_of(name, named, options.words(kind), listing=f"protocol list {kind}s")
-            if name in names[:index]:
-                raise ProtocolError(
-                    f"{place}{key}: expected each name once, got {name!r} twice; give one use another name, "
-                    f"{{name: {name}_2, use: ...}}."
-                )
-    given = config[f"{kind}_options"]
-    searched = set(config["hasher_grids"] if kind == "hasher" else ())
-    for name in [*given, *sorted(searched), *also]:
+    lists = {place: list(map(_name, part[key])) for place, part in _parts(config) if key in part}
+    given, searched = config[f"{kind}_options"], sorted(config["hasher_grids"] if kind == "hasher" else ())
+    for name in itertools.chain(*lists.values(), given, searched, also):
         one_of(name, named, options.words(kind), listing=f"protocol list {kind}s")
-    used = sorted({name for names in lists.values() for name in names} | set(given) | set(also))
+    for place, names in lists.items():
+        _check_once(names, f"{place}{key}")
+    used = sorted({*itertools.chain(*lists.values(), given, also)})
     uses = {name: _use(kind, name, definitions.get(name, (name, {})), config) for name in used}
     features = {
         name: own | ({key: lists[f"features.{name}."]} if key in own else {})
@@ -82,6 +75,15 @@ def read_uses(
     filled = {name: use.options for name, use in uses.items()}
     changes = {key: lists[""], "features": features, f"{kind}_options": filled, f"{kind}_uses": renamed}
     return {**config, **changes}, uses
+
+
+def _check_once(names: list[str], where: str) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ProtocolError(
+                f"{where}: expected each name once, got {name!r} twice; give one use another name, "
+                f"{{name: {name}_2, use: ...}}."
+            )
 
 
 def _parts(config: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

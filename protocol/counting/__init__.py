@@ -4,7 +4,7 @@ from protocol.counting.asymmetric import asymmetric_counts
 from protocol.counting.bucket_search import BucketSearch, bucket_search, lookup_time
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
-from protocol.counting.counts_file import StoredCounts, read_counts, truths_record, write_counts
+from protocol.counting.counts_file import StoredCounts, added_counts, read_counts, truths_record, write_counts
 from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
 from protocol.truth.relevance import (
     LabelRelevance,
@@ -24,6 +24,7 @@ __all__ = [
     "NeighbourRelevance",
     "Relevance",
     "StoredCounts",
+    "added_counts",
     "asymmetric_counts",
     "bucket_search",
     "count",

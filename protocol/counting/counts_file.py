@@ -91,3 +91,15 @@ def read_counts(
                 for truth, counts in by_truth.items():
                     key = (name, int(n_bits), extension, int(s), truth)
                     yield StoredCounts(*key, **recorded[name][truth], counts=counts.extended(extension, s))
+
+
+def added_counts(paths: Iterable[str | Path]) -> dict[str, dict[str, dict[str, HammingCounts]]]:
+    """Return the sums of the counts in several files, by split, code length and ground truth."""
+    total: dict[str, dict[str, dict[str, HammingCounts]]] = {}
+    for path in paths:
+        for split, of_split in storage.grouped(storage.read(path)).items():
+            sums = total.setdefault(split, {})
+            for n_bits, packed in storage.grouped(of_split).items():
+                before, own = sums.get(n_bits), unpack_counts(packed)
+                sums[n_bits] = {truth: before[truth] + own[truth] for truth in own} if before else own
+    return total

@@ -394,3 +394,8 @@ def _canonical(relevance: Relevance) -> Iterator[tuple[str, tuple[int, ...], Ite
     for query in range(relevance.n_queries):
         for array in relevance.row(query):
             yield "<i8", array.shape, [array.astype("<i8", copy=False)]
+
+
+def relevances_from_arrays(rules: Mapping[str, Mapping[str, NDArray]], n_database: int) -> dict[str, Relevance]:
+    """Return the relevance of each ground truth from its arrays, as `relevance_from_arrays` does."""
+    return {name: relevance_from_arrays(arrays, n_database) for name, arrays in rules.items()}

@@ -1,7 +1,7 @@
 """Sixty faults, one at a time: how many do the tests find?
 
 Run by hand: ``python tests/benchmarks/faults.py`` (``--help`` for the options). ``faults.yaml`` lists the faults: the
-line of the package, its faulty replacement, and the folder of tests that is run first. Each fault is seeded into a copy
+line of the package, its faulty replacement, and the tests that are run first. Each fault is seeded into a copy
 of the checkout, and pytest runs there until the first failure, so a fault that is found early costs seconds, and one
 that is missed costs the whole suite. A line that occurs not exactly once is an error, so the list follows the code.
 """
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Fault(NamedTuple):
-    """A line and its faulty replacement, and the folder of tests that is run first."""
+    """A line and its faulty replacement, and the tests that are run first."""
 
     kind: str
     tests: str

@@ -1,6 +1,5 @@
 """`protocol check`: the jobs and needs of an experiment, or an error in one line."""
 
-import subprocess
 import sys
 
 import pytest
@@ -81,33 +80,6 @@ def test_it_names_the_files(tmp_path, capsys, monkeypatch):
         "files      cifar-10-binary.tar.gz\n           query.txt\n           train.txt\n           database.txt\n"
         in out
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere.yaml"], "protocol: nowhere.yaml: expected a config file, got: No such file or directory.\n"),
-        (["--config", "runs=0"], "protocol: runs: expected an integer from 1 to 10000, got 0.\n"),
-        (["--config", "runs"], "protocol: --config: expected KEY=VALUE, got 'runs'.\n"),
-        (["--config", "runs=[1"], "protocol: --config runs, line 1: expected YAML, got: "),
-        (["--config", "hashers=[LSH]"], "protocol: hasher: expected one of "),
-    ],
-)
-def test_an_error_is_one_line_and_status_2(arguments, message, capsys):
-    assert main(["check", *arguments]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith(message)
-    assert captured.err.count("\n") == 1
-
-
-def test_the_package_and_the_other_commands_stay_light():
-    code = (
-        "import sys, protocol; from protocol.cli import main; main(['list', 'splits'])\n"
-        "print([name for name in ('pydantic', 'yaml', 'sklearn', 'torch') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_the_jobs_of_a_leak_study_are_counted_and_their_needs_included(root, capsys):

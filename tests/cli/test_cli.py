@@ -1,12 +1,16 @@
+"""Help, the version, imports, and `protocol list` as a whole."""
+
 import re
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from protocol import __version__, cli, registry
+from protocol.auditing import KIND_OF
 from protocol.cli import main
 from protocol.evaluation import CONVENTIONS
 
@@ -17,12 +21,14 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", [[str(SCRIPT)], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
-def test_the_help_has_examples(arguments):
-    done = subprocess.run([*arguments, "--help"], capture_output=True, text=True, check=True)
-    for word in ("list", "examples:", "protocol list metrics", "snakemake "):
-        assert word in done.stdout
-    assert done.stderr == ""
+@pytest.mark.parametrize("program", [[str(SCRIPT)], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
+def test_the_installed_command(program, tmp_path):
+    done = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"protocol {__version__}\n", "")
+    (tmp_path / "query.txt").write_text("a\nb\n")
+    for database, status in (("query.txt", 1), ("none.txt", 2)):
+        command = [*program, "audit", "--query", "query.txt", "--database", database]
+        assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == status
 
 
 def printed(capsys, *arguments):
@@ -51,76 +57,73 @@ def test_a_help_fits_on_a_screen_and_the_complete_help_contains_it(command, widt
     assert max(map(len, complete)) <= 104
 
 
-def test_list_shows_every_plug_in_with_its_source(capsys):
+LISTED = {kind: list(registry.entries(kind)) for kind in registry.PACKAGES}
+LISTED |= {"finding": list(KIND_OF.values()), "convention": list(CONVENTIONS)}
+
+
+def test_list_shows_every_name_with_its_source(capsys):
     assert main(["list"]) == 0
-    out = capsys.readouterr().out
-    for kind in registry.PACKAGES:
-        for entry in registry.entries(kind):
-            assert f"  {entry.name} " in out
-            assert entry.summary in out
-            assert f"[{entry.source}]" in out
+    everything = capsys.readouterr().out
+    for kind, entries in LISTED.items():
+        assert main(["list", f"{kind}s"]) == 0
+        alone = capsys.readouterr().out
+        assert alone in everything
+        assert main(["list", f"{kind}s", "--markdown"]) == 0
+        table = capsys.readouterr().out
+        names = [line.split()[0] for line in alone.split("\n")[1:] if re.match("  [^ ]", line)]
+        assert names == [entry.name for entry in entries]
+        for entry in entries:
+            assert entry.summary in alone
+            assert f"[{entry.source}]" in alone
+            assert all(text in table for text in (entry.name, entry.source))
 
 
 @pytest.mark.parametrize("how", [[], ["--markdown"]])
 def test_list_shows_what_files_a_dataset_needs_and_how_to_get_those_that_are_not_fetched(capsys, how):
     assert main(["list", "datasets", *how]) == 0
     out = capsys.readouterr().out
-    for entry in registry.entries("dataset"):
-        for file in entry.files:
-            assert file.name in out
-            assert file.by_hand in out
+    for file in (file for entry in registry.entries("dataset") for file in entry.files):
+        assert file.name in out
+        assert file.by_hand in out
     assert "ConceptsList.zip, NUS_WID_Tags.zip; BoW_int.dat (by hand: extract it from" in out
     assert "raw_features.mat, trainset_txt_img_cat.list, testset_txt_img_cat.list (by hand: extract it from" in out
     assert out.count("none to download") == sum(not entry.files for entry in registry.entries("dataset")) > 0
 
 
-def test_list_of_one_kind_shows_that_kind_only(capsys):
-    assert main(["list", "hashers"]) == 0
-    out = capsys.readouterr().out
-    assert "itq" in out
-    assert "epsilon_ball" not in out
+HEAVY = ("sklearn", "pandas", "cv2", "numba", "torch", "scipy", "h5py", "tqdm", "jinja2", "pydantic", "yaml")
+LIGHT = [
+    (["--help"], (*HEAVY, "protocol.evaluation")),
+    (["evaluate", "--help"], (*HEAVY, "protocol.evaluation")),
+    (["list", "splits"], ("pydantic", "yaml", "sklearn", "torch")),
+    (
+        [
+            *[
+                "evaluate",
+                "--query-codes",
+                "c.npy",
+                "--database-codes",
+                "c.npy",
+                "--query-labels",
+                "y.npy",
+                "--database-labels",
+                "y.npy",
+            ]
+        ],
+        HEAVY,
+    ),
+]
 
 
-def test_list_shows_the_conventions(capsys):
-    assert main(["list", "conventions"]) == 0
-    alone = capsys.readouterr().out
-    assert main(["list"]) == 0
-    assert capsys.readouterr().out.endswith(alone)
-    assert main(["list", "conventions", "--markdown"]) == 0
-    table = capsys.readouterr().out
-    for rules in CONVENTIONS:
-        assert f"  {rules.name} " in alone
-        for text in (rules.name, rules.summary, rules.source):
-            assert text in alone
-            assert text in table
-
-
-def test_an_unknown_kind_is_refused_with_the_known_ones(capsys):
-    assert main(["list", "hashres"]) == 2
-    assert capsys.readouterr().err == (
-        "protocol: kind: expected conventions, datasets, features, findings, ground_truths, hashers, metrics or "
-        "splits, got 'hashres'. Did you mean 'hashers'?\n"
+@pytest.mark.parametrize(("arguments", "heavy"), LIGHT, ids=lambda value: value[0])
+def test_commands_import_no_library_that_they_do_not_need(arguments, heavy, tmp_path):
+    np.save(tmp_path / "c.npy", np.eye(8, dtype=bool))
+    np.save(tmp_path / "y.npy", np.arange(8) % 2)
+    code = (
+        "import sys; from protocol.cli import main\n"
+        f"try: main({arguments!r})\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
     )
-
-
-def test_version(capsys):
-    with pytest.raises(SystemExit):
-        main(["--version"])
-    assert capsys.readouterr().out == f"protocol {__version__}\n"
-
-
-def test_a_closed_pipe_is_not_an_error():
-    done = subprocess.run(f"{sys.executable} -m protocol list | head -1", shell=True, capture_output=True, text=True)
-    assert done.stdout == "datasets\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "[]"
     assert done.stderr == ""
-
-
-@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
-def test_a_full_disk_is_reported_in_one_line():
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "protocol", "list"], stdout=full, stderr=subprocess.PIPE, text=True
-        )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "No space left on device" in done.stderr

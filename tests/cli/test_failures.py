@@ -199,25 +199,6 @@ def test_control_characters_in_ids_and_file_names_are_escaped(here, capsys, how)
     assert "q\\x1b[31m.txt" in shown
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["audit"], ["check"], ["evaluate", "--database-codes", "d.npy", "--query-codes"], ["claims", "--results"]],
-)
-def test_control_characters_in_an_error_are_escaped(here, capsys, command):
-    assert main([*command, f"{ESCAPE}\n.csv"]) == 2
-    err = capsys.readouterr().err
-    assert (err.count("\n"), err.count("\x1b")) == (1, 0)
-    assert "\\x1b[31m\\n.csv" in err
-
-
-def test_control_characters_in_an_argument_are_escaped(capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["list", "splits", "--", "standard", f"{ESCAPE}\n"])
-    assert stopped.value.code == 2
-    err = capsys.readouterr().err
-    assert (err.count("\n"), err.count("\x1b")) == (1, 0)
-
-
 def test_control_characters_are_escaped_in_html(here):
     query = [f"d0{ESCAPE}\n", "q1"]
     audited = audit(query=query, database=[f"d0{ESCAPE}\n", "d1"])

@@ -98,11 +98,3 @@ def test_every_example_runs(kind, folder, monkeypatch, capsys):
 def example(kind, name, capsys):
     assert main(["list", f"{kind}s", name]) == 0
     return capsys.readouterr().out.partition("\nexample:\n")[2].strip().split("\n")[0]
-
-
-@pytest.mark.parametrize("arguments", [("hashers", "ITQ"), ("conventions", "Talr"), ("datasets", "cifar")])
-def test_an_unknown_name_is_refused_in_one_line(arguments, capsys):
-    assert main(["list", *arguments]) == 2
-    err = capsys.readouterr().err
-    assert "did you mean" in err.lower()
-    assert err.count("\n") == 1

@@ -69,17 +69,3 @@ def test_some_figures_of_one_experiment(folder, capsys):
     arguments = ["mlgap_table_1", "--results", str(folder / "results" / "mine"), "--output", str(folder / "paper")]
     assert main(["paper-figures", *arguments]) == 0
     assert capsys.readouterr().out.startswith("mlgap_table_1\n  missing: deep_supervised on cifar10 at 12 bits")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["mlgap_table_2"], "mlgap_table_2"),
-        (["--results", "nowhere"], "nowhere: no such folder of results"),
-    ],
-)
-def test_errors_are_one_line(arguments, message, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["paper-figures", *arguments, "--output", "paper"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line

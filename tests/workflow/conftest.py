@@ -1,24 +1,12 @@
-"""Folders with results of the small experiment: made in this process (`tiny`) or by Snakemake (all others)."""
-
-import shutil
-from pathlib import Path
+"""Folders with results of the small experiment, made in this process or by Snakemake (`small`)."""
 
 import pytest
 from project import ELSEWHERE, SMALL, Project, Results
 
 
 @pytest.fixture
-def project(tmp_path, root) -> Project:
-    return Project(tmp_path, root)
-
-
-def run(folder: Path, root: Path, config: dict, *targets: str) -> Project:
-    """Return a copy of the project in which Snakemake ran a configuration."""
-    project = Project(folder, root)
-    project.write(config)
-    done = project.run(*targets)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return project
+def project(tmp_path) -> Project:
+    return Project(tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -28,20 +16,23 @@ def tiny(made_once) -> Results:
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory, root) -> Project:
-    """A copy in which Snakemake ran the small experiment on two cores; tests may read it, not change it."""
-    return run(tmp_path_factory.mktemp("small"), root, SMALL, "all", "paper")
+def small(made_once) -> Project:
+    """A copy of the project in which Snakemake ran the small experiment; tests may read it, not change it."""
+
+    def fill(folder):
+        done = Project(folder).run("all", "paper")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return Project(made_once("small", fill))
 
 
 @pytest.fixture
 def ran(small, project) -> Project:
     """A copy of `small` that a test may change."""
-    for part in ("results", ".snakemake"):
-        shutil.copytree(small.folder / part, project.folder / part)
-    return project
+    return small.copy_to(project)
 
 
 @pytest.fixture(scope="session")
-def elsewhere(tmp_path_factory, root) -> Project:
-    """A copy in which `ELSEWHERE` has run on this machine, for comparison with tables from elsewhere."""
-    return run(tmp_path_factory.mktemp("elsewhere"), root, ELSEWHERE)
+def elsewhere(tmp_path_factory) -> Results:
+    """The results of `ELSEWHERE`, for comparison with tables from elsewhere."""
+    return Results(tmp_path_factory.mktemp("elsewhere")).stages(ELSEWHERE, "all")

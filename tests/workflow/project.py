@@ -1,6 +1,7 @@
 """Results of stages that run in this process, a copy of the project to run Snakemake in, and a small experiment."""
 
 import contextlib
+import itertools
 import os
 import runpy
 import shutil
@@ -14,10 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, Quietness, ResourceSettings
 from snakemake.workflow import Workflow
+
+from protocol import codes, load_split
+from protocol.provenance import storage
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +44,14 @@ SMALL = {
 }
 # On a cluster, or with a bucket, every job takes seconds to start: one split and one run are enough there.
 ELSEWHERE = SMALL | {"splits": ["improved"], "runs": 1}
+
+
+def copied(source: Path, folder: Path, *parts: str) -> Path:
+    """Copy files and folders into another folder, and return it."""
+    for part in parts:
+        (folder / part).parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (source / part).is_dir() else shutil.copy)(source / part, folder / part)
+    return folder
 
 
 @contextlib.contextmanager
@@ -69,10 +82,10 @@ def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
 
 
 class Results:
-    """A folder with results; `stages` makes them in this process."""
+    """A folder with results; `stages` makes them in this process, with the scripts in the folder `scripts`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.scripts = folder, ROOT / "workflow" / "scripts"
 
     @property
     def data(self) -> Path:
@@ -80,32 +93,39 @@ class Results:
         (folder,) = (self.folder / "results" / "datasets").iterdir()
         return folder
 
-    def planned(self, config: dict, *targets: str) -> dict[str, int]:
-        """Return how many jobs of each rule Snakemake plans if there are no results."""
-        with planned(self.folder, config, *targets) as workflow:
-            return dict(Counter(job.rule.name for job in workflow.dag.jobs))
+    def copy_to(self, other: "Results") -> "Results":
+        """Copy the results, and Snakemake's record of how they were made, into another folder."""
+        copied(self.folder, other.folder, "results", ".snakemake")
+        return other
 
-    def stages(self, config: dict, *targets: str) -> None:
+    def planned(self, config: dict, *targets: str) -> dict[str, int]:
+        """Return how many jobs of each rule Snakemake would run, by the existing files and their times."""
+        with planned(self.folder, config, *targets) as workflow:
+            return dict(Counter(job.rule.name for job in workflow.dag.needrun_jobs()))
+
+    def stages(self, config: dict, *targets: str) -> "Results":
         """Run the jobs of some targets in this process: Snakemake plans them, and `main` of each script is called.
 
         No job starts a process and imports its libraries again, so this takes a fraction of the time of `Project.run`.
-        Snakemake does not verify, resume or rerun anything, and there are no logs.
+        Snakemake does not verify or resume anything, reruns nothing because code or parameters changed, and there are
+        no logs.
         """
         with planned(self.folder, config, *targets) as workflow:
             warnings.simplefilter("error")
-            for level in workflow.dag.toposorted():
-                for job in level:
-                    if job.rule.script:
-                        run_job(job, workflow.config)
+            workflow.globals["CODE"].confirm()  # as `onstart` of the Snakefile
+            for job in itertools.chain.from_iterable(workflow.dag.toposorted()):
+                if job.rule.script and workflow.dag.needrun(job):
+                    run_job(job, workflow.config, self.scripts)
+        return self
 
 
-def run_job(job, config: dict) -> None:
+def run_job(job, config: dict, scripts: Path) -> None:
     """Call `main` of a planned job's script, and write its benchmark file, which the report reads."""
     for path in [*job.output, *job.log, *filter(None, [job.benchmark])]:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     names = ("input", "output", "params", "wildcards", "log", "threads", "resources")
     start = time.perf_counter()
-    main = runpy.run_path(str(ROOT / "workflow" / "scripts" / Path(job.rule.script).name))["main"]
+    main = runpy.run_path(str(scripts / Path(job.rule.script).name))["main"]
     main(SimpleNamespace(rule=job.rule.name, config=config, **{name: getattr(job, name) for name in names}))
     if job.benchmark:
         seconds = time.perf_counter() - start
@@ -115,12 +135,11 @@ def run_job(job, config: dict) -> None:
 class Project(Results):
     """A copy of the project; `run` runs its Snakemake with its own package."""
 
-    def __init__(self, folder: Path, source: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for part in PARTS:
-            copy = shutil.copytree if (source / part).is_dir() else shutil.copy
-            copy(source / part, folder / part)
-        self.write(SMALL)
+        if not (folder / "Snakefile").exists():
+            copied(ROOT, folder, *PARTS)
+            self.write(SMALL)
 
     def write(self, config: dict, name: str = "small.yaml") -> None:
         (self.folder / name).write_text(yaml.safe_dump(config))
@@ -164,3 +183,25 @@ class Project(Results):
             counts[rule] = int(count)
         counts.pop("total", None)
         return counts
+
+
+FILES = {
+    "query": "codes/{split}/run{run}/itq/query_{n_bits}.npy",
+    "database": "codes/{split}/run{run}/itq/database_{n_bits}.npy",
+}
+METHODS = {"exported": FILES, "exported_part": FILES | {"splits": ["improved"], "n_bits": [16]}}
+
+
+def export(results):
+    """Write the codes of itq, in the order of the splits, to files of a user."""
+    for split in SMALL["splits"]:
+        for run in range(SMALL["runs"]):
+            parts = load_split(results.folder / f"results/small/splits/{split}/run{run}/splits.h5")
+            folder = results.folder / "codes" / split / f"run{run}" / "itq"
+            folder.mkdir(parents=True, exist_ok=True)
+            stored = storage.read(
+                results.folder / "results" / "small" / "gist" / "thesis" / f"run{run}" / "itq" / "codes.h5"
+            )
+            for n_bits, pair in codes.of_split(stored, parts.database).items():
+                for role, packed in pair.items():
+                    np.save(folder / f"{role}_{n_bits}.npy", codes.unpack(packed, n_bits))

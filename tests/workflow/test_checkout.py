@@ -1,11 +1,9 @@
 """Jobs import the package of the checkout whose Snakefile runs, even if another one is installed."""
 
-import shutil
 import subprocess
-import sys
 
 import pytest
-from project import SMALL, Project
+from project import ROOT, SMALL, Project, copied
 
 pytestmark = pytest.mark.ci
 BROKEN = "the checkout's own code ran"
@@ -14,18 +12,16 @@ SHORT = SMALL | {"splits": ["improved"], "runs": 1}
 
 
 @pytest.fixture
-def installed(tmp_path, root):
+def installed(tmp_path):
     """A folder with the package in working order, as a regular installation puts it on the path."""
-    folder = tmp_path / "installed"
-    shutil.copytree(root / "protocol", folder / "protocol")
-    return folder
+    return copied(ROOT, tmp_path / "installed", "protocol")
 
 
 @pytest.fixture
-def checkout(tmp_path, root):
+def checkout(tmp_path):
     """Another checkout; loading a dataset fails in its own package."""
     (tmp_path / "checkout").mkdir()
-    checkout = Project(tmp_path / "checkout", root)
+    checkout = Project(tmp_path / "checkout")
     checkout.write(SHORT)
     source = checkout.folder / "protocol" / "datasets" / "_dataset.py"
     text = source.read_text()
@@ -36,45 +32,26 @@ def checkout(tmp_path, root):
     return checkout
 
 
-def run(checkout, installed, *arguments, folder=None):
-    """Run the checkout's Snakefile in an environment where another copy of the package is installed."""
-    # Unlike `Project.run`, this does not put the checkout on the path.
-    return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--cores",
-            "1",
-            "--configfile",
-            str(checkout.folder / "small.yaml"),
-            *arguments,
-        ],
-        cwd=folder or checkout.folder,
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--", "dataset"],  # from another working directory
+        ["--mode", "remote", "--target-jobs", "dataset:", "--allowed-rules", "dataset"],  # as a job of a cluster
+    ],
+    ids=["local", "remote"],
+)
+def test_jobs_import_the_package_of_the_checkout_that_runs(checkout, installed, tmp_path, arguments):
+    """A job on another node parses the Snakefile again, in a process of its own."""
+    folder = checkout.folder if "remote" in arguments else tmp_path
+    files = ["--snakefile", checkout.folder / "Snakefile", "--configfile", checkout.folder / "small.yaml"]
+    done = subprocess.run(
+        checkout.command("--cores", "1", *map(str, files), *arguments),
+        cwd=folder,
         env=checkout.environment() | {"PYTHONPATH": str(installed)},
         capture_output=True,
         text=True,
         timeout=300,
     )
-
-
-def test_jobs_import_the_package_of_the_checkout_that_runs(checkout, installed):
-    done = run(checkout, installed, "--", "dataset")
     assert done.returncode != 0, "the job ran the installed package's code"
     assert BROKEN in done.stdout + done.stderr
-    assert not list(checkout.folder.glob("results/**/*.h5"))
-
-
-def test_jobs_import_the_checkout_from_another_working_directory(checkout, installed, tmp_path):
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    done = run(checkout, installed, "--snakefile", str(checkout.folder / "Snakefile"), "--", "dataset", folder=folder)
-    assert done.returncode != 0, "the job ran the installed package's code"
-    assert BROKEN in done.stdout + done.stderr
-
-
-def test_a_job_on_another_node_imports_the_checkout(checkout, installed):
-    """A cluster's job parses the Snakefile again, in a process of its own."""
-    done = run(checkout, installed, "--mode", "remote", "--target-jobs", "dataset:", "--allowed-rules", "dataset")
-    assert done.returncode != 0, "the job ran the installed package's code"
-    assert BROKEN in done.stdout + done.stderr
+    assert not list(folder.glob("results/**/*.h5"))

@@ -15,7 +15,7 @@ REBUILT = "578b545328e0cc7a1243066facddca7a57e5402dd499721269a6cb9c9b74f325"
 
 @pytest.fixture(scope="module")
 def cifar10(tmp_path_factory, root, shared):
-    project = Project(tmp_path_factory.mktemp("cifar10"), root)
+    project = Project(tmp_path_factory.mktemp("cifar10"))
     full = yaml.safe_load((root / "workflow" / "config" / "cifar10.yaml").read_text())
     part = {"runs": 1, "hashers": ["lsh", "itq"], "n_bits": [16], "extensions": ["none"]}
     project.write(full | part, "part.yaml")

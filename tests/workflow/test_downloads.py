@@ -70,6 +70,15 @@ def succeeds(done):
 
 def test_download_fetches_what_the_experiment_needs_and_nothing_else(made, server):
     assert made.jobs("downloads") == {"downloads": 1, "download": 2}
+    made.write(SMALL, "digits.yaml")  # which has no files
+    assert "download" not in made.jobs("downloads", config="digits.yaml")
+    done = made.run("downloads", "--config", "offline=true", cores=1)
+    assert done.returncode != 0
+    assert "error: offline: files of dataset 'made' are missing: known.bin: To add it by hand: get it" in done.stderr
+    assert "recorded.bin: To add it by hand: ask the author, and put it at FOLDER/made/recorded.bin" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert server.requests == []
+    assert archives(made) == {}
     succeeds(made.run("downloads"))
     assert sorted(path for path, _ in server.requests) == ["/known.bin", "/recorded.bin"]
     assert {name: path.read_bytes() for name, path in archives(made).items()} == {
@@ -80,10 +89,6 @@ def test_download_fetches_what_the_experiment_needs_and_nothing_else(made, serve
     (line,) = (made.folder / "results" / "downloads.lock").read_text().splitlines()
     assert json.loads(line)["file"] == "made/recorded.bin"
     assert made.jobs("downloads") == {}
-
-
-def test_an_experiment_without_files_downloads_nothing(project):
-    assert "download" not in project.jobs("downloads")
 
 
 def test_later_runs_need_no_mirror_for_downloaded_files(made, server, tmp_path):
@@ -107,18 +112,6 @@ def test_later_runs_need_no_mirror_for_downloaded_files(made, server, tmp_path):
     )
     assert {name: path.stat().st_mtime_ns for name, path in archives(made).items()} == before
     assert server.requests == []
-
-
-def test_offline_every_missing_file_and_its_place_is_named(made, server):
-    done = made.run("downloads", "--config", "offline=true", cores=1)
-    assert done.returncode != 0
-    assert (
-        "error: offline: files of dataset 'made' are missing: known.bin: To add it by hand: get it from" in done.stderr
-    )
-    assert "recorded.bin: To add it by hand: ask the author, and put it at FOLDER/made/recorded.bin" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert server.requests == []
-    assert archives(made) == {}
 
 
 def test_a_killed_download_is_resumed(made, server):

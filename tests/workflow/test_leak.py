@@ -90,11 +90,3 @@ def test_snakemake_makes_the_same_bytes_and_repeats_no_run(digits, project, conf
 
 def test_the_report_does_not_include_it(tmp_path, config):
     assert "leak_score" not in Results(tmp_path).planned(config, "all")
-
-
-@pytest.mark.ci
-def test_an_experiment_without_the_study_is_refused_before_any_job(project):
-    done = project.run("leak")
-    assert done.returncode != 0
-    assert "experiment 'small' has no leak study: give it the key `leak`" in done.stdout + done.stderr
-    assert not (project.folder / "results").exists()

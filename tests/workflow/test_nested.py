@@ -1,12 +1,13 @@
 """Options that a small experiment selects from grids on the validation partitions."""
 
-import importlib.util
+import runpy
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from project import ROOT, SMALL, Results
+from project import SMALL, Results, planned
 
 from protocol import codes, registry
 from protocol.provenance import storage
@@ -24,12 +25,6 @@ def nested(tmp_path_factory):
     made = Results(tmp_path_factory.mktemp("nested"))
     made.stages(NESTED, "all")
     return made
-
-
-@pytest.fixture
-def unrun(project):
-    project.write(NESTED)
-    return project
 
 
 def results(project):
@@ -98,39 +93,15 @@ class Files(dict):
     __getattr__ = dict.__getitem__
 
 
-def searched(project, tmp_path, **inputs):
-    """Run the script of a selection, with some of its files replaced."""
-    place = ROOT / "workflow" / "scripts" / "selection.py"
-    spec = importlib.util.spec_from_file_location("selection_script", place)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    files = {
-        "labels": project.data / "items.h5",
-        "features": project.data / "gist" / "features.h5",
-        "draw": results(project) / "draws" / "thesis" / "run1.h5",
-        "preprocessing": results(project) / CELL / "preprocessing.h5",
-    } | inputs
-    wildcards = Files(feature="gist", draw="thesis", run="1", hasher="sklsh")
-    seed = storage.read_provenance(results(project) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
-    params = SimpleNamespace(
-        code="made by hand",
-        dataset="digits",
-        feature="gist",
-        hasher="sklsh",
-        criterion={"ground_truth": "epsilon_ball", "metric": "mAP", "empty": "zero"},
-        options={},
-        steps={"": ["centre"]},
-        grid=GRIDS["sklsh"],
-        hasher_options={},
-        model_seeds={16: seed},
-        ground_truth="epsilon_ball",
-        ground_truth_options={},
-        ground_truth_seed=0,
-    )
-    output = SimpleNamespace(selection=tmp_path / "selection.h5")
-    script.main(SimpleNamespace(input=Files(files), params=params, wildcards=wildcards, output=output))
-    provenance = storage.read_provenance(tmp_path / "selection.h5")
-    scores = storage.read(tmp_path / "selection.h5")["16/scores"].tolist()
+def searched(nested, tmp_path, **inputs):
+    """Run the job of a selection again, with some of its files replaced and another output."""
+    target, output = f"{RESULTS}/{CELL}/sklsh/selection.h5", tmp_path / "selection.h5"
+    main = runpy.run_path(str(nested.scripts / "selection.py"))["main"]
+    with planned(nested.folder, NESTED, target) as workflow:
+        (job,) = (job for job in workflow.dag.jobs if target in job.output)
+        names = {"params": job.params, "wildcards": job.wildcards, "output": SimpleNamespace(selection=output)}
+        main(SimpleNamespace(input=Files(dict(job.input.items()) | inputs), **names))
+    provenance, scores = storage.read_provenance(output), storage.read(output)["16/scores"].tolist()
     return {key: provenance[key] for key in ("points", "chosen", "read")} | {"scores": scores}
 
 
@@ -164,9 +135,10 @@ def test_other_validation_queries_make_other_scores(nested, tmp_path):
     assert searched(nested, tmp_path, draw=moved)["scores"] != searched(nested, tmp_path)["scores"]
 
 
-@pytest.mark.ci
-def test_the_audit_finds_a_selection_on_test_queries(unrun):
-    script = unrun.folder / "workflow" / "scripts" / "selection.py"
+def test_the_audit_finds_a_selection_on_test_queries(tmp_path):
+    unfair = Results(tmp_path)
+    unfair.scripts = shutil.copytree(unfair.scripts, tmp_path / "scripts")
+    script = unfair.scripts / "selection.py"
     reading = "storage.read(job.input.draw, PARTITIONS)\n"
     leaking = script.read_text().replace(
         reading,
@@ -174,9 +146,8 @@ def test_the_audit_finds_a_selection_on_test_queries(unrun):
     )
     assert leaking != script.read_text()
     script.write_text(leaking)
-    unrun.write(NESTED | {"runs": 1, "splits": ["improved"]})
-    assert unrun.run("audit").returncode == 0
-    findings = pd.read_csv(results(unrun) / "audit.csv")
+    unfair.stages(NESTED | {"runs": 1, "splits": ["improved"]}, "audit")
+    findings = pd.read_csv(results(unfair) / "audit.csv")
     assert set(findings["finding"]) == {"truth-leak"}
     assert set(findings["severity"]) == {"error"}
     assert sorted(findings["file"]) == [
@@ -190,13 +161,14 @@ def test_a_correct_selection_has_no_finding(nested):
 
 
 @pytest.mark.ci
-def test_snakemake_makes_the_same_bytes_and_another_grid_searches_no_other_hasher_again(nested, unrun):
-    done = unrun.run("selections", "metrics", "audit")
+def test_snakemake_makes_the_same_bytes_and_another_grid_searches_no_other_hasher_again(nested, project):
+    project.write(NESTED)
+    done = project.run("selections", "metrics", "audit")
     assert done.returncode == 0, done.stderr
     for name in ("selection.csv", "metrics.csv", "audit.csv"):
-        assert (results(unrun) / name).read_bytes() == (results(nested) / name).read_bytes(), name
-    unrun.write(NESTED | {"hasher_grids": GRIDS | {"sklsh": {"gamma": [1, 3]}}}, "other.yaml")
-    jobs = unrun.jobs("metrics", config="other.yaml")
+        assert (results(project) / name).read_bytes() == (results(nested) / name).read_bytes(), name
+    project.write(NESTED | {"hasher_grids": GRIDS | {"sklsh": {"gamma": [1, 3]}}}, "other.yaml")
+    jobs = project.jobs("metrics", config="other.yaml")
     assert jobs == {"selection": 2, "model": 2, "count": 2, "score": 1, "metrics": 1}
 
 
@@ -219,11 +191,3 @@ def test_only_hashers_with_a_grid_are_searched_and_the_selection_writes_no_codes
         "selection_table": 1,
         "selections": 1,
     }
-
-
-@pytest.mark.ci
-def test_without_grids_there_is_nothing_to_select(project):
-    refused = project.run("selections", "-n")
-    assert refused.returncode != 0
-    message = "experiment 'small' has no options to choose: give it the key `hasher_grids`"
-    assert message in refused.stdout + refused.stderr

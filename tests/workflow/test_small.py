@@ -1,8 +1,16 @@
-"""A run of the small experiment by Snakemake: determinism, reruns, faults."""
+"""Runs of the small experiment by Snakemake: determinism, what is run again, and errors before any job."""
 
-import pandas as pd
+import itertools
+import json
+import re
+from pathlib import Path
+
 import pytest
-from project import SMALL, Project
+from project import METHODS, SMALL, Results, export
+
+from protocol.checks import ProtocolError
+from protocol.papers import FIELDS
+from protocol.provenance.checksums import verified, verify_sealed
 
 pytestmark = pytest.mark.ci
 RESULTS = "results/small"
@@ -12,14 +20,30 @@ def read(project, name="metrics.csv"):
     return (project.folder / RESULTS / name).read_bytes()
 
 
-def test_figures_and_tables_for_a_paper_and_snakemake_s_own_report(ran):
-    figures, tables = (ran.folder / RESULTS / name for name in ("figures", "tables"))
-    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png", ".csv", ".tex"}
-    place = "gist-class-label-standard"
-    lines = {f"{kind}-{place}" for kind in ("scores-mAP", "scores-precision-r2", "pr-curves", "conventions")}
-    assert lines <= {path.stem for path in figures.glob("*.svg")}
-    assert {path.name for path in tables.glob("*.tex")} == {"mAP-gist-standard.tex", "precision-r2-gist-standard.tex"}
-    assert "ITQ & " in (tables / "mAP-gist-standard.tex").read_text()
+def edit(project, file):
+    with open(project.folder / "protocol" / file, "a") as source:
+        source.write("edited = 1\n")
+
+
+def test_it_makes_the_same_bytes_as_the_stages_in_one_process(small, tiny):
+    displayed = sorted((small.folder / RESULTS).glob("gist/display/*/*.csv"))
+    assert len(displayed) == 12
+    tables = [str(path.relative_to(small.folder)) for path in displayed]
+    for table in (f"{RESULTS}/metrics.csv", f"{RESULTS}/summary.csv", f"{RESULTS}/audit.csv", *tables):
+        assert (tiny.folder / table).read_bytes() == (small.folder / table).read_bytes(), table
+
+
+def test_the_claims_are_checked_against_the_experiment(small):
+    """A copy of the project has no stored results."""
+    entries = {entry["id"]: entry for entry in json.loads(read(small, "claims.json"))}
+    assert all(list(entry) == list(FIELDS) for entry in entries.values())
+    assert entries["X-06"]["status"] == "replicated on a substitute"
+    # hashers, lengths, splits, ground truths; two pairs of mAP, two of others at a radius twice, two of RAMAP
+    assert f"pairs of rows: {2 * 2 * 2 * 2 * 8}" in entries["X-06"]["ours"]
+    assert entries["S0-08"]["status"] == "not run"  # these are no rows of CIFAR-10
+
+
+def test_snakemake_s_own_report_has_the_figures(ran):
     done = ran.run("report", "paper", "--report", "provenance.html")
     assert done.returncode == 0, done.stdout + done.stderr
     text = (ran.folder / "provenance.html").read_text()
@@ -27,32 +51,39 @@ def test_figures_and_tables_for_a_paper_and_snakemake_s_own_report(ran):
     assert "The report of the experiment" in text  # of the caption
 
 
-def test_it_makes_the_same_bytes_as_the_stages_in_one_process(small, tiny):
-    displayed = sorted((small.folder / RESULTS).glob("gist/display/*/*.csv"))
-    assert len(displayed) == 12
-    tables = [str(path.relative_to(small.folder)) for path in displayed]
-    for table in (f"{RESULTS}/metrics.csv", f"{RESULTS}/summary.csv", *tables):
-        assert (tiny.folder / table).read_bytes() == (small.folder / table).read_bytes(), table
+def test_what_is_run_again(ran, tmp_path):
+    """Only what depends on a change, in another folder; the source of files is not one, and neither is another run."""
+    assert ran.jobs() == {}
+    assert ran.jobs("--config", f"mirror={tmp_path}", "offline=true") == {}
+    ran.write(SMALL | {"runs": 3}, "three.yaml")
+    assert ran.jobs("splits", config="three.yaml") == {"draw": 1, "split": 2, "splits": 1}
+    ran.write(SMALL | {"experiment": "other"}, "other.yaml")
+    jobs = ran.jobs(config="other.yaml")
+    assert {rule: jobs.get(rule, 0) for rule in ("dataset", "feature", "draw", "model")} == {
+        "dataset": 0,
+        "feature": 0,
+        "draw": 2,
+        "model": 4,
+    }
+    export(ran)
+    ran.write(SMALL | {"codes": METHODS}, "codes.yaml")
+    again = {"finished_codes": 4, "count": 4, "score": 2, "metrics": 1, "claims": 1, "display": 2, "report": 1}
+    assert ran.jobs("report", config="codes.yaml") == again
+    edit(ran, "papers/thesis/claims.py")
+    assert ran.jobs("claims") == {"claims": 1}
+    edit(ran, "metrics/ramap.py")
+    assert ran.jobs("metrics") == {"score": 2, "metrics": 1}
 
 
-def test_editing_a_hasher_reruns_only_its_jobs_and_a_second_run_nothing(ran):
-    assert ran.jobs() == {}  # in another folder
-    cells = ran.folder / RESULTS / "gist"
-    stamps = {path: path.stat().st_mtime_ns for path in cells.rglob("*.h5")}
-    with open(ran.folder / "protocol" / "hashers" / "itq.py", "a") as file:
-        file.write("# an edit\n")
+def test_editing_a_hasher_reruns_only_its_jobs(ran):
+    stamps = {path: path.stat().st_mtime_ns for path in (ran.folder / RESULTS / "gist").rglob("*.h5")}
+    edit(ran, "hashers/itq.py")
     again = {"model": 2, "count": 2, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
     assert ran.jobs() == again
-    assert ran.run().returncode == 0
+    assert ran.run("counts").returncode == 0
     rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
     assert rerun == {path for path in stamps if "itq" in path.parts}
     assert len(rerun) == 6  # models, codes and counts of two runs
-
-
-def test_editing_a_metric_recounts_nothing(ran):
-    with open(ran.folder / "protocol" / "metrics" / "ramap.py", "a") as file:
-        file.write("# an edit\n")
-    assert ran.jobs("metrics") == {"score": 2, "metrics": 1}
 
 
 def test_another_seed_reruns_only_random_stages(small, ran):
@@ -62,82 +93,80 @@ def test_another_seed_reruns_only_random_stages(small, ran):
     assert read(ran) != read(small)
 
 
-def test_another_code_length_trains_only_that_length(ran, tmp_path_factory, root):
-    fresh = Project(tmp_path_factory.mktemp("fresh"), root)
+def test_another_code_length_trains_only_that_length(ran, tmp_path):
     lengths = SMALL | {"n_bits": [8, 12, 16, 32]}
-    for made in (ran, fresh):
-        made.write(lengths)
+    ran.write(lengths)
     assert ran.jobs("metrics") == {"model": 4, "count": 4, "score": 2, "metrics": 1}
-    for made in (ran, fresh):
-        done = made.run("metrics")
-        assert done.returncode == 0, done.stderr
-    for made, kept, trained in ((ran, "8, 16", "12, 32"), (fresh, None, "8, 12, 16, 32")):
-        logs = sorted((made.folder / RESULTS).glob("logs/gist/thesis/run*/*/model.log"))
-        assert len(logs) == 4
-        for log in logs:
-            lines = log.read_text().splitlines()
-            assert [line.partition("run: ")[2] for line in lines if "reused from an earlier run" in line] == (
-                [kept] if kept else []
-            )
-            assert ", ".join(line.split()[-2] for line in lines if " training at " in line) == trained
+    done = ran.run("metrics")
+    assert done.returncode == 0, done.stderr
+    logs = sorted((ran.folder / RESULTS).glob("logs/gist/thesis/run*/*/model.log"))
+    assert len(logs) == 4
+    for log in logs:
+        lines = log.read_text().splitlines()
+        assert [line.partition("run: ")[2] for line in lines if "reused from an earlier run" in line] == ["8, 16"]
+        assert ", ".join(line.split()[-2] for line in lines if " training at " in line) == "12, 32"
+    (tmp_path / "fresh").mkdir()
+    fresh = Results(tmp_path / "fresh").stages(lengths, "metrics")
     files = sorted(path.relative_to(fresh.folder) for path in (fresh.folder / RESULTS / "gist").rglob("*.h5"))
     assert len(files) == 2 * (2 + 2 * 3)  # of each run: preprocessing, ground truth; models, codes, counts by hasher
     for path in (*files, f"{RESULTS}/metrics.csv", f"{RESULTS}/summary.csv"):
         assert (ran.folder / path).read_bytes() == (fresh.folder / path).read_bytes(), path
 
 
-def test_another_split_of_a_draw_trains_nothing(small, project):
-    project.write(SMALL | {"splits": ["standard"], "runs": 1})
-    done = project.run("metrics")
-    assert done.returncode == 0, done.stderr
-    project.write(SMALL | {"runs": 1})
-    assert project.jobs("metrics") == {"split": 1, "ground_truth": 1, "count": 2, "score": 2, "metrics": 1}
-    done = project.run("metrics")
-    assert done.returncode == 0, done.stderr
-    ours = set(read(project).decode().splitlines())
-    assert len(ours) == 1 + 2 * 2 * 2 * 3 * 2 * len(SMALL["metrics"])
-    assert ours <= set(read(small).decode().splitlines())
+# A file of each rule, except the report, which contains times.
+CODES = f"{RESULTS}/gist/thesis/run0/itq/codes.h5"
+NAMES = [
+    *("draws/thesis/run1.h5", "splits/standard/run0/splits.h5", "gist/thesis/run1/ground_truth.h5"),
+    *("gist/thesis/run1/lsh/counts.h5", "gist/scores/itq.csv", "gist/display/standard/radii.csv"),
+    *("runs.csv", "claims.json"),
+]
+WRITTEN = ["results/datasets/digits/content.h5", CODES, *(f"{RESULTS}/{name}" for name in NAMES)]
 
 
-def test_experiments_on_one_dataset_share_its_data_and_features(small):
-    small.write(SMALL | {"experiment": "other"}, "other.yaml")
-    jobs = small.jobs(config="other.yaml")
-    assert {rule: jobs.get(rule, 0) for rule in ("dataset", "feature", "draw", "model")} == {
-        "dataset": 0,
-        "feature": 0,
-        "draw": 2,
-        "model": 4,
-    }
+def test_the_command_of_the_message_writes_every_deleted_file_again(small, ran, monkeypatch):
+    monkeypatch.chdir(ran.folder)
+    commands = []
+    for name in WRITTEN:
+        Path(name).unlink()
+        with pytest.raises(ProtocolError) as error:
+            verify_sealed(name) if name.endswith(".h5") else verified(name)
+        commands.append(re.search("snakemake (--force) (.*), with the --configfile", str(error.value)).groups())
+    done = ran.run(*dict.fromkeys(itertools.chain(*commands)))
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in WRITTEN:
+        assert Path(name).read_bytes() == (small.folder / name).read_bytes(), name
 
 
-def test_the_audit_finds_a_fit_on_other_rows(project):
-    script = project.folder / "workflow" / "scripts" / "preprocessing.py"
-    leaking = script.read_text().replace("items.raw(train)[:]", "items.X[:]")
-    assert leaking != script.read_text()
-    script.write_text(leaking)
-    project.write(SMALL | {"runs": 1, "splits": ["improved"]})
-    assert project.run("audit").returncode == 0
-    findings = pd.read_csv(project.folder / RESULTS / "audit.csv")
-    assert "preprocessing-leak" in set(findings["finding"])
-    assert set(findings["severity"]) == {"error"}
-
-
-def test_a_misspelt_hasher_stops_before_any_job(project):
-    project.write(SMALL | {"hashers": ["itqq"]})
-    done = project.run("-n")
+def test_a_job_that_fails_prints_one_line_and_writes_nothing(ran):
+    """And so it does where a file of an earlier job was cut short."""
+    codes = ran.folder / CODES
+    codes.write_bytes(codes.read_bytes()[: codes.stat().st_size // 2])
+    (ran.folder / RESULTS / "metrics.csv").unlink()
+    done = ran.run("metrics")
     assert done.returncode != 0
-    assert "got 'itqq'. Did you mean 'itq'?" in done.stdout
-    assert "Job stats" not in done.stdout
+    assert f"error: {CODES}: altered since it was written" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    assert not (ran.folder / RESULTS / "metrics.csv").exists()
 
 
-def test_a_run_does_not_depend_on_the_number_of_runs(small):
-    """A third run does not change the existing splits, since their seeds stay the same."""
-    small.write(SMALL | {"runs": 3}, "three.yaml")
-    assert small.jobs("splits", config="three.yaml") == {"draw": 1, "split": 2, "splits": 1}
-
-
-def test_the_source_of_files_reruns_nothing(small, tmp_path):
-    assert small.jobs("--config", f"mirror={tmp_path}", "offline=true") == {}
+@pytest.mark.parametrize(
+    ("changes", "target", "message"),
+    [
+        ({"hashers": ["itqq"]}, "all", "got 'itqq'. Did you mean 'itq'?"),
+        ({"mirror": "https:/me:secret@host"}, "all", "mirror: expected a URL or an existing folder, got '***@host' "),
+        ({}, "leak", "experiment 'small' has no leak study: give it the key `leak`"),
+        ({}, "selections", "experiment 'small' has no options to choose: give it the key `hasher_grids`"),
+    ],
+)
+def test_a_wrong_configuration_stops_in_one_line_before_any_job(project, changes, target, message):
+    project.write(SMALL | changes)
+    done = project.run(target, "-n")
+    printed = done.stdout + done.stderr  # a dry run prints its errors on standard output
+    assert done.returncode == 1
+    assert sum(message in line for line in printed.splitlines()) == 1
+    assert not any(word in printed for word in ("secret", "Job stats"))
+    assert "Traceback" not in printed or not changes  # a target without its key is found when the jobs are planned
+    assert not (project.folder / "results").exists()
 
 
 def test_a_wrong_mirror_stops_with_both_checksums_and_no_file(project, tmp_path):

@@ -6,13 +6,12 @@ import subprocess
 import numpy as np
 import page_blocks
 import pytest
-from project import SMALL
+from project import SMALL, Results
 
 from protocol import datasets, registry
 from protocol.provenance import storage
 from protocol.splits import write_list
 
-pytestmark = pytest.mark.ci
 DIGITS = datasets.load("digits", {}, {})
 SIZES = SMALL["split_sizes"]
 
@@ -26,15 +25,13 @@ def lists(folder, seed):
     return parts
 
 
-def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(project):
-    parts = lists(project.folder, 1)
+def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(tmp_path):
+    made = Results(tmp_path)
+    parts = lists(tmp_path, 1)
     files = {name: f"{name}.txt" for name in parts}
     config = {key: value for key, value in SMALL.items() if key != "split_sizes"}
     config |= {"splits": ["from_lists"], "split_options": {"from_lists": files}, "hashers": ["lsh"], "n_bits": [8]}
-    project.write(config)
-    done = project.run()
-    assert done.returncode == 0, done.stdout + done.stderr
-    results = project.folder / "results" / "small"
+    results = made.stages(config, "all").folder / "results" / "small"
     for run in (0, 1):
         found = storage.read(results / "splits" / "from_lists" / f"run{run}" / "splits.h5")
         for name, rows in parts.items():
@@ -43,12 +40,13 @@ def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(project):
     assert (results / "audit.csv").read_text().count("error") == 0
     codes = [storage.read(results / f"gist/from_lists/run{run}/lsh/codes.h5")["8/query"] for run in (0, 1)]
     assert (codes[0] != codes[1]).any()  # the same items, another model
-    assert project.jobs() == {}
-    lists(project.folder, 2)
-    jobs = project.jobs()
+    assert made.planned(config, "all") == {}
+    lists(tmp_path, 2)
+    jobs = made.planned(config, "all")
     assert (jobs["draw"], jobs["split"]) == (2, 2)
 
 
+@pytest.mark.ci
 def test_the_lesson_runs_in_its_folder_up_to_the_report(project, root, monkeypatch):
     page = root / "docs" / "tutorials" / "audit-the-split-of-a-repository.md"
     start, *of_page = page_blocks.blocks(page.read_text())
@@ -74,12 +72,3 @@ def test_the_lesson_runs_in_its_folder_up_to_the_report(project, root, monkeypat
     found = storage.read(lesson / "results/digits_lists/splits/from_lists/run0/splits.h5")
     np.testing.assert_array_equal(found["database"], np.load("database.npy"))
     assert "test.npy" in (lesson / "results/digits_lists/report.html").read_text()
-
-
-def test_a_list_with_an_unknown_item_fails_in_one_line(project):
-    files = {name: f"{name}.txt" for name in lists(project.folder, 1)}
-    (project.folder / "train.txt").write_text("nobody\n")
-    project.write(SMALL | {"splits": ["from_lists"], "split_options": {"from_lists": files}})
-    done = project.run("splits")
-    assert done.returncode != 0
-    assert "got 1 unknown id among 1; the first is 'nobody'" in done.stderr

@@ -1,5 +1,7 @@
 """The results of the small experiment, whose stages run in this process."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,11 +9,13 @@ from browser import DRAWN, opened
 from project import SMALL, Results
 
 from protocol import codes, registry
+from protocol.checks import ProtocolError
 from protocol.provenance import storage
 from protocol.truth import Items
 
 COLUMNS = "dataset,feature,ground_truth,split,run,hasher,n_bits,extension,extension_bits,metric,value"
 RESULTS = "results/small"
+TABLES = ("metrics.csv", "summary.csv", "audit.csv")
 TRUTHS = {"dataset", "feature", "draw", "split", "preprocessing", "ground_truth"}
 
 
@@ -24,7 +28,7 @@ def test_it_writes_all_files(tiny):
     assert header == COLUMNS
     cells = 2 * 2 * 2 * 2 * 3 * 2  # splits, runs, hashers, lengths, extensions, ground truths
     assert len(rows) == cells * len(SMALL["metrics"])
-    summary = pd.read_csv(tiny.folder / RESULTS / "summary.csv")
+    metrics, summary = (pd.read_csv(tiny.folder / RESULTS / name) for name in ("metrics.csv", "summary.csv"))
     assert list(summary) == [
         *(set(COLUMNS.split(",")) & {"dataset"}),
         *COLUMNS.replace("run,", "").split(",")[1:-1],
@@ -33,6 +37,13 @@ def test_it_writes_all_files(tiny):
         *("empty", "ties", "ranking", "convention", "version"),
     ]
     assert (summary["n_runs"] == 2).all()
+    row = summary.iloc[17]
+    keys = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
+    a, b = metrics[(metrics[keys] == row[keys]).all(axis=1)]["value"]
+    assert row["mean"] == pytest.approx((a + b) / 2, abs=1e-9)
+    assert row["std"] == pytest.approx(abs(a - b) / 2**0.5, abs=1e-9)  # the sample standard deviation
+    assert 'id="options"' not in read(tiny, "report.html").decode().partition("<script>")[0]
+    assert not (tiny.folder / RESULTS / "selection.csv").exists()
 
 
 def test_the_items_of_every_run_are_those_of_its_split(tiny):
@@ -40,32 +51,18 @@ def test_the_items_of_every_run_are_those_of_its_split(tiny):
     assert len(runs) == 2 * 2 * 2  # splits, runs, ground truths
     assert runs["items"].nunique() == len(runs)
     sizes = summary.set_index(["ground_truth", "split"])[["relevance", "n_queries", "n_database"]].drop_duplicates()
+    relevance = {"class_label": "class labels", "epsilon_ball": "neighbours"}
     for row in runs.itertuples():
         split = storage.read(tiny.folder / RESULTS / "splits" / row.split / f"run{row.run}" / "splits.h5")
-        expected = [row.relevance, len(split["query"]), len(split["database"])]
+        expected = [relevance[row.ground_truth], len(split["query"]), len(split["database"])]
         assert [row.relevance, row.n_queries, row.n_database] == expected
         assert sizes.loc[row.ground_truth, row.split].tolist() == expected
-    assert dict(zip(runs["ground_truth"], runs["relevance"], strict=True)) == {
-        "class_label": "class labels",
-        "epsilon_ball": "neighbours",
-    }
-
-
-def test_summary_is_mean_and_sample_standard_deviation(tiny):
-    metrics, summary = (pd.read_csv(tiny.folder / RESULTS / name) for name in ("metrics.csv", "summary.csv"))
-    row = summary.iloc[17]
-    keys = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
-    a, b = metrics[(metrics[keys] == row[keys]).all(axis=1)]["value"]
-    assert row["mean"] == pytest.approx((a + b) / 2, abs=1e-9)
-    assert row["std"] == pytest.approx(abs(a - b) / 2**0.5, abs=1e-9)
 
 
 def test_identities_of_the_extension_codes_hold_on_the_run(tiny):
     table = pd.read_csv(tiny.folder / RESULTS / "metrics.csv").drop(columns=["dataset", "extension_bits"])
-    wide = table.pivot_table(
-        index=[c for c in table if c not in ("extension", "value")], columns="extension", values="value"
-    )
-    wide = wide.reset_index()
+    index = [name for name in table if name not in ("extension", "value")]
+    wide = table.pivot_table(index=index, columns="extension", values="value").reset_index()
     mean_ap = wide[wide["metric"].str.startswith("mAP")]
     assert len(mean_ap) == 64
     assert (mean_ap["none"] - mean_ap["same"]).abs().max() < 1e-9
@@ -80,48 +77,50 @@ def test_identities_of_the_extension_codes_hold_on_the_run(tiny):
 
 
 def test_every_file_has_a_provenance_record_with_its_inputs_seed_and_versions(tiny):
-    cell = tiny.folder / RESULTS / "gist" / "thesis" / "run1"
-    features = storage.read_provenance(tiny.data / "gist" / "features.h5")
-    draw = storage.read_provenance(tiny.folder / RESULTS / "draws" / "thesis" / "run1.h5")
-    splits = storage.read_provenance(tiny.folder / RESULTS / "splits" / "standard" / "run1" / "splits.h5")
-    codes, counts = (storage.read_provenance(cell / "itq" / name) for name in ("codes.h5", "counts.h5"))
-    assert codes["maker"] == "hasher itq"
-    assert codes["inputs"]["features"] == features["digest"]
-    assert codes["inputs"]["draw"] == splits["inputs"]["draw"] == draw["digest"]
-    assert counts["inputs"]["codes"] == codes["digest"]
-    assert counts["inputs"]["standard"] == splits["digest"]
-    assert splits["seed"] == draw["seed"] > 0
-    made_of = [codes["fits"][n_bits]["made_of"] for n_bits in ("8", "16")]
+    folder, cell = tiny.folder / RESULTS, tiny.folder / RESULTS / "gist" / "thesis" / "run1"
+    paths = {"features": tiny.data / "gist" / "features.h5", "draw": folder / "draws" / "thesis" / "run1.h5"}
+    paths |= {"splits": folder / "splits" / "standard" / "run1" / "splits.h5"}
+    paths |= {name: cell / "itq" / f"{name}.h5" for name in ("codes", "counts")}
+    record = {name: storage.read_provenance(path) for name, path in paths.items()}
+    made = record["codes"]
+    assert made["maker"] == "hasher itq"
+    assert made["inputs"]["features"] == record["features"]["digest"]
+    assert made["inputs"]["draw"] == record["splits"]["inputs"]["draw"] == record["draw"]["digest"]
+    assert record["counts"]["inputs"]["codes"] == made["digest"]
+    assert record["counts"]["inputs"]["standard"] == record["splits"]["digest"]
+    assert record["splits"]["seed"] == record["draw"]["seed"] > 0
+    made_of = [made["fits"][n_bits]["made_of"] for n_bits in ("8", "16")]
     assert made_of[0]["seed"] != made_of[1]["seed"]
-    assert made_of[0]["inputs"] == codes["inputs"]
-    assert {"numpy", "scipy", "python", "hashing-protocol"} <= set(codes["versions"])
+    assert made_of[0]["inputs"] == made["inputs"]
+    assert {"numpy", "scipy", "python", "hashing-protocol"} <= set(made["versions"])
 
 
-def test_the_report_opens_offline(tiny):
+def test_the_report_opens_offline(tiny, browser):
     page = read(tiny, "report.html").decode()
     body = page.partition("<script>")[0]
     retrieved = 2 * 5 * (1 + 12)  # by two hashers, for five queries: the query and what is nearest to it
-    assert (
-        body.count("<img") == body.count('<img src="data:image/png;base64,') == 1 + retrieved
-    )  # and the contact sheet
+    sheet = 1
+    assert body.count("<img") == body.count('<img src="data:image/png;base64,') == sheet + retrieved
     assert 'src="http' not in page
     assert "<link" not in page
     assert len(page) < 2.2e6
     for name in ("itq", "lsh", "class_label", "epsilon_ball", "train-in-database"):
         assert name in body
-
-
-def test_without_grids_no_options_are_selected(tiny):
-    assert 'id="options"' not in read(tiny, "report.html").decode().partition("<script>")[0]
-    assert not (tiny.folder / RESULTS / "selection.csv").exists()
-
-
-def test_the_report_is_drawn_by_a_browser(tiny, browser):
     with opened(browser, tiny.folder / RESULTS / "report.html", width=400) as (tab, wrong):
         drawn = tab.evaluate(DRAWN)
         assert {"by-length", "pr-curves", "bucket-sizes"} <= {name for name, marks in drawn.items() if marks > 2}
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400
         assert wrong == []
+
+
+def test_figures_and_tables_for_a_paper(tiny):
+    figures, tables = (tiny.folder / RESULTS / name for name in ("figures", "tables"))
+    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png", ".csv", ".tex"}
+    place = "gist-class-label-standard"
+    lines = {f"{kind}-{place}" for kind in ("scores-mAP", "scores-precision-r2", "pr-curves", "conventions")}
+    assert lines <= {path.stem for path in figures.glob("*.svg")}
+    assert {path.name for path in tables.glob("*.tex")} == {"mAP-gist-standard.tex", "precision-r2-gist-standard.tex"}
+    assert "ITQ & " in (tables / "mAP-gist-standard.tex").read_text()
 
 
 def test_everything_is_fitted_on_the_training_set_alone(tiny):
@@ -151,9 +150,7 @@ def test_everything_is_fitted_on_the_training_set_alone(tiny):
 
 def test_a_run_does_not_depend_on_other_combinations(tiny, tmp_path):
     part = {"runs": 1, "hashers": ["itq"], "n_bits": [16], "splits": ["improved"], "extensions": ["none"]}
-    made = Results(tmp_path)
-    made.stages(SMALL | part, "metrics")
-    ours = set(read(made).decode().splitlines())
+    ours = set(read(Results(tmp_path).stages(SMALL | part, "metrics")).decode().splitlines())
     assert len(ours) == 1 + 2 * len(SMALL["metrics"])
     assert ours <= set(read(tiny).decode().splitlines())
 
@@ -173,3 +170,69 @@ def test_a_run_does_not_depend_on_other_combinations(tiny, tmp_path):
 )
 def test_every_stage_can_be_run_alone(tmp_path, target, rules):
     assert set(Results(tmp_path).planned(SMALL, target)) == rules | {target}
+
+
+def test_the_audit_finds_a_fit_on_other_rows(tmp_path):
+    results = Results(tmp_path)
+    results.scripts = shutil.copytree(results.scripts, tmp_path / "scripts")
+    script = results.scripts / "preprocessing.py"
+    leaking = script.read_text().replace("items.raw(train)[:]", "items.X[:]")
+    assert leaking != script.read_text()
+    script.write_text(leaking)
+    findings = pd.read_csv(
+        results.stages(SMALL | {"runs": 1, "splits": ["improved"]}, "audit").folder / RESULTS / "audit.csv"
+    )
+    assert "preprocessing-leak" in set(findings["finding"])
+    assert set(findings["severity"]) == {"error"}
+
+
+# Altered files
+
+SCORES, CODES = "gist/scores/itq.csv", "gist/thesis/run0/itq/codes.h5"
+
+
+def another_value(content):
+    """Return a table with another last digit in its last row."""
+    line, _, end = content.rstrip(b"\n").rpartition(b"\n")
+    return line + b"\n" + end[:-1] + (b"1" if end[-1:] != b"1" else b"2") + b"\n"
+
+
+def half(content):
+    return content[: len(content) // 2]
+
+
+# What is altered, how, and the stage that is to be run. Last stages first: an altered file is newer than what was made
+# from it, and Snakemake makes all of that again.
+ALTERED = [
+    ("metrics.csv", another_value, "report"),
+    ("audit.csv", lambda content: content.splitlines(keepends=True)[0], "report"),
+    ("claims.json", lambda _: b"[]\n", "report"),
+    ("claims.json", lambda _: b"{", "report"),
+    ("gist/display/improved/radii.csv", half, "report"),
+    ("summary.csv", another_value, "claims"),
+    ("summary.csv", half, "report"),
+    (SCORES, another_value, "metrics"),
+    (SCORES, half, "metrics"),
+    (CODES, lambda content: half(content) + b"\0" * (len(content) - len(half(content))), "counts"),
+    (CODES, half, "counts"),
+]
+
+
+@pytest.mark.ci
+def test_an_altered_file_is_refused_in_one_line_and_made_again_after_it_is_deleted(tiny, tmp_path):
+    shutil.copytree(tiny.folder / "results", tmp_path / "results")
+    ours, results = Results(tmp_path), tmp_path / RESULTS
+    for name, alter, target in ALTERED:
+        content = (results / name).read_bytes()
+        (results / name).write_bytes(alter(content))
+        with pytest.raises(ProtocolError) as error:
+            ours.stages(SMALL, target)
+        message = str(error.value)
+        assert message.startswith(f"{RESULTS}/{name}: altered since it was written (expected sha256 "), message
+        assert message.endswith(f" snakemake --force {RESULTS}/{name}, with the --configfile of its experiment.")
+        (results / name).write_bytes(content)
+    for name in (SCORES, CODES, *TABLES, *(f"{table}.sha256" for table in TABLES)):
+        (results / name).unlink()
+    ours.stages(SMALL, "all")
+    for name in (*TABLES, SCORES, CODES, "claims.json"):
+        assert read(ours, name) == read(tiny, name), name

@@ -1,22 +1,16 @@
 """Add up the counts of all shards of the database, for every split, code length and ground truth."""
 
-from protocol.counting import pack_counts, truths_record, unpack_counts, write_counts
+from protocol.counting import added_counts, pack_counts, truths_record, write_counts
 from protocol.provenance import storage
-from protocol.truth.relevance import relevance_from_arrays
+from protocol.truth.relevance import relevances_from_arrays
 
 
 def main(job):
     """Write the counts of the whole database."""
-    p, total, arrays, ground_truths = job.params, {}, {}, {}
-    for path in job.input.shards:
-        for split, of_split in storage.grouped(storage.read(path)).items():
-            for n_bits, packed in storage.grouped(of_split).items():
-                before, own = total.setdefault(split, {}).get(n_bits), unpack_counts(packed)
-                total[split][n_bits] = {truth: before[truth] + own[truth] for truth in own} if before else own
+    p, total, arrays, ground_truths = job.params, added_counts(job.input.shards), {}, {}
     for split, path in zip(p.splits, job.input.splits, strict=True):
         n_database = next(iter(next(iter(total[split].values())).values())).n_database
-        rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
-        truths = {truth: relevance_from_arrays(rule, n_database) for truth, rule in rules.items()}
+        truths = relevances_from_arrays(storage.grouped(storage.read_group(job.input.ground_truth, split)), n_database)
         ground_truths[split] = truths_record(truths, storage.read(path, ["query", "database"]))
         for n_bits, counts in total[split].items():
             arrays |= {f"{split}/{n_bits}/{name}": array for name, array in pack_counts(counts).items()}

@@ -3,7 +3,7 @@
 from protocol import codes
 from protocol.counting import count, pack_counts, truths_record, write_counts
 from protocol.provenance import storage
-from protocol.truth.relevance import relevance_from_arrays
+from protocol.truth.relevance import relevances_from_arrays
 
 
 def main(job):
@@ -14,7 +14,7 @@ def main(job):
         chosen = storage.read(path, ["query", "database"])
         pairs = codes.of_split(stored, chosen["database"], split)
         n_database, own = len(next(iter(pairs.values()))["database"]), storage.grouped(rules[split])
-        truths = {truth: relevance_from_arrays(rule, n_database) for truth, rule in own.items()}
+        truths = relevances_from_arrays(own, n_database)
         ground_truths[split] = truths_record(truths, chosen)
         calls = len(p.splits) * len(pairs)
         for n_bits, pair in pairs.items():

@@ -5,7 +5,7 @@ from protocol.counting import read_counts
 from protocol.provenance import storage
 from protocol.report import display
 from protocol.scores.tables import write_table
-from protocol.truth.relevance import relevance_from_arrays
+from protocol.truth.relevance import relevances_from_arrays
 
 
 def main(job):
@@ -25,7 +25,7 @@ def main(job):
         for path, (hasher,) in zip(job.input.codes, p.hashers, strict=True)
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
-    truths = {name: relevance_from_arrays(rule, len(parts["database"])) for name, rule in rules.items()}
+    truths = relevances_from_arrays(rules, len(parts["database"]))
     tables = display.of_run(codes_of, truths, parts, p.n_bits)
     tables |= {"radii": display.mean_over_runs(radii), "curves": display.mean_over_runs(curves)}
     for name, table in tables.items():

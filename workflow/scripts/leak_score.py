@@ -5,21 +5,20 @@ from protocol.features import prepared
 from protocol.hashers import TrainingSet
 from protocol.provenance import storage
 from protocol.studies import SIDES, rankings, write_scores
-from protocol.truth.relevance import relevance_from_arrays
+from protocol.truth.relevance import relevances_from_arrays
 
 
 def main(job):
     """Write one row per training size, code length and ground truth, with the four scores."""
     wc, p, rows, X, truths = job.wildcards, job.params, [], {}, {}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    parts = {side: storage.read(job.input[f"splits_{side}"]) for side in SIDES}
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as items:
         for side in SIDES:
-            X[side] = {name: items.vectors(name, images) for name, images in parts[side].items()}
+            parts = storage.read(job.input[f"splits_{side}"])
+            X[side] = {name: items.vectors(name, images) for name, images in parts.items()}
     database = {side: X[side]["database"] for side in SIDES}
     for side, rules in storage.grouped(storage.read(job.input.ground_truth)).items():
-        n_database, own = len(database[side]), storage.grouped(rules)
-        truths[side] = {name: relevance_from_arrays(rule, n_database) for name, rule in own.items()}
+        truths[side] = relevances_from_arrays(storage.grouped(rules), len(database[side]))
     inside = {(side, size): TrainingSet(X[side][f"inside/{size}"]) for side in SIDES for size, _ in p.seeds}
     for size, n_bits in p.seeds:
         models = {

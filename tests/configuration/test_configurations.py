@@ -1,0 +1,217 @@
+"""Tables of configurations: those that are allowed with values of their experiments, and those that are refused."""
+
+import copy
+import functools
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import yaml
+from project import SMALL
+
+from protocol import configuration, registry
+from protocol.checks import ProtocolError
+from protocol.report.manuscript.files import file_name
+
+CONFIG = Path(__file__).parents[2] / "workflow" / "config"
+MODALITIES = {
+    "dataset": "wiki",
+    "features": {"image_to_text": {}, "text_to_image": {}},
+    "ground_truths": ["class_label"],
+    "hashers": ["cca_itq", "cvh"],
+}
+BASES = {
+    "small": SMALL,
+    "nothing": {},
+    "default": yaml.safe_load(configuration.DEFAULT.read_text()),
+    "modalities": SMALL | MODALITIES,
+    **{name: yaml.safe_load((CONFIG / f"{name}.yaml").read_text()) for name in ("digits_leak", "cifar10_s1")},
+}
+ACCEPTED, WRONG = (
+    yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text()) for name in ("accepted", "wrong")
+)
+
+
+def load(case):
+    """Return the experiment of an entry of a table."""
+    base = case.get("base", "small")
+    config = copy.deepcopy({key: own for key, own in BASES[base].items() if key not in case.get("without", ())})
+    return configuration.load(config | case["changes"], from_file=base != "nothing")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with the files that the tables name."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "folder" / "class").mkdir(parents=True)
+    X = np.zeros((2000, 16), dtype=np.float32)
+    arrays = {"x": X, "labels_in_one_row": X[:1, :1].repeat(2000, 1).astype(int), "few": np.ones(1500, dtype=int)}
+    for name, array in (arrays | {"rows": np.arange(50), "far": np.array([0, 2000])}).items():
+        np.save(folder / f"{name}.npy", array)
+    np.savez(folder / "x.npz", a=X)
+    np.savez(folder / "rows.npz", rows=np.arange(50))
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["a"] = X
+    np.savetxt(folder / "x.csv", X, delimiter=",", fmt="%d")
+    texts = {"few.txt": "1\n" * 1500, "12": "x", "classes.txt": "digit-0000 0 1 0\n"}
+    texts["many.txt"] = "".join(f"item-{row:07d}\n" for row in range(2001))
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def value_at(experiment, path):
+    """Return a value of an experiment by the names of attributes and keys, with dots between them."""
+    step = lambda own, name: own[name] if isinstance(own, Mapping) else getattr(own, name)  # noqa: E731
+    return functools.reduce(step, path.split("."), experiment)
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: str(case["changes"])[:60])
+def test_an_allowed_configuration_and_the_configuration_of_its_experiment(case, files, monkeypatch):
+    monkeypatch.chdir(files)
+    experiment = load(case)
+    for path, expected in case["expected"].items():
+        assert json.dumps(value_at(experiment, path)) == json.dumps(expected), path  # true is not 1
+    text = json.dumps(experiment.config)
+    again = configuration.load(json.loads(text))
+    assert again == experiment
+    assert json.dumps(again.config) == text
+
+
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: str(case["changes"])[:60])
+def test_a_wrong_configuration_is_refused_in_one_line(case, files, monkeypatch):
+    monkeypatch.chdir(files)
+    with pytest.raises(ProtocolError) as error:
+        load(case)
+    message = str(error.value)
+    assert "\n" not in message
+    assert re.search(case["matches"], message) if "matches" in case else case["contains"] in message, message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"experiment": "e" * 81},
+        {"features": {"f" * 81: {"use": "gist"}}},
+        {"hashers": [{"use": "itq", "name": "h" * 81}]},
+        {"ground_truths": [{"use": "class_label", "name": "g" * 81}]},
+        {"codes": {"c" * 81: {"query": "{run}{n_bits}", "database": "{split}{run}{n_bits}"}}},
+    ],
+)
+def test_names_that_are_too_long_for_file_names(changes):
+    with pytest.raises(ProtocolError, match=r"up to 80 lower-case letters|of at most 80 characters, got 81"):
+        load({"changes": changes})
+
+
+def test_the_longest_names_fit_into_file_names():
+    longest = max(registry.names("metric"), key=len)
+    name = file_name("scores", f"{longest}@1000[retrieved]", "f" * 80, "g" * 80, max(registry.names("split"), key=len))
+    assert len(f".{name}.pdf.xxxxxxxx.part") < 256
+
+
+def test_the_order_of_unordered_keys_does_not_matter():
+    sizes = dict(reversed(SMALL["split_sizes"].items()))
+    other = load({"changes": {"n_bits": [16, 8], "split_sizes": sizes}})
+    assert str(other) == str(load({"changes": {}}))
+
+
+def test_all_metrics_are_those_defined_for_the_shortest_code():
+    metrics = load({"changes": {"metrics": ["all"], "n_bits": [1, 8]}}).config["metrics"]
+    assert {"mAP", "mAP[index]", "nDCG@1000", "precision@r1"} <= set(metrics)
+    assert "precision@r2" not in metrics
+
+
+def test_sizes_dimensions_and_combinations_of_an_experiment():
+    features = {"gist": {}, "small": {"use": "gist", "options": {"grid": 2}, "runs": 1, "hashers": ["sh"]}}
+    experiment = load({"changes": {"features": features, "split_sizes": {"query": 50, "train": 300}}})
+    assert [experiment.sizes(split)["database"] for split in ("standard", "improved")] == [1747, 1447]
+    assert [experiment.dimensions(name) for name in experiment.features] == [[512], [128]]
+    assert len(experiment.combinations()) == 2 * 2 * 2 + 2 * 1 * 1
+
+
+def test_options_that_are_not_the_defaults_identify_a_score():
+    def options(truth, **changes):
+        truths = {"ground_truths": ["class_label", "epsilon_ball"], "features": {"gist": {}}}
+        return load({"changes": truths | changes}).options("gist", truth, "improved")
+
+    near = {"name": "epsilon_ball", "use": "epsilon_ball", "options": {"n_neighbours": 20}}
+    assert options("epsilon_ball") == {}
+    assert options("epsilon_ball", ground_truths=[near]).keys() == {"ground_truth"}
+    for feature in ({"preprocessing": []}, {"use": "gist", "options": {"image_size": 16}}):
+        assert options("epsilon_ball", features={"gist": feature}).keys() == {"ground_truth"}
+        assert options("class_label", features={"gist": feature}) == {}
+
+
+AFFINITIES = [
+    ({}, "class_label", "labels"),
+    ({"ground_truths": ["graded_distance", "class_label"]}, "class_label", "labels"),
+    ({"ground_truths": ["epsilon_ball", {"name": "classes", "use": "class_label"}]}, "class_label", "labels"),
+    ({"ground_truths": ["epsilon_ball"]}, "graded_distance", "distances of gist (graded_distance)"),
+    (
+        {"features": {"gist": {"ground_truths": ["epsilon_ball"]}}},
+        "graded_distance",
+        "distances of gist (graded_distance)",
+    ),
+    ({"affinities": "epsilon_ball"}, "epsilon_ball", "distances of gist (epsilon_ball)"),
+    (
+        {"affinities": "graded_distance", "ground_truth_options": {"graded_distance": {"n_sample": 50}}},
+        "graded_distance",
+        "distances of gist (graded_distance-ffa1d51a)",
+    ),
+    ({"ground_truths": ["epsilon_ball"], "affinities": "class_label"}, "class_label", "labels"),
+]
+
+
+@pytest.mark.parametrize("hasher", ["ksh", "grh", "talr_ndcg"])
+@pytest.mark.parametrize(("changes", "affinities", "learned"), AFFINITIES)
+def test_affinities_are_labels_where_the_experiment_scores_by_labels(changes, affinities, learned, hasher):
+    base = {"metrics": ["mAP"], "features": {"gist": {}}, "ground_truths": ["class_label"], "hashers": ["lsh", hasher]}
+    experiment = load({"changes": base | changes})
+    assert experiment.config["affinities"] == affinities
+    assert experiment.learned_from(hasher, "gist") == learned
+    assert experiment.learned_from("lsh", "gist") == "none"
+
+
+@pytest.mark.parametrize("kind", ["dataset", "hasher", "feature", "ground_truth"])
+def test_printed_names_are_declared_and_different(kind):
+    records = [record for record in registry.entries(kind) if not getattr(record, "required", ())]
+    assert all(record.printed for record in records)
+    assert len({record.printed for record in records}) == len(records)
+
+
+TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TWICE, "c.yaml, line 4: expected each key once, got 'gist' again (first in line 3)."),
+        ("- 1\n", "c.yaml: expected keys with values, got list."),
+        ("", "c.yaml: expected keys with values, got NoneType."),
+        ("runs: [1\nseed: 2\n", "c.yaml, line 2: expected YAML, got: "),
+        ("runs: *a\n", "c.yaml, line 1: expected YAML, got: found undefined alias"),
+        (None, "c.yaml: expected a config file, got: No such file or directory."),
+        ("a pipe", "c.yaml: expected a config file, got a non-regular file."),
+    ],
+)
+def test_a_file_that_is_not_a_config_file(tmp_path, monkeypatch, text, message):
+    monkeypatch.chdir(tmp_path)
+    if text == "a pipe":
+        os.mkfifo("c.yaml")
+    elif text is not None:
+        Path("c.yaml").write_text(text)
+    for read in (lambda: configuration.read("c.yaml"), lambda: configuration.check_files(["c.yaml"])):
+        with pytest.raises(ProtocolError) as error:
+            read()
+        assert str(error.value).startswith(message)
+        assert "\n" not in str(error.value)
+
+
+def test_a_merged_key_may_be_overridden(tmp_path):
+    (tmp_path / "b.yaml").write_text("base: &base {runs: 3}\nother: {<<: *base, runs: 4}\n")
+    assert configuration.read(tmp_path / "b.yaml")["other"] == {"runs": 4}
