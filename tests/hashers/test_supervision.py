@@ -29,6 +29,9 @@ def test_affinities_of_labels_are_the_levels_that_codes_are_scored_by(y):
 def test_a_sparse_matrix_contains_the_levels(kind):
     levels = np.array([[9, 2, 0], [5, 9, 0], [0, 1, 9]])
     found = Affinities(kind(levels), 3)
+    stored = csr_array(levels)
+    stored.data[1] = 0  # of a level 2: stored, but not relevant
+    np.testing.assert_array_equal(Affinities(stored, 3).levels, [1, 5])
     np.testing.assert_array_equal(found.levels, [1, 2, 5])  # a row's level to itself is none
     np.testing.assert_array_equal(found.among(np.array([1, 0])), [[9, 5], [2, 9]])
 

@@ -34,7 +34,7 @@ def test_a_large_offset_costs_nothing():
 
 def test_fewer_rows_than_components_leave_directions_without_variance():
     X = np.random.default_rng(0).normal(size=(4, 10)).astype(np.float32)
-    assert TrainingSet(X).components(3).n_without_variance == 0
+    assert TrainingSet(X).components(2).n_without_variance == 0
     assert TrainingSet(X).components(8).n_without_variance == 5
 
 
