@@ -264,22 +264,18 @@ def of_run(
     """
     import pandas as pd
 
-    chosen, rows = middle(lengths), _Tables()
+    shortest, shown = min(lengths), middle(lengths)
+    rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
     for hasher, by_length in codes_of.items():
-        if chosen in by_length:
-            pair = by_length[chosen]
-            rows.add("conventions", hasher, convention_rows(pair, chosen, truths, calls=len(codes_of)))
-            rows.add("retrieved", hasher, retrieved_rows(pair, chosen, truths, parts))
-        if min(lengths) in by_length:
-            rows.add("histogram", hasher, histogram_rows(by_length[min(lengths)]["database"], min(lengths)))
+        tables: list[tuple[str, Iterator[Row]]] = []
         for n_bits in sorted(set(lengths) & set(by_length)):
-            rows.add("buckets", hasher, bucket_rows(bucket_sizes(by_length[n_bits]["database"]), n_bits))
-            rows.add("lookups", hasher, lookup_rows(by_length[n_bits], n_bits))
-    return {name: pd.DataFrame(rows.get(name, []), columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}
-
-
-class _Tables(dict[str, list[Row]]):
-    """Rows by table."""
-
-    def add(self, table: str, hasher: str, rows: Iterable[Row]) -> None:
-        self.setdefault(table, []).extend({"hasher": hasher} | row for row in rows)
+            pair = by_length[n_bits]
+            tables += [("buckets", bucket_rows(bucket_sizes(pair["database"]), n_bits))]
+            tables += [("lookups", lookup_rows(pair, n_bits))]
+            tables += [("histogram", histogram_rows(pair["database"], n_bits))] if n_bits == shortest else []
+            if n_bits == shown:
+                tables += [("conventions", convention_rows(pair, n_bits, truths, calls=len(codes_of)))]
+                tables += [("retrieved", retrieved_rows(pair, n_bits, truths, parts))]
+        for name, own in tables:
+            rows[name] += [{"hasher": hasher} | row for row in own]
+    return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 import numpy as np
 
-from protocol.report.drawing import pictures
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -131,12 +130,6 @@ class Figure:
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
         return spec
-
-    @property
-    def svg(self) -> str:
-        """The figure as it is drawn first; its text has the colour of the surrounding text."""
-        (picture,) = pictures([self.static])
-        return scaling(picture["svg"].decode())
 
     @property
     def numbers(self) -> list[str]:

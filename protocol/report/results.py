@@ -299,7 +299,6 @@ def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, A
 
 def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """Return a configuration with display names; `hasher_uses` and similar keys map them to the plug-ins."""
-    lists = {f"{kind}s": [names[kind].get(name, name) for name in config[f"{kind}s"]] for kind in _KINDS[1:]}
     by_name = {
         f"{kind}_{key}": _renamed(config.get(f"{kind}_{key}", {}), names[kind])
         for kind in _KINDS[1:]
@@ -308,18 +307,15 @@ def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[s
     for kind in _KINDS[1:]:
         by_name[f"{kind}_uses"] = {text: name for name, text in names[kind].items()} | by_name[f"{kind}_uses"]
     features = {
-        names["feature"].get(name, name): {"use": name} | _feature(own, names)
+        names["feature"].get(name, name): {"use": name} | _with_lists(own, names)
         for name, own in config["features"].items()
     }
     codes = _renamed(config.get("codes", {}), names["hasher"])
     affinities = names["ground_truth"].get(config.get("affinities", ""), config.get("affinities"))
-    return {**config, **lists, **by_name, "features": features, "codes": codes, "affinities": affinities}
+    return _with_lists(config, names) | by_name | {"features": features, "codes": codes, "affinities": affinities}
 
 
-def _feature(own: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    lists = {
-        f"{kind}s": [names[kind].get(name, name) for name in own[f"{kind}s"]]
-        for kind in _KINDS[1:]
-        if f"{kind}s" in own
-    }
-    return {**own, **lists}
+def _with_lists(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return a configuration, or that of a feature, with display names in its lists."""
+    lists = {kind: config[f"{kind}s"] for kind in _KINDS[1:] if f"{kind}s" in config}
+    return {**config} | {f"{kind}s": [names[kind].get(name, name) for name in own] for kind, own in lists.items()}

@@ -256,9 +256,10 @@ def test_queries_without_relevant_items_match_a_naive_loop(n_classes, n_queries,
 @settings(max_examples=100, deadline=None)
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1), st.sampled_from(["u1", "f4", "i8"]), st.booleans())
 def test_first_equal_matches_a_naive_loop_in_blocks_of_any_size(n_items, seed, dtype, in_blocks):
-    X = np.random.default_rng(seed).integers(0, 2, (n_items, 2, 2)).astype(dtype)
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (n_items, 2, 2)).astype(dtype)
     if dtype == "f4":
-        X *= np.random.default_rng(seed).choice([-1, 1], X.shape)  # the two zeros are equal
+        X *= rng.choice([-1, 1], X.shape)  # the two zeros are equal
     slow = [next(j for j in range(n_items) if (X[j] == X[i]).all()) for i in range(n_items)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies_module, "_BLOCK_BYTES", 100 if in_blocks else 1 << 20)

@@ -14,7 +14,7 @@ from encoded import evaluated
 
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
-from protocol.comparison.reading import read_scores
+from protocol.comparison.reading import Values, pair, read_scores
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
 from protocol.scores.identity import PROTOCOL
@@ -218,11 +218,18 @@ def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, t
         assert values.startswith(reason)
 
 
+def test_queries_of_different_ground_truths_are_not_paired():
+    one, other = (Values("query", np.array([digest]), np.array([0.1, 0.2])) for digest in "ab")
+    assert pair(one, other) == "the ground truths of their queries differ"
+
+
 def test_runs_that_do_not_have_the_mean_are_not_used(experiment):
     path = experiment("x", {"values": [0.1, 0.3]})
     assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
-    pd.read_csv(path).assign(mean=0.5).to_csv(path, index=False)
-    assert read_scores(path)[0].values() == "the metrics.csv next to x/summary.csv does not have the runs of this mean"
+    for changes in ({"mean": 0.5}, {"n_bits": 32}):
+        pd.read_csv(path).assign(**changes).to_csv(path, index=False)
+        reason = "the metrics.csv next to x/summary.csv does not have the runs of this mean"
+        assert read_scores(path)[0].values() == reason
 
 
 @pytest.mark.parametrize("name", ["summary.csv", "metrics.csv", "runs.csv"])

@@ -340,6 +340,11 @@ class TestInputs:
         found = find_duplicates(*sets, mirror=False)
         assert first_pairs(found, 2) == EXPECTED - {("3", "7")}
         assert not found.pairs.details["mirrored"].any()
+        pairs = find_duplicates(sets[0][..., ::-1, :], sets[1]).pairs
+        distance = np.maximum(1 - (pairs.details["cosine"] + pairs.details["correlation"]) / 2, 0)
+        factor = np.where(pairs.details["mirrored"], 1.3, 1)  # mirroring doubles the opportunities for chance matches
+        assert len(set(factor)) == 2
+        np.testing.assert_allclose(pairs.score, 1 - factor * distance)
 
 
 X = np.eye(4)

@@ -1,6 +1,7 @@
 """A small synthetic experiment with everything that the report reads, made by the functions that the pipeline calls."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from protocol import codes, metrics
 from protocol.counting import StoredCounts, count
 from protocol.report import display as displaying
+from protocol.report import page
 from protocol.report.results import Results
 from protocol.scores.summary import COLUMNS, ITEMS, summarise
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
@@ -37,61 +39,60 @@ CONFIG = {
 EXTENSIONS = (("none", 0), ("same", 1), ("different", 1))
 
 
-def made(labels, runs=2):
-    """Return the summary, the scores of all runs and the tables of `display`.
+RUNS = 2
+PUBLISHED = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
+PUBLISHED |= {"hasher": "itq", "metric": "mAP", "n_bits": 8, "value": 0.5, "source": "A paper", "protocol": "its own"}
+LOSS = {"source": "A page", "data": "made", "vectors": "its own", "dimensions": 32, "method": "sign", "n_bits": 32}
+LOSS |= {"metric": "neighbours@10", "rescoring": 2.0, "value": 0.5, "provenance": "read"}
+FINDING = {"file": "a/splits.h5", "finding": "train-in-database", "severity": "warning", "count": 30}
+FINDING |= {"examples": "1 2", "consequence": "Learned from ranked items."}
 
-    Codes follow the labels, itq's more than lsh's.
-    """
-    rows, displayed = [], {}
-    for split in SPLITS:
-        parts = {
-            "query": np.arange(10),
-            "database": np.arange(10 if split == "standard" else 30, N),
-            "train": np.arange(30),
-        }
+
+def codes_of(labels, n_bits, run, noise):
+    """Return codes that follow the labels."""
+    bits = (labels[:, None] >> (np.arange(n_bits) % 3)) & 1
+    return codes.pack(bits ^ (np.random.default_rng([n_bits, run]).random((N, n_bits)) < noise))
+
+
+def experiment(labels):
+    """Return the scores of all runs, the tables of `display` and the parts of each split; itq's codes are better."""
+    rows, displayed, splits = [], {}, {}
+    for split, start in zip(SPLITS, (10, 30), strict=True):
+        parts = {"query": np.arange(10), "database": np.arange(start, N), "train": np.arange(30)}
         query, database = parts["query"], parts["database"]
         near = np.sort(np.random.default_rng(7).permuted(np.tile(np.arange(database.size), (10, 1)), axis=1)[:, :5])
         truths = {
             "class_label": LabelRelevance(labels[query], labels[database]),
             "nearest_neighbours": NeighbourRelevance(np.arange(0, 51, 5), near.ravel(), database.size),
         }
-        radii, curves, codes_of = [], [], {}
-        for run in range(runs):
-            for noise, hasher in zip((0.45, 0.1), HASHERS, strict=True):
-                pairs, extended = {}, []
-                for n_bits in LENGTHS:
-                    rng = np.random.default_rng([n_bits, run])
-                    bits = (labels[:, None] >> (np.arange(n_bits) % 3)) & 1
-                    packed = codes.pack(bits ^ (rng.random((N, n_bits)) < noise))
-                    pair = {"query": packed[query], "database": packed[database]}
-                    pairs[n_bits] = pair
-                    for extension, s in EXTENSIONS:
-                        for truth, counted in count(pair["query"], pair["database"], n_bits, truths).items():
-                            own = counted.extended(extension, s)
-                            cell = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
-                            scores = metrics.evaluate(own, METRICS)
-                            items = (truths[truth].kind, own.n_queries, own.n_database, f"{split} {run}")
-                            rows += [(*cell, name, *items, metrics.mean(values)) for name, values in scores.items()]
-                            extended.append(StoredCounts(split, n_bits, extension, s, truth, items[0], items[3], own))
-                plain = [one for one in extended if one.extension == "none"]
-                of_hasher = list(displaying.radius_rows(plain, empty="zero"))
-                if hasher == "lsh":
-                    of_hasher += displaying.extension_rows(extended, min(LENGTHS), empty="zero")
-                radii += [{"hasher": hasher} | row for row in of_hasher]
-                curves += [{"hasher": hasher} | row for row in displaying.curve_rows(plain, empty="zero")]
-                if run == 0:
-                    codes_of[hasher] = pairs
-        of_run = displaying.of_run(codes_of, truths, parts, LENGTHS)
-        of_runs = {"radii": displaying.mean_over_runs(radii), "curves": displaying.mean_over_runs(curves)}
-        for name, table in (of_run | of_runs).items():
+        radii, curves, first_codes = [], [], {hasher: {} for hasher in HASHERS}
+        for run, (noise, hasher) in itertools.product(range(RUNS), zip((0.45, 0.1), HASHERS, strict=True)):
+            stored = []
+            for n_bits in LENGTHS:
+                packed = codes_of(labels, n_bits, run, noise)
+                pair = {"query": packed[query], "database": packed[database]}
+                first_codes[hasher].setdefault(n_bits, pair)
+                counts = count(pair["query"], pair["database"], n_bits, truths)
+                for (extension, s), (truth, plain) in itertools.product(EXTENSIONS, counts.items()):
+                    own = plain.extended(extension, s)
+                    combination = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
+                    items = (truths[truth].kind, own.n_queries, own.n_database, f"{split} {run}")
+                    scores = metrics.evaluate(own, METRICS)
+                    rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
+                    stored.append(StoredCounts(split, n_bits, extension, s, truth, items[0], items[3], own))
+            plain = [one for one in stored if one.extension == "none"]
+            of_radii = list(displaying.radius_rows(plain, empty="zero"))
+            if hasher == "lsh":
+                of_radii += displaying.extension_rows(stored, min(LENGTHS), empty="zero")
+            radii += [{"hasher": hasher} | row for row in of_radii]
+            curves += [{"hasher": hasher} | row for row in displaying.curve_rows(plain, empty="zero")]
+        tables = displaying.of_run(first_codes, truths, parts, LENGTHS)
+        tables |= {"radii": displaying.mean_over_runs(radii), "curves": displaying.mean_over_runs(curves)}
+        for name, table in tables.items():
             displayed.setdefault(name, []).append(table.assign(feature="gist", split=split))
+        splits[split] = parts
     scores = pd.DataFrame(rows, columns=[*COLUMNS[:-1], *ITEMS, "value"])
-    return (
-        summarise(scores),
-        scores,
-        {name: pd.concat(tables, ignore_index=True) for name, tables in displayed.items()},
-        parts,
-    )
+    return scores, {name: pd.concat(tables, ignore_index=True) for name, tables in displayed.items()}, splits
 
 
 @pytest.fixture(scope="session")
@@ -99,66 +100,40 @@ def results():
     """Return the results of two runs, two hashers, two lengths, two ground truths, two splits, with images."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, N)
-    summary, scores, displayed, parts = made(labels)
+    scores, displayed, splits = experiment(labels)
     needed = (scores["metric"] == "mAP") | (scores["ground_truth"] == "nearest_neighbours")
-    provenance = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
+    record = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
+    record |= {"versions": {"numpy": "2"}}
     return Results(
         config=CONFIG,
-        provenance=provenance
-        | {"versions": {"numpy": "2"}, "notes": ["<made> & small"], "arrays": {"images": [N, 8, 8]}},
+        provenance=record | {"notes": ["<made> & small"], "arrays": {"images": [N, 8, 8]}},
         items={
             "ids": np.array([f"i{i}".encode() for i in range(N)]),
             "labels": labels,
             "class_names": np.array([b"cat", b"dog", b"emu"]),
         },
         images=rng.integers(0, 256, (N, 8, 8), dtype=np.uint8),
-        summary=summary,
+        summary=summarise(scores),
         run_scores=scores[(scores["extension"] == "none") & needed],
         dimensions={"gist": 16},
-        findings=pd.DataFrame(
-            [["a/splits.h5", "train-in-database", "warning", 30, "1 2", "Learned from ranked items."]],
-            columns=["file", "finding", "severity", "count", "examples", "consequence"],
-        ),
+        findings=pd.DataFrame([FINDING]),
         selection=None,
         duplicates=None,
-        splits=dict.fromkeys(SPLITS, parts),
-        published=pd.DataFrame(
-            [["digits", "gist", "class_label", "standard", "itq", "mAP", 8, 0.5, "A paper", "its own", "read"]],
-            columns=[
-                "dataset",
-                "feature",
-                "ground_truth",
-                "split",
-                "hasher",
-                "metric",
-                "n_bits",
-                "value",
-                "source",
-                "protocol",
-                "provenance",
-            ],
-        ),
-        published_losses=pd.DataFrame(
-            [["A page", "made", "its own", 32, "sign", 32, "neighbours@10", 2.0, 0.5, "read"]],
-            columns=[
-                "source",
-                "data",
-                "vectors",
-                "dimensions",
-                "method",
-                "n_bits",
-                "metric",
-                "rescoring",
-                "value",
-                "provenance",
-            ],
-        ),
+        splits=splits,
+        published=pd.DataFrame([PUBLISHED | {"provenance": "read"}]),
+        published_losses=pd.DataFrame([LOSS]),
         displayed=displayed,
         times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
         libraries={"numpy": {"2": 7}},
-        records={"results/made/content.h5": provenance | {"versions": {"numpy": "2"}}},
+        records={"results/made/content.h5": record},
         claims=[],
     )
+
+
+@pytest.fixture(scope="session")
+def html(results):
+    """Return the page of the results."""
+    return page(results)
 
 
 @pytest.fixture(scope="session")

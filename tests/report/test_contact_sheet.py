@@ -35,18 +35,14 @@ def test_a_row_for_each_class_first_to_last_spread_evenly():
     assert sheet.alt == "24 images, a row for each class: cat, dog, emu"
 
 
-def test_a_small_class_leaves_white():
-    sheet = contact_sheet(numbered(3), np.array([0, 1, 0]), ["cat", "dog"])
-    assert shown(sheet) == [[0, 2] + [255] * 6, [1] + [255] * 7]
-
-
-def test_no_more_than_twenty_classes():
+def test_small_classes_many_classes_and_several_labels():
+    assert shown(contact_sheet(numbered(3), np.array([0, 1, 0]), ["cat", "dog"])) == [
+        [0, 2] + [255] * 6,
+        [1] + [255] * 7,
+    ]
     sheet = contact_sheet(numbered(200), np.arange(200) % 100, [str(number) for number in range(100)])
     assert sheet.names == [str(number) for number in range(MOST_CLASSES)]
     assert [row[:3] for row in shown(sheet)] == [[number, 100 + number, 255] for number in range(20)]
-
-
-def test_images_with_several_labels_stand_in_several_rows():
     labels = np.array([[1, 0], [1, 1], [0, 1]], dtype=bool)
     assert [row[:3] for row in shown(contact_sheet(numbered(3), labels, ["a", "b"]))] == [[0, 1, 255], [1, 2, 255]]
 
@@ -78,18 +74,14 @@ def test_images_of_any_shape_fit_their_tile_and_stay_in_it(shape):
 
 
 def test_only_what_is_shown_is_read():
-    class Counting:
-        def __init__(self):
-            self.asked = []
-
-        def __len__(self):
-            return 1000
+    class Counting(np.ndarray):
+        indices = []
 
         def __getitem__(self, index):
-            self.asked.append(index)
-            return np.zeros((index.stop - index.start, 8, 8), np.uint8)
+            self.indices.append(index)
+            return np.asarray(self)[index]
 
-    images = Counting()
+    images = np.zeros((1000, 8, 8), np.uint8).view(Counting)
     contact_sheet(images, np.arange(1000) % 2, ["a", "b"])
-    assert len(images.asked) == 16
-    assert all(index.stop - index.start == 1 for index in images.asked)
+    assert len(images.indices) == 16
+    assert all(index.stop - index.start == 1 for index in images.indices)

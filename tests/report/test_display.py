@@ -99,19 +99,14 @@ def test_every_item_stands_in_the_histogram_at_its_code_and_long_codes_have_none
     assert list(display.histogram_rows(np.zeros((3, 2), np.uint8), 13)) == []
 
 
-def test_bucket_sizes_start_with_the_fullest_and_end_with_the_last():
+def test_bucket_sizes_are_those_of_the_counts_from_the_fullest_to_the_last():
+    for counts in count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS).values():
+        assert display.bucket_sizes(PAIR["database"]).tolist() == counts.bucket_sizes.tolist()
     sizes = np.sort(np.random.default_rng(0).integers(1, 50, 500))[::-1].astype(np.uint8)
     rows = list(display.bucket_rows(sizes, 16))
     assert (rows[0]["rank"], rows[-1]["rank"]) == (1, 500)
     assert all(row["items"] == sizes[row["rank"] - 1] for row in rows)
     assert len(rows) <= 60
-
-
-def test_bucket_sizes_are_those_of_the_counts():
-    expected = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS)
-    sizes = display.bucket_sizes(PAIR["database"])
-    for counts in expected.values():
-        assert sizes.tolist() == counts.bucket_sizes.tolist()
 
 
 def test_what_a_query_retrieves_is_the_stable_order_of_its_distances():

@@ -48,11 +48,11 @@ def test_a_limit_of_the_address_space_is_named_in_one_line(tmp_path):
     assert done.stdout == f"{expected}: the address space is limited to 8 GiB (ulimit -v).\n"
 
 
-def test_a_page_without_pictures_keeps_its_charts_and_says_so(results, monkeypatch, tmp_path, caplog):
+def test_a_page_without_pictures_keeps_its_charts_and_says_so(bare, monkeypatch, tmp_path, caplog):
     (tmp_path / "child.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGTRAP)")
     monkeypatch.setattr(drawing, "_CHILD", tmp_path / "child.py")
     with caplog.at_level(logging.WARNING):
-        html = page(results)
+        html = page(bare)
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith("pictures: expected static pictures from vl-convert, got signal SIGTRAP")
     assert line.endswith("The page is written without static pictures; its charts are drawn by a browser.")
@@ -61,5 +61,5 @@ def test_a_page_without_pictures_keeps_its_charts_and_says_so(results, monkeypat
     assert "vega.github.io/schema/vega-lite" in html
     assert 'aria-label="' in html
     with pytest.raises(DrawingError, match="got signal SIGTRAP"):
-        write_figures(tmp_path / "figures", [sections(results)[2].figures[0]])
+        write_figures(tmp_path / "figures", [sections(bare)[2].figures[0]])
     assert not (tmp_path / "figures").exists()

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
+from protocol.report.drawing import pictures
 from protocol.report.layout import boxes_of, counts_of, layouts
 
 SIZES = {"query": 10, "validation_query": 5, "validation_database": 30, "train": 25}
@@ -21,31 +22,24 @@ def drawn(boxes):
     return {(box["row"], box["start"], box["end"], box["role"]) for box in boxes}
 
 
-def test_the_standard_split_learns_below_its_database():
-    assert drawn(boxes_of(SPLITS["standard"], 200)) == {
+@pytest.mark.parametrize(
+    ("split", "validated", "learned", "database"),
+    [
+        ("standard", VALIDATED_BOTH, BOTH, [(10, 140, HELD), (140, 175, VALIDATED_BOTH), (175, 200, BOTH)]),
+        ("improved", VALIDATED, LEARNED, [(10, 140, HELD)]),
+    ],
+)
+def test_training_items_lie_below_the_database_or_next_to_it(split, validated, learned, database):
+    n_database = sum(end - start for start, end, _ in database)
+    assert drawn(boxes_of(SPLITS[split], 200)) == {
         ("whole dataset · 200", 0, 140, HELD),
-        ("whole dataset · 200", 140, 175, VALIDATED_BOTH),
-        ("whole dataset · 200", 175, 200, BOTH),
+        ("whole dataset · 200", 140, 175, validated),
+        ("whole dataset · 200", 175, 200, learned),
         ("test queries · 10", 0, 10, HELD),
-        ("database · 190", 10, 140, HELD),
-        ("database · 190", 140, 175, VALIDATED_BOTH),
-        ("database · 190", 175, 200, BOTH),
-        ("validation queries · 5", 140, 145, VALIDATED_BOTH),
-        ("validation database · 30", 145, 175, VALIDATED_BOTH),
-        ("training set · 25", 175, 200, BOTH),
-    }
-
-
-def test_the_improved_split_learns_beside_its_database():
-    assert drawn(boxes_of(SPLITS["improved"], 200)) == {
-        ("whole dataset · 200", 0, 140, HELD),
-        ("whole dataset · 200", 140, 175, VALIDATED),
-        ("whole dataset · 200", 175, 200, LEARNED),
-        ("test queries · 10", 0, 10, HELD),
-        ("database · 130", 10, 140, HELD),
-        ("validation queries · 5", 140, 145, VALIDATED),
-        ("validation database · 30", 145, 175, VALIDATED),
-        ("training set · 25", 175, 200, LEARNED),
+        *((f"database · {n_database}", *box) for box in database),
+        ("validation queries · 5", 140, 145, validated),
+        ("validation database · 30", 145, 175, validated),
+        ("training set · 25", 175, 200, learned),
     }
 
 
@@ -83,8 +77,10 @@ def test_the_sentence_of_the_layout_describes_the_split():
     assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
     assert standard.shows == words.format("all", 190)
     assert improved.shows == words.format("none", 130)
-    for figure in (standard, improved):
+    for figure, picture in zip((standard, improved), pictures([standard.static, improved.static]), strict=True):
         assert figure.spec["encoding"]["x"]["scale"]["domain"] == [0, 200]
+        assert b"training set" in picture["svg"]
+        assert b"NaN" not in picture["svg"]
 
 
 @pytest.mark.parametrize("y", [Y, Y + 3, np.eye(5, dtype=bool)[Y], np.random.default_rng(0).random((200, 7)) < 0.3])
@@ -96,9 +92,3 @@ def test_counts_are_those_of_a_loop(y):
         rows = SPLITS["improved"][part].tolist()
         of = (lambda row, label: y[row, label]) if y.ndim == 2 else (lambda row, label: y[row] == label)
         assert counted.tolist() == [sum(bool(of(row, label)) for row in rows) for label in classes]
-
-
-def test_pictures_can_be_drawn():
-    for figure in layouts(SPLITS, 200):
-        assert "training set" in figure.svg
-        assert "NaN" not in figure.svg

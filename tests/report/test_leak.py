@@ -78,13 +78,10 @@ def test_leaks_that_are_equal_but_for_rounding_have_no_spread(table):
         assert (summarised["std"] == 0).all()
 
 
-def test_the_known_leak_is_found_and_nothing_else(summary):
-    found = set(summary[summary["p_holm"] < 0.05][["hasher", "train_per_class"]].itertuples(index=False, name=None))
-    assert found == {("itq", "20")}
+def test_the_known_leak_is_significant_and_controls_are_not_part_of_the_family(table, summary):
+    significant = summary[summary["p_holm"] < 0.05][["hasher", "train_per_class"]]
+    assert set(significant.itertuples(index=False, name=None)) == {("itq", "20")}
     assert ((summary["leak"] - LEAK).abs() < 0.001).sum() == 4
-
-
-def test_the_controls_are_not_part_of_the_family(table, summary):
     assert (summary["p_holm"].isna() == (summary["hasher"] == "lsh")).all()
     alone = summarise_leaks(table[table["hasher"] == "itq"], ["lsh"])
     assert alone["p_holm"].tolist() == summary.loc[~summary["control"], "p_holm"].tolist()
@@ -139,31 +136,16 @@ def test_the_figure_is_the_same_each_time_and_names_every_hasher(summary):
         assert f">{name}</text>" in figure
 
 
-@pytest.fixture(scope="module")
-def published(root):
-    return root / "results" / "reference" / "leak"
-
-
-@pytest.fixture(scope="module")
-def published_scores(published, tmp_path_factory):
-    """Return the published scores as a stage would have written them, with a checksum."""
-    path = tmp_path_factory.mktemp("published") / "leak.csv"
-    with replacing(path, checksum=True) as temporary:
+def test_the_published_summary_and_text_follow_from_the_published_scores(root, tmp_path):
+    """The scores have the checksum that a stage would have written."""
+    published, controls = root / "results" / "reference" / "leak", ["lsh", "sklsh"]
+    with replacing(tmp_path / "leak.csv", checksum=True) as temporary:
         temporary.write_bytes((published / "leak.csv").read_bytes())
-    return leaks([path])
-
-
-def test_the_published_summary_follows_from_the_published_scores(published, published_scores):
-    written = pd.read_csv(published / "leak_summary.csv", dtype={"train_per_class": str})
-    made = summarise_leaks(published_scores, ["lsh", "sklsh"])
-    pd.testing.assert_frame_equal(made, written, check_dtype=False, rtol=1e-4, atol=1e-8)
-
-
-def test_the_published_text_follows_from_the_published_scores(published, published_scores):
-    scores = published_scores
-    summary = summarise_leaks(scores, ["lsh", "sklsh"])
-    text = (published / "leak.md").read_text()
-    study = {"query_per_class": 100, "outside_per_class": 200, "controls": ["lsh", "sklsh"]}
+    scores = leaks([tmp_path / "leak.csv"])
+    summary = summarise_leaks(scores, controls)
+    stored = pd.read_csv(published / "leak_summary.csv", dtype={"train_per_class": str})
+    pd.testing.assert_frame_equal(summary, stored, check_dtype=False, rtol=1e-4, atol=1e-8)
+    study = {"query_per_class": 100, "outside_per_class": 200, "controls": controls}
     record = {"versions": {}, "notes": []}
-    made = leak_text(scores, summary, provenance=record, experiment="cifar10_leak", study=study)
-    assert text.partition("Versions: ")[0] == made.partition("Versions: ")[0]
+    text = leak_text(scores, summary, provenance=record, experiment="cifar10_leak", study=study)
+    assert text.partition("Versions: ")[0] == (published / "leak.md").read_text().partition("Versions: ")[0]

@@ -1,8 +1,9 @@
-"""The page: what it says, and what a browser makes of it."""
+"""The page: what its sections state, and what a browser shows."""
 
 import dataclasses
 import itertools
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -11,44 +12,343 @@ from browser import ALL_DRAWN, DRAWN, opened, select
 
 from protocol.report import page
 from protocol.report.sections import ORDER, experiment_line, of_selections, sections
-from protocol.report.styles import COLOURS
 from protocol.scores.summary import at
 
 FIGURES = {
-    "by-length",
-    "rescoring",
-    "precision-at-n",
-    "recall-at-n",
-    "pr-curves",
-    "precision-in-ball",
-    "ties",
-    "splits-compared",
-    "extensions",
-    "empty-balls",
-    "bucket-sizes",
-    "layout-improved",
-    "layout-standard",
+    *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "precision-in-ball", "ties"),
+    *("splits-compared", "extensions", "empty-balls", "bucket-sizes", "layout-improved", "layout-standard"),
 }
 FOLDED = {"one-number", "lookup-times", "time"}  # drawn, but hidden until the reader opens them
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
-DEFAULT_THEMES = ("light", "dark")
-
-
-@pytest.fixture(scope="session")
-def html(results):
-    return page(results)
 
 
 @pytest.fixture(scope="session")
 def path(html, tmp_path_factory):
-    made = tmp_path_factory.mktemp("page") / "report.html"
-    made.write_text(html)
-    return made
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(html)
+    return path
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the static pictures out of every page of a test."""
+    monkeypatch.setattr(sys.modules[page.__module__], "_drawn", lambda figures: None)
 
 
 def of(results, name):
     (section,) = [section for section in sections(results) if section.name == name]
     return section
+
+
+def table_of(section, name):
+    (table,) = [table for table in section.tables if table.name == name]
+    return table
+
+
+def texts_of(section):
+    """Return everything that a section says about its results."""
+    captions = [table.caption for table in section.tables]
+    return [
+        *section.text,
+        *(text for own in section.figures for text in (own.shows, *own.sentences.values())),
+        *captions,
+    ]
+
+
+def changed(results, *, config=None, displayed=None, **fields):
+    """Return the results with other fields, and other entries of their configuration and their displayed tables."""
+    config, displayed = results.config | (config or {}), results.displayed | (displayed or {})
+    return dataclasses.replace(results, config=config, displayed=displayed, **fields)
+
+
+def scored(results, values, **columns):
+    """Return the results with these scores of the main metric, by hasher and code length, in every run or in some."""
+    scores = at(results.run_scores, metric="mAP", **columns)
+    value = [values.get(key) for key in zip(scores["hasher"], scores["n_bits"], strict=True)]
+    return changed(results, run_scores=scores.assign(value=value).dropna(subset="value"))
+
+
+VALUES = {("lsh", 4): 0.3, ("itq", 4): 0.2, ("lsh", 8): 0.4, ("itq", 8): 0.5}
+PLACE = "This result is for gist, class_label, standard split. "
+OTHERS = "combinations of ground truth, split and code length with the same hashers and runs"
+
+
+def test_the_answer_follows_the_data(results):
+    assert re.fullmatch(
+        r"itq is best at every code length: mAP 0\.\d{3} at 8 bits, \+0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over lsh "
+        r"\(paired over 2 runs\)\.",
+        of(results, "answer").text[0],
+    )
+    turned = results.run_scores.assign(hasher=results.run_scores["hasher"].map({"itq": "lsh", "lsh": "itq"}))
+    assert of(changed(results, run_scores=turned), "answer").text[0].startswith("lsh is best at every")
+    table = of(results, "answer").tables[0]
+    for down, across in table.strong:
+        column = [float(row[across].split()[0]) for row in table.rows]
+        assert column[down] == max(column)
+    assert {across for _, across in table.strong} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("values", "runs", "sentences"),
+    [
+        (
+            VALUES,
+            {},
+            [
+                "The best hasher depends on the code length: lsh at 4 bits, itq at 8 bits. itq has mAP 0.500",
+                " at 8 bits, +0.100 over lsh (equal in all 2 runs, too few for a test).",
+                f"{PLACE}In the other 6 {OTHERS}, itq is best in 3, lsh in 3.",
+            ],
+        ),
+        (VALUES | {("itq", 4): 0.35}, {}, [f"{PLACE}itq is also best in the other 6 {OTHERS}."]),
+        (
+            dict.fromkeys(VALUES, 0.5),
+            {},
+            ["+0.000 [0.000, 0.000] over lsh (paired over 2 runs), which is not significant."],
+        ),
+        (VALUES, {"run": 0}, ["+0.100 over lsh (one run, so there is no interval)."]),
+        (
+            {key: value for key, value in VALUES.items() if key[0] == "itq"},
+            {},
+            ["itq: mAP 0.200 at 4 bits and mAP 0.500 at 8 bits (mean over 2 runs)."],
+        ),
+        ({}, {}, ["mAP is undefined for every hasher (gist, class_label, standard split)."]),
+    ],
+    ids=["lengths differ", "best elsewhere", "equal", "one run", "one hasher", "undefined"],
+)
+def test_the_answer_tells_code_lengths_runs_and_hashers_apart(results, values, runs, sentences):
+    text = of(scored(results, values, **runs), "answer").text
+    for sentence in sentences:
+        assert any(sentence in own for own in text), text
+
+
+def test_the_answer_counts_other_hashers_and_runs_apart(results):
+    """Three hashers in the headline; two of them, in one run, on another feature."""
+    scores = scored(results, VALUES | {("itq", 4): 0.35}).run_scores
+    scores = pd.concat([scores, scores[scores["hasher"] == "lsh"].assign(hasher="sh", value=0.1)])
+    fewer = scores[(scores["hasher"] != "sh") & (scores["run"] == 0)].assign(feature="bow")
+    features = dict.fromkeys(("gist", "bow"), results.config["features"]["gist"])
+    config = {"hashers": ["lsh", "itq", "sh"], "features": features}
+    run_scores = pd.concat([scores, fewer], ignore_index=True)
+    assert of(changed(results, config=config, run_scores=run_scores), "answer").text[1] == (
+        f"{PLACE}itq is also best in the other 6 {OTHERS}. itq is also best in 8 combinations with other hashers or "
+        "runs (lsh and itq, 1 run)."
+    )
+
+
+def uneven(results):
+    """Return the results with another feature of one hasher and three runs, together with ten runs of the first."""
+    features, bow = results.config["features"], {"feature": "bow", "n_runs": 3}
+    summary, radii = (table.assign(n_runs=10) for table in (results.summary, results.displayed["radii"]))
+    more = [pd.concat([own, at(own, hasher="lsh").assign(**bow)], ignore_index=True) for own in (summary, radii)]
+    config = {"features": features | {"bow": features["gist"] | {"hashers": ["lsh"]}}}
+    return changed(results, config=config, summary=more[0], displayed={"radii": more[1]})
+
+
+def with_queries_without_relevant(results):
+    curves = results.displayed["curves"]
+    value = curves["value"].mask(curves["metric"] == "without_relevant", 0.2)
+    return changed(results, displayed={"curves": curves.assign(value=value)})
+
+
+def with_empty_balls(results):
+    """Return the results with the fewest empty balls for lsh, though itq is the best by mAP."""
+    radii = results.displayed["radii"]
+    is_empty = (radii["metric"] == "empty") & (radii["radius"] == 2)
+    value = radii["value"].mask(is_empty, radii["hasher"].map({"lsh": 0.25, "itq": 0.5}))
+    return changed(results, displayed={"radii": radii.assign(value=value)})
+
+
+def with_other_databases(results):
+    improved = results.splits["improved"]
+    standard = improved | {"database": np.concatenate([improved["train"], improved["database"]])}
+    return changed(results, splits={"standard": standard, "improved": improved})
+
+
+def with_official_parts(results):
+    parts = {"partitions/train": np.arange(2000), "partitions/test": np.arange(3)}
+    return changed(results, items=results.items | parts)
+
+
+def with_audit_of_two_kinds(results):
+    second = results.findings.assign(finding="x", severity="information")
+    return changed(results, findings=pd.concat([results.findings, second]))
+
+
+@pytest.mark.parametrize(
+    ("change", "section", "sentence"),
+    [
+        (
+            with_queries_without_relevant,
+            "answer",
+            "2 of the 10 queries have no relevant item and lower every mean: they count 0.",
+        ),
+        (with_official_parts, "partitions", "Official parts of the dataset: train 2,000, test 3."),
+        (
+            uneven,
+            "partitions",
+            "differ in their numbers of hashers and runs: gist: 2 hashers, 10 runs; bow: 1 hasher, 3 runs.",
+        ),
+        (uneven, "answer", "over 3 to 10 runs. Bold"),
+        (
+            with_empty_balls,
+            "lookups",
+            "from 25.0% of the queries (lsh) to 50.0% (itq) find nothing (gist, standard split, 8 bits;",
+        ),
+        (
+            with_other_databases,
+            "splits-compared",
+            "standard ranks 90 items, including 30 training items; improved ranks",
+        ),
+        (with_other_databases, "splits-compared", "improved ranks 60 items, including 0 training items (run 0)."),
+        (with_audit_of_two_kinds, "partitions", "1 warning"),
+    ],
+)
+def test_a_section_states_what_is_special_about_the_results(results, change, section, sentence):
+    assert any(sentence in text for text in texts_of(of(change(results), section)))
+
+
+@pytest.mark.parametrize(
+    ("affinities", "learned"),
+    [("class_label", "labels"), ("nearest_neighbours", "distances of gist (nearest_neighbours)")],
+)
+def test_the_answer_states_what_the_hashers_learned_from(results, affinities, learned):
+    config = {"hasher_uses": {"itq": "ksh"}, "affinities": affinities}
+    supervised = of(changed(results, config=config), "answer")
+    texts = [figure.shows for figure in supervised.figures] + [table.caption for table in supervised.tables]
+    assert all(text.endswith(f" Trained on {learned}: itq.") for text in texts)
+    assert not any("Trained" in text for text in texts_of(of(results, "answer")))
+
+
+def test_folded_tables_have_every_feature(results):
+    tables, alone = of(uneven(results), "answer").tables[1:], of(results, "answer").tables[1:]
+    assert [table.name for table in tables] == [table.name for table in alone]
+    for table, own in zip(tables, alone, strict=True):
+        assert table.folded
+        assert (table.header, table.n_labels) == (["feature", *own.header], 2)
+        assert [row[:2] for row in table.rows] == [["gist", "lsh"], ["gist", "itq"], ["bow", "lsh"]]
+        assert [row[2:] for row in table.rows] == [row[1:] for row in (*own.rows, own.rows[0])]
+        of_bow = {(2, across) for across in (2, 3)}  # alone, and so the best
+        assert table.strong == {(down, across + 1) for down, across in own.strong} | of_bow
+        assert ("gist" in table.caption, "gist" in own.caption) == (False, True)
+
+
+def test_the_line_about_the_experiment(results):
+    line = "gist · 2 hashers · 4 to 8 bits · 10 queries · database of 60 to 80 · 2 runs"
+    assert line in experiment_line(results)
+    line = "gist and bow · 2 hashers · 4 to 8 bits · 10 queries · database of 60 to 80 · 3 to 10 runs"
+    assert line in experiment_line(uneven(results))
+    fewer = {name: rows[:7] if name == "query" else rows for name, rows in results.splits["improved"].items()}
+    assert "· 7 to 10 queries ·" in experiment_line(changed(results, splits=results.splits | {"improved": fewer}))
+
+
+def test_definitions_list_the_options_of_plugins(results):
+    truths = table_of(of(results, "meanings"), "ground_truths")
+    assert truths.header[-1] == "options"
+    assert [row[-1] for row in truths.rows] == ["", "n_neighbours = 5"]
+
+
+def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results, undrawn):
+    names = {"dataset": "Digits", "features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}}
+    names |= {"splits": {"standard": "Standard"}, "ground_truths": {"class_label": "class labels"}}
+    altered = changed(results, config={"names": names})
+    answer, plain = of(altered, "answer"), of(results, "answer")
+    assert answer.text[0].startswith("ITQ is best at every code length")
+    assert "GIST, class labels, Standard split" in answer.text[1]
+    assert {table.name for table in answer.tables} == {table.name for table in plain.tables}
+    hashers = table_of(of(altered, "meanings"), "hashers")
+    assert [row[0] for row in hashers.rows] == ["LSH (lsh)", "ITQ (itq)"]
+    scales = [own.figures[0].spec["layer"][0]["encoding"]["color"]["scale"] for own in (answer, plain)]
+    assert [scale["domain"] for scale in scales] == [["LSH", "ITQ"], ["lsh", "itq"]]
+    assert scales[0]["range"] == scales[1]["range"]
+    assert "<h1>Digits: retrieval with binary codes</h1>" in page(altered)
+    assert "<h1>Our codes</h1>" in page(changed(altered, config={"title": "Our codes"}))
+
+
+@pytest.mark.parametrize("n_bits", [4, 8])
+def test_finished_codes_are_one_more_method_and_the_page_identifies_them(results, undrawn, n_bits):
+    """lsh, and finished codes of one code length for the improved split alone."""
+
+    def selected(table):
+        table = table.assign(hasher=table["hasher"].map({"lsh": "lsh", "itq": "mine"}))
+        is_finished = (table["split"] == "improved") & (table["n_bits"] == n_bits)
+        return table[(table["hasher"] == "lsh") | is_finished].reset_index(drop=True)
+
+    mine = {"query": "q{run}.npy", "database": "d{run}.npy", "feature": "gist"}
+    mine |= {"splits": ["improved"], "n_bits": [n_bits], "bit_order": "little"}
+    finished = changed(
+        results,
+        config={"hashers": ["lsh"], "codes": {"mine": mine}},
+        summary=selected(results.summary),
+        displayed={name: selected(table) for name, table in results.displayed.items()},
+    )
+    assert list(finished.hashers) == ["lsh", "mine"]
+    assert "2 hashers" in experiment_line(finished)
+    statement = "The codes of mine were made outside this pipeline. The audit can't check how they were learned."
+    assert statement in of(finished, "answer").text
+    assert statement not in of(results, "answer").text
+    improved = next(table for table in of(finished, "answer").tables if "improved" in table.name)
+    assert [row[0] for row in improved.rows] == ["lsh", "mine"]
+    hashers = table_of(of(finished, "meanings"), "hashers")
+    unknown = "Finished codes, made outside this pipeline; how they were learned is not recorded."
+    assert hashers.rows[1][:2] == ["mine", unknown]
+    assert "queries: q{run}.npy; database: d{run}.npy" in hashers.rows[1]
+    (compared,) = of(finished, "splits-compared").figures
+    assert ", for lsh. " in compared.shows
+    assert "the same order" in compared.shows  # of lsh alone, as mine has one split
+    assert "made outside this pipeline" in page(finished)
+
+
+def test_the_extension_tables_have_the_shape_of_ramap(results):
+    by_cut, by_radius, _ = of(results, "extensions").tables
+    assert [row[:2] for row in by_cut.rows] == [
+        [metric, codes] for metric in ("mAP@K", "RAMAP@R") for codes in ("plain", "same +1", "different +1")
+    ]
+    assert by_cut.rows[0][2:] == by_cut.rows[1][2:] == by_cut.rows[2][2:]
+    assert by_radius.header[2:] == [f"R = {radius}" for radius in range(6)]
+    # Plain codes of 4 bits have no radius 5.
+    assert [row[-1] == "\N{EN DASH}" for row in by_radius.rows[:2]] == [True, False]
+
+
+def test_every_section_has_something_to_show(results, bare, undrawn):
+    for made in (results, bare):
+        for section in sections(made):
+            assert section.figures or section.tables or section.template, section.name
+    names = [section.name for section in sections(results)]
+    assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
+    expected = ["answer", "curves", "conventions", "lookups", "partitions", "meanings", "provenance"]
+    assert [section.name for section in sections(bare)] == expected
+    assert "The audit of the splits and models found nothing." in page(bare)
+    assert "\N{PLUS-MINUS SIGN} nan" not in page(bare)
+    assert not of(bare, "answer").tables[1:]
+
+
+def test_the_papers_are_part_of_a_reproduction_alone(results):
+    alone = changed(results, config={"reproduction": False}, published=None, claims=[], published_losses=None)
+    assert not {"published", "claims", "figures-of-papers"} & {section.name for section in sections(alone)}
+    is_there = ["loss-published" in {table.name for table in of(own, "loss").tables} for own in (alone, results)]
+    assert is_there == [False, True]
+
+
+def test_claims_that_do_not_hold_come_first_and_open(results, undrawn):
+    claim = {"id": "c1", "paper": "TALR", "place": "eq. 6", "claim": "<b>", "expected": "mAP: 0.5", "ours": "mAP: 0.5"}
+    claim |= {"parts": "2 of 2 parts hold"}
+    claims = [
+        claim | {"status": "proved", "note": "How: so.\nThus."},
+        claim | {"id": "c2", "status": "refuted", "ours": "mAP: 0.1", "note": ""},
+        claim | {"id": "c3", "status": "not run", "ours": "", "note": "Needs: data."},
+    ]
+    made = changed(results, claims=claims)
+    text = (
+        "3 claims: 1 refuted, 1 proved, 1 not run. They were checked against this experiment's scores where these "
+        "suffice, and otherwise against the stored reference results."
+    )
+    assert of(made, "claims").text == [text]
+    html = page(made)
+    parts = ("<details open><summary>c2", "<details><summary>c1", "<dd>Thus.</dd>", "<summary>c3")
+    positions = [html.index(part) for part in parts]
+    assert positions == sorted(positions)
+    assert "c1 · &lt;b&gt;" in html
 
 
 def words_of(html):
@@ -63,406 +363,43 @@ def words_of(html):
     return re.sub(r"<[^>]+>", " ", body).split()
 
 
-def test_the_page_is_short(results, html):
+def test_the_page_is_short_escaped_complete_and_the_same_each_time(results, html):
     """As it opens; the test of the default workflow counts the words and sections of the whole default experiment."""
     assert len(words_of(html)) < 2500
-    shown = [section for section in sections(results) if not section.folded]
-    assert len(shown) <= 12
-
-
-def test_no_section_is_empty(results, bare):
-    for made in (results, bare):
-        for section in sections(made):
-            assert section.figures or section.tables or section.template, section.name
-    names = [section.name for section in sections(results)]
-    assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
-    assert names[0] == "answer"
-
-
-def test_the_answer_follows_the_data(results):
-    answer = of(results, "answer").text[0]
-    assert re.fullmatch(
-        r"itq is best at every code length: mAP 0\.\d{3} at 8 bits, \+0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over lsh "
-        r"\(paired over 2 runs\)\.",
-        answer,
-    )
-    turned = results.run_scores.assign(hasher=results.run_scores["hasher"].map({"itq": "lsh", "lsh": "itq"}))
-    assert of(dataclasses.replace(results, run_scores=turned), "answer").text[0].startswith("lsh is best at every")
-
-
-def scored(results, values, metric="mAP"):
-    """Return the results with these scores of the main metric, by hasher and code length, in every run."""
-    scores = results.run_scores[results.run_scores["metric"] == metric]
-    found = [values.get((hasher, n_bits)) for hasher, n_bits in zip(scores["hasher"], scores["n_bits"], strict=True)]
-    return dataclasses.replace(results, run_scores=scores.assign(value=found).dropna(subset="value"))
-
-
-def test_the_answer_tells_code_lengths_runs_and_hashers_apart(results, bare):
-    values = {("lsh", 4): 0.3, ("itq", 4): 0.2, ("lsh", 8): 0.4, ("itq", 8): 0.5}
-    differ = of(scored(results, values), "answer").text[0]
-    assert differ == (
-        "The best hasher depends on the code length: lsh at 4 bits, itq at 8 bits. itq has mAP 0.500 at 8 bits, "
-        "+0.100 over lsh (equal in all 2 runs, too few for a test)."
-    )
-    same = of(scored(results, dict.fromkeys(values, 0.5)), "answer").text[0]
-    assert same.endswith("+0.000 [0.000, 0.000] over lsh (paired over 2 runs), which is not significant.")
-    one_run = scored(results, values)
-    one_run = dataclasses.replace(one_run, run_scores=one_run.run_scores[one_run.run_scores["run"] == 0])
-    assert of(one_run, "answer").text[0].endswith("+0.100 over lsh (one run, so there is no interval).")
-    alone = {key: value for key, value in values.items() if key[0] == "itq"}
-    assert of(scored(results, alone), "answer").text[0] == (
-        "itq: mAP 0.200 at 4 bits and mAP 0.500 at 8 bits (mean over 2 runs)."
-    )
-    assert of(scored(results, {}), "answer").text == [
-        "mAP is undefined for every hasher (gist, class_label, standard split)."
-    ]
-
-
-def test_the_answer_counts_the_other_places(results):
-    values = {("lsh", 4): 0.3, ("itq", 4): 0.2, ("lsh", 8): 0.4, ("itq", 8): 0.5}
-    assert of(scored(results, values), "answer").text[1] == (
-        "This result is for gist, class_label, standard split. In the other 6 combinations of ground truth, split and "
-        "code length with the same hashers and runs, itq is best in 3, lsh in 3."
-    )
-    assert of(scored(results, values | {("itq", 4): 0.35}), "answer").text[1] == (
-        "This result is for gist, class_label, standard split. itq is also best in the other 6 combinations of ground "
-        "truth, split and code length with the same hashers and runs."
-    )
-
-
-def test_the_answer_counts_other_hashers_and_runs_apart(results):
-    """Three hashers in the headline; two of them, in one run, on another feature."""
-    values = {("lsh", 4): 0.3, ("itq", 4): 0.35, ("lsh", 8): 0.4, ("itq", 8): 0.5}
-    scores = scored(results, values).run_scores
-    scores = pd.concat([scores, scores[scores["hasher"] == "lsh"].assign(hasher="sh", value=0.1)])
-    fewer = scores[(scores["hasher"] != "sh") & (scores["run"] == 0)].assign(feature="bow")
-    config = results.config | {"hashers": ["lsh", "itq", "sh"]}
-    config |= {"features": dict.fromkeys(("gist", "bow"), results.config["features"]["gist"])}
-    made = dataclasses.replace(results, config=config, run_scores=pd.concat([scores, fewer], ignore_index=True))
-    assert of(made, "answer").text[1] == (
-        "This result is for gist, class_label, standard split. itq is also best in the other 6 combinations of ground "
-        "truth, split and code length with the same hashers and runs. itq is also best in 8 combinations with other "
-        "hashers or runs (lsh and itq, 1 run)."
-    )
-
-
-def test_queries_without_a_relevant_item_are_stated_with_the_scores(results):
-    assert not any("no relevant item" in text for text in of(results, "answer").text)
-    curves = results.displayed["curves"]
-    lowered = curves["value"].mask(curves["metric"] == "without_relevant", 0.2)
-    altered = dataclasses.replace(results, displayed=results.displayed | {"curves": curves.assign(value=lowered)})
-    assert "2 of the 10 queries have no relevant item and lower every mean: they count 0." in of(altered, "answer").text
-
-
-def test_definitions_list_the_options_of_plugins(results):
-    (truths,) = [table for table in of(results, "meanings").tables if table.name == "ground_truths"]
-    assert truths.header[-1] == "options"
-    assert [row[-1] for row in truths.rows] == ["", "n_neighbours = 5"]
-
-
-def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results):
-    names = {"dataset": "Digits", "features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}}
-    names |= {"splits": {"standard": "Standard"}, "ground_truths": {"class_label": "class labels"}}
-    altered = dataclasses.replace(results, config=results.config | {"names": names})
-    answer = of(altered, "answer")
-    assert answer.text[0].startswith("ITQ is best at every code length")
-    assert "GIST, class labels, Standard split" in answer.text[1]
-    assert {table.name for table in answer.tables} == {table.name for table in of(results, "answer").tables}
-    (hashers,) = [table for table in of(altered, "meanings").tables if table.name == "hashers"]
-    assert [row[0] for row in hashers.rows] == ["LSH (lsh)", "ITQ (itq)"]
-    scales = [
-        of(made, "answer").figures[0].spec["layer"][0]["encoding"]["color"]["scale"] for made in (altered, results)
-    ]
-    assert [scale["domain"] for scale in scales] == [["LSH", "ITQ"], ["lsh", "itq"]]
-    assert scales[0]["range"] == scales[1]["range"]
-    assert "<h1>Digits: retrieval with binary codes</h1>" in page(altered)
-    titled = dataclasses.replace(altered, config=altered.config | {"title": "Our codes"})
-    assert "<h1>Our codes</h1>" in page(titled)
-
-
-@pytest.fixture
-def uneven(results):
-    """Return the results with another feature of one hasher and three runs, together with ten runs of the first."""
-    summary = results.summary.assign(n_runs=10)
-    radii = results.displayed["radii"].assign(n_runs=10)
-    features = results.config["features"]
-    bow = {"feature": "bow", "n_runs": 3}
-    return dataclasses.replace(
-        results,
-        config=results.config | {"features": features | {"bow": features["gist"] | {"hashers": ["lsh"]}}},
-        summary=pd.concat([summary, at(summary, hasher="lsh").assign(**bow)], ignore_index=True),
-        displayed=results.displayed
-        | {"radii": pd.concat([radii, at(radii, hasher="lsh").assign(**bow)], ignore_index=True)},
-    )
-
-
-def test_the_answer_states_what_the_hashers_learned_from(results):
-    plain, config = of(results, "answer"), results.config | {"hasher_uses": {"itq": "ksh"}}
-    for affinities, learned in (
-        ("class_label", "labels"),
-        ("nearest_neighbours", "distances of gist (nearest_neighbours)"),
-    ):
-        supervised = of(dataclasses.replace(results, config=config | {"affinities": affinities}), "answer")
-        texts = [figure.shows for figure in supervised.figures] + [table.caption for table in supervised.tables]
-        assert all(text.endswith(f" Trained on {learned}: itq.") for text in texts)
-    assert not any("Trained" in table.caption for table in plain.tables)
-
-
-def test_features_of_other_hashers_and_runs_are_told_apart(results, uneven):
-    assert (
-        "The features differ in their numbers of hashers and runs: gist: 2 hashers, 10 runs; bow: 1 hasher, 3 runs."
-        in (of(uneven, "partitions").text)
-    )
-    assert not any("differ in their numbers" in text for text in of(results, "partitions").text)
-    assert "over 3 to 10 runs. Bold" in of(uneven, "answer").tables[1].caption
-    assert "gist and bow · 2 hashers · 4 to 8 bits · 10 queries · database of 60 · 3 to 10 runs" in experiment_line(
-        uneven
-    )
-
-
-@pytest.fixture(params=[4, 8], ids=lambda n_bits: f"{n_bits} bits")
-def finished(results, request):
-    """Return the results of lsh, and of finished codes of one code length for the improved split alone."""
-
-    def kept(table):
-        table = table.assign(hasher=table["hasher"].map({"lsh": "lsh", "itq": "mine"}))
-        partial = (table["split"] == "improved") & (table["n_bits"] == request.param)
-        return table[(table["hasher"] == "lsh") | partial].reset_index(drop=True)
-
-    keys = {"query": "q{run}.npy", "database": "d{run}.npy", "feature": "gist"}
-    own = keys | {"splits": ["improved"], "n_bits": [request.param], "bit_order": "little"}
-    return dataclasses.replace(
-        results,
-        config=results.config | {"hashers": ["lsh"], "codes": {"mine": own}},
-        summary=kept(results.summary),
-        displayed={name: kept(table) for name, table in results.displayed.items()},
-    )
-
-
-def test_finished_codes_are_one_more_method_and_the_page_identifies_them(finished, results):
-    assert list(finished.hashers) == ["lsh", "mine"]
-    assert "2 hashers" in experiment_line(finished)
-    statement = "The codes of mine were made outside this pipeline. The audit can't check how they were learned."
-    assert statement in of(finished, "answer").text
-    assert statement not in of(results, "answer").text
-    improved = next(table for table in of(finished, "answer").tables if "improved" in table.name)
-    assert [row[0] for row in improved.rows] == ["lsh", "mine"]
-    hashers = next(table for table in of(finished, "meanings").tables if table.name == "hashers")
-    assert hashers.rows[1][:2] == [
-        "mine",
-        "Finished codes, made outside this pipeline; how they were learned is not recorded.",
-    ]
-    assert "queries: q{run}.npy; database: d{run}.npy" in hashers.rows[1]
-    (compared,) = of(finished, "splits-compared").figures
-    assert ", for lsh. " in compared.shows
-    assert "the same order" in compared.shows  # of lsh alone, as mine has one split
-    assert "made outside this pipeline" in page(finished)
-
-
-def test_splits_of_other_numbers_of_queries_are_told_apart(results):
-    fewer = {name: rows[:7] if name == "query" else rows for name, rows in results.splits["improved"].items()}
-    altered = dataclasses.replace(results, splits=results.splits | {"improved": fewer})
-    assert "· 7 to 10 queries ·" in experiment_line(altered)
-    assert "· 10 queries ·" in experiment_line(results)
-
-
-def test_the_databases_of_two_splits_are_compared_and_the_leak_study_is_named(results):
-    improved = results.splits["improved"]
-    n_outside, n_trained = len(improved["database"]), len(improved["train"])
-    standard = improved | {"database": np.concatenate([improved["train"], improved["database"]])}
-    altered = dataclasses.replace(results, splits={"standard": standard, "improved": improved})
-    (text,) = of(altered, "splits-compared").text
-    assert f"standard ranks {n_outside + n_trained:,} items, including {n_trained:,} training items; " in text
-    assert f"improved ranks {n_outside:,} items, including 0 training items (run 0)." in text
-    assert "differ in size and composition" in text
-    assert "not the effect of training items alone" in text
-
-
-def test_official_parts_are_told_and_not_who_takes_them(results):
-    """A split may take them as they are, or draw its own: the layout of each shows which."""
-    parts = {"partitions/train": np.arange(2000), "partitions/test": np.arange(3)}
-    altered = dataclasses.replace(results, items=results.items | parts)
-    assert "Official parts of the dataset: train 2,000, test 3." in of(altered, "partitions").text
-
-
-def test_the_fewest_empty_balls_are_those_of_their_hasher(results):
-    """Here lsh's, though itq is the best by mAP."""
-    radii = results.displayed["radii"]
-    empty = (radii["metric"] == "empty") & (radii["radius"] == 2)
-    altered = radii.assign(value=radii["value"].mask(empty, radii["hasher"].map({"lsh": 0.25, "itq": 0.5})))
-    figure = of(dataclasses.replace(results, displayed=results.displayed | {"radii": altered}), "lookups").figures[0]
-    assert "from 25.0% of the queries (lsh) to 50.0% (itq) find nothing (gist, standard split, 8 bits;" in figure.shows
-
-
-def test_items_at_a_distance_are_said_to_be_shown(html):
+    assert len([section for section in sections(results) if not section.folded]) <= 12
+    assert "&lt;made&gt; &amp; small" in html
+    assert "<made>" not in html
+    assert not re.search(r'(?:src|href)="(?!data:|#)', html[: html.index("<script>")])
     assert re.search(r"<small>distance \d+: \d+ of \d+ shown</small>", html)
-
-
-def test_the_answer_marks_the_best_of_each_length(results):
-    table = of(results, "answer").tables[0]
-    for down, across in table.strong:
-        column = [float(row[across].split()[0]) for row in table.rows]
-        assert column[down] == max(column)
-    assert {across for _, across in table.strong} == {1, 2}
-
-
-def test_folded_tables_have_every_feature(results, uneven):
-    tables = of(uneven, "answer").tables
-    assert [table.name for table in tables] == [table.name for table in of(results, "answer").tables]
-    for table, alone in zip(tables[1:], of(results, "answer").tables[1:], strict=True):
-        assert table.folded
-        assert table.header == ["feature", *alone.header]
-        assert [row[:2] for row in table.rows] == [["gist", "lsh"], ["gist", "itq"], ["bow", "lsh"]]
-        assert [row[2:] for row in table.rows] == [row[1:] for row in (*alone.rows, alone.rows[0])]
-        of_bow = {(2, across) for across in (2, 3)}  # alone, and so the best
-        assert table.strong == {(down, across + 1) for down, across in alone.strong} | of_bow
-        assert table.n_labels == 2
-        assert "gist" not in table.caption
-        assert "gist" in alone.caption
-
-
-def test_the_extension_tables_have_the_shape_of_ramap(results):
-    by_cut, by_radius, _ = of(results, "extensions").tables
-    assert [row[:2] for row in by_cut.rows] == [
-        [metric, codes] for metric in ("mAP@K", "RAMAP@R") for codes in ("plain", "same +1", "different +1")
-    ]
-    cut = [row[2:] for row in by_cut.rows[:3]]
-    assert cut[0] == cut[1] == cut[2]
-    assert by_radius.header[2:] == [f"R = {radius}" for radius in range(6)]
-    assert by_radius.rows[0][-1] == "\N{EN DASH}"  # plain codes of 4 bits have no radius 5
-    assert by_radius.rows[1][-1] != "\N{EN DASH}"
-
-
-def test_a_bare_experiment_has_no_section_that_it_lacks(bare):
-    assert [section.name for section in sections(bare)] == [
-        "answer",
-        "curves",
-        "conventions",
-        "lookups",
-        "partitions",
-        "meanings",
-        "provenance",
-    ]
-    text = page(bare)
-    assert "The audit of the splits and models found nothing." in text
-    assert "\N{PLUS-MINUS SIGN} nan" not in text
-    assert not of(bare, "answer").tables[1:]
-
-
-def test_the_papers_are_part_of_a_reproduction_alone(results):
-    alone = dataclasses.replace(results, config=results.config | {"reproduction": False}, published=None, claims=[])
-    alone = dataclasses.replace(alone, published_losses=None)
-    assert not {"published", "claims", "figures-of-papers"} & {section.name for section in sections(alone)}
-    assert "loss-published" not in {table.name for table in of(alone, "loss").tables}
-    assert "loss-published" in {table.name for table in of(results, "loss").tables}
-
-
-def test_claims_that_do_not_hold_come_first_and_open(results):
-    claim = {"id": "c1", "paper": "TALR", "place": "eq. 6", "claim": "<b>", "expected": "mAP: 0.5", "ours": "mAP: 0.5"}
-    claim["parts"] = "2 of 2 parts hold"
-    claims = [
-        claim | {"status": "proved", "note": "How: so.\nThus."},
-        claim | {"id": "c2", "status": "refuted", "ours": "mAP: 0.1", "note": ""},
-        claim | {"id": "c3", "status": "not run", "ours": "", "note": "Needs: data."},
-    ]
-    made = dataclasses.replace(results, claims=claims)
-    text = (
-        "3 claims: 1 refuted, 1 proved, 1 not run. They were checked against this experiment's scores where these "
-        "suffice, and otherwise against the stored reference results."
-    )
-    assert of(made, "claims").text == [text]
-    html = page(made)
-    places = [
-        html.index(text)
-        for text in ("<details open><summary>c2", "<details><summary>c1", "<dd>Thus.</dd>", "<summary>c3")
-    ]
-    assert places == sorted(places)
-    assert "c1 · &lt;b&gt;" in html
-
-
-def test_the_same_results_give_the_same_page(results, html):
     assert page(results) == html
 
 
-def test_what_data_say_is_escaped(html):
-    assert "&lt;made&gt; &amp; small" in html
-    assert "<made>" not in html
-
-
-def test_the_page_names_no_address_to_fetch(html):
-    body = html[: html.index("<script>")]
-    assert not re.search(r'(?:src|href)="(?!data:|#)', body)
-
-
-def luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def variables(html, theme):
-    """The colours that the style sheet names, of one theme."""
-    light, dark = re.findall(r":root \{ (--page[^}]*)\}", html)[:2]
-    found = dict(re.findall(r"--(\w+): (#\w+);", light if theme == "light" else dark))
-    return {
-        name: colour if len(colour) == 7 else "#" + "".join(c * 2 for c in colour[1:]) for name, colour in found.items()
-    }
-
-
-@pytest.mark.parametrize("theme", DEFAULT_THEMES)
-def test_text_and_marks_stand_out(html, theme):
-    named = variables(html, theme)
-    for ink in ("ink", "soft", "accent", "right", "wrong"):
-        for ground in ("page", "wash"):
-            assert contrast(named[ink], named[ground]) >= 4.5, (ink, ground)
-    for colour in COLOURS:
-        assert contrast(colour, named["page"]) >= 3, colour
-
-
-@pytest.mark.parametrize("theme", DEFAULT_THEMES)
-@pytest.mark.parametrize("width", [1100, 400])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1100), ("dark", 400)])
 def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, theme, width):
+    size = "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().{})"
     with opened(browser, path, theme=theme, width=width) as (tab, wrong):
-        assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED
-        tab.evaluate(UNFOLD)
-        tab.wait_for_function(ALL_DRAWN)
-        assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED | FOLDED
+        for action in ("0", UNFOLD):
+            tab.evaluate(action)
+            tab.wait_for_function(ALL_DRAWN)
+            assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        widths = tab.evaluate(
-            "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().width)"
-        )
-        assert min(widths) > min(width, 800) / 2
-        heights = tab.evaluate(
-            "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().height)"
-        )
-        assert min(heights) > 50
+        assert min(tab.evaluate(size.format("width"))) > min(width, 800) / 2
+        assert min(tab.evaluate(size.format("height"))) > 50
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
-        assert wrong == []
-
-
-def test_the_legends_of_layouts_are_whole_on_a_phone(browser, path):
-    with opened(browser, path, width=400) as (tab, _):
         legends = tab.evaluate(
             """[...document.querySelectorAll("[id^=layout-]")].map((figure) => ({
                 edge: figure.querySelector("svg.marks").getBoundingClientRect().right,
                 labels: [...figure.querySelectorAll(".role-legend-label text")].map(
                     (text) => [text.textContent, text.getBoundingClientRect().right])}))"""
         )
-    assert len(legends) == 2
-    for legend in legends:
-        assert legend["labels"]
-        for text, right in legend["labels"]:
-            assert "…" not in text
-            assert right <= legend["edge"], text
+        assert [bool(legend["labels"]) for legend in legends] == [True, True]
+        cut = [text for own in legends for text, right in own["labels"] if "…" in text or right > own["edge"]]
+        assert cut == []
+        assert wrong == []
 
 
-def test_choosing_something_else_draws_something_else(browser, path):
+def test_choosing_something_else_draws_something_else(browser, path, results):
     with opened(browser, path) as (tab, wrong):
         chart, table = tab.locator("#by-length .chart"), tab.locator("[data-follows=by-length]:not([hidden])")
         before, numbers = chart.inner_html(), table.inner_text()
@@ -476,25 +413,36 @@ def test_choosing_something_else_draws_something_else(browser, path):
         tab.focus("#shared select[name=n_bits]")
         tab.keyboard.press("ArrowUp")
         tab.wait_for_function("document.querySelector('#ties .drawn').textContent.includes(' 4 bits')")
+        tab.select_option("#shared select[name=split]", "improved")
+        tab.wait_for_function(
+            "document.querySelector('[data-follows]:not([hidden]) .caption').textContent.includes('improved')"
+        )
+        shown = table.locator("tbody tr").nth(1).inner_text().split("\t")
+        rows = at(results.plain, metric="recall@r2", ground_truth="class_label", split="improved", hasher="itq")
+        assert shown == ["itq", *(f"{row.mean:.4f} \N{PLUS-MINUS SIGN} {row.std:.4f}" for row in rows.itertuples())]
+        with tab.expect_download() as download:
+            tab.click("#by-length a.data")
+        assert download.value.path().read_text() == of(results, "answer").figures[0].csv
+        assert download.value.suggested_filename == "by-length.csv"
         assert wrong == []
 
 
-@pytest.fixture
-def partial(results, tmp_path):
+@pytest.fixture(scope="module")
+def partial(results, tmp_path_factory):
     """Return results with a second feature that lacks a hasher and a code length, and the path of their page."""
 
     def more(table):
         own = table[(table["hasher"] == "lsh") & (table["n_bits"] == 8)]
         return pd.concat([table, own.assign(feature="bow")], ignore_index=True)
 
-    made = dataclasses.replace(
+    made = changed(
         results,
-        config=results.config | {"features": dict.fromkeys(("gist", "bow"), results.config["features"]["gist"])},
+        config={"features": dict.fromkeys(("gist", "bow"), results.config["features"]["gist"])},
         summary=more(results.summary),
         run_scores=more(results.run_scores),
         displayed={name: more(table) for name, table in results.displayed.items()},
     )
-    path = tmp_path / "report.html"
+    path = tmp_path_factory.mktemp("partial") / "report.html"
     path.write_text(page(made))
     return made, path
 
@@ -515,8 +463,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
             select(tab, selection)
             texts, legends, own = tab.evaluate(_TEXTS), tab.evaluate(_LEGENDS), results.select(selection)
             for part in shown:
-                assert set(part.text) <= set(texts), selection
-                assert {table.caption for table in part.tables} <= set(texts), selection
+                assert {*part.text, *(table.caption for table in part.tables)} <= set(texts), selection
                 for figure in part.figures:
                     assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
             here = at(results.plain, **own.place)
@@ -529,8 +476,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
 
 
 def test_an_impossible_choice_is_disabled_and_replaced(browser, partial):
-    _, path = partial
-    with opened(browser, path) as (tab, wrong):
+    with opened(browser, partial[1]) as (tab, wrong):
         tab.select_option("#shared select[name=n_bits]", "4")
         tab.select_option("#shared select[name=feature]", "bow")
         length = tab.locator("#shared select[name=n_bits]")
@@ -543,37 +489,21 @@ def test_an_impossible_choice_is_disabled_and_replaced(browser, partial):
         assert wrong == []
 
 
-def test_print_shows_the_selection_in_the_folded_figures_as_well(browser, path, results):
+def test_on_paper_there_are_no_controls_and_folded_figures_show_the_selection(browser, path, results):
     selection = results.selections[-1]
-    with opened(browser, path) as (tab, _):
+    with opened(browser, path, width=700) as (tab, wrong):
         select(tab, selection)
-        tab.emulate_media(media="print")
+        tab.emulate_media(media="print", color_scheme="dark")
         tab.evaluate("dispatchEvent(new Event('beforeprint'))")
-        folded = tab.locator("#lookup-times")
-        assert (
-            f"{selection['split']} split, {selection['n_bits']} bits" in folded.locator("p.shows:visible").inner_text()
-        )
-        drawn = folded.locator(".drawn").text_content()
-        assert drawn == f"gist, {selection['split']} split, {selection['n_bits']} bits"
-
-
-def test_the_table_that_follows_shows_the_summary(browser, path, results):
-    with opened(browser, path) as (tab, _):
-        tab.select_option("#shared select[name=split]", "improved")
-        tab.wait_for_function(
-            "document.querySelector('[data-follows]:not([hidden]) .caption').textContent.includes('improved')"
-        )
-        shown = tab.locator("[data-follows=by-length]:not([hidden]) tbody tr").nth(1).inner_text().split("\t")
-    rows = at(results.plain, metric="mAP", ground_truth="class_label", split="improved", hasher="itq")
-    assert shown == ["itq", *(f"{row.mean:.4f} \N{PLUS-MINUS SIGN} {row.std:.4f}" for row in rows.itertuples())]
-
-
-def test_the_data_of_a_figure_are_downloaded_whole(browser, path, results):
-    (figure,) = of(results, "answer").figures
-    with opened(browser, path) as (tab, _), tab.expect_download() as download:
-        tab.click("#by-length a.data")
-        assert download.value.path().read_text() == figure.csv
-        assert download.value.suggested_filename == "by-length.csv"
+        folded, place = tab.locator("#lookup-times"), f"{selection['split']} split, {selection['n_bits']} bits"
+        assert place in folded.locator("p.shows:visible").inner_text()
+        assert folded.locator(".drawn").text_content() == f"gist, {place}"
+        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        visible = {name: tab.locator(name).is_visible() for name in ("#by-length form.choices", "#meanings")}
+        assert not any(visible.values())
+        assert tab.locator("#by-length .chart svg.marks").is_visible()
+        assert len(tab.pdf()) > 20000
+        assert wrong == []
 
 
 def test_without_script_the_figures_stand_as_they_are_drawn_first(browser, path):
@@ -586,26 +516,13 @@ def test_without_script_the_figures_stand_as_they_are_drawn_first(browser, path)
         assert wrong == []
 
 
-def test_on_paper_there_are_no_controls(browser, path):
-    with opened(browser, path, width=700) as (tab, wrong):
-        tab.emulate_media(media="print", color_scheme="dark")
-        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        assert not tab.locator("#by-length form.choices").is_visible()
-        assert tab.locator("#by-length .chart svg.marks").is_visible()
-        assert not tab.locator("#meanings").is_visible()
-        assert len(tab.pdf()) > 20000
-        assert wrong == []
-
-
 def test_headings_nest_and_every_picture_has_words(browser, path):
     with opened(browser, path) as (tab, _):
         levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((h) => Number(h.tagName[1]))")
-        assert levels[0] == 1
-        assert levels.count(1) == 1
+        assert (levels[0], levels.count(1)) == (1, 1)
         assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
-        assert tab.evaluate("[...document.querySelectorAll('img')].every((image) => image.alt)")
-        assert tab.evaluate("[...document.querySelectorAll('[role=img]')].every((chart) => chart.ariaLabel)")
-        assert tab.evaluate("[...document.querySelectorAll('select')].every((select) => select.labels.length)")
+        for elements, words in (("img", "alt"), ("[role=img]", "ariaLabel"), ("select", "labels.length")):
+            assert tab.evaluate(f"[...document.querySelectorAll('{elements}')].every((one) => one.{words})"), elements
         ids = tab.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
         links = tab.evaluate("[...document.querySelectorAll('nav a, .run a')].map((link) => link.hash.slice(1))")
         assert set(links) <= set(ids)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -39,21 +40,14 @@ def contrast(colour, page):
     return light / dark
 
 
-@pytest.mark.parametrize("names", [["m_dsh", "grh"], ["itq_5", "mine"], ["a", "theirs"]])
-def test_adding_two_hashers_changes_no_style(names):
+def test_the_style_of_a_hasher_does_not_depend_on_the_others():
     own = [*DEFAULT, "m_dsh_4"]
     before = styles(own)
-    for together in ([*own, *names], [*names, *own]):
-        after = styles(together)
-        assert {name: after[name] for name in own} == before
-
-
-def test_one_hasher_alone_has_the_style_that_it_has_among_others():
+    for names in (["m_dsh", "grh"], ["itq_5", "mine"], ["a", "theirs"]):
+        for together in ([*own, *names], [*names, *own]):
+            assert {name: styles(together)[name] for name in own} == before
     together = styles([*registry.names("hasher"), "m_dsh_4", "theirs"])
     assert {name: styles([name])[name] for name in together} == together
-
-
-def test_every_registered_hasher_has_a_style_in_the_table():
     assert sorted(_KNOWN) == registry.names("hasher")
 
 
@@ -79,14 +73,10 @@ def test_hashers_of_one_shipped_experiment_have_different_colours(hashers):
 
 def test_many_uses_of_one_plug_in_have_different_styles():
     names = [f"m_dsh_{n}" for n in range(60)]
-    found = styles([*DEFAULT, *names])
-    assert len(set(found.values())) == len(found)
-    registered = {style[:2] for style in _KNOWN.values()}
-    assert not registered & {found[name][:2] for name in names}
-
-
-def test_more_names_than_styles_are_drawn_all_the_same():
-    assert len(styles([f"use_{n}" for n in range(300)])) == 300
+    with_uses = styles([*DEFAULT, *names])
+    assert len(set(with_uses.values())) == len(with_uses)
+    assert not {style[:2] for style in _KNOWN.values()} & {with_uses[name][:2] for name in names}
+    assert len(styles([f"use_{n}" for n in range(300)])) == 300  # more than there are styles
 
 
 def test_a_new_name_has_the_style_of_its_digest():
@@ -95,9 +85,17 @@ def test_a_new_name_has_the_style_of_its_digest():
     assert styles(["theirs"])["theirs"] == ("#ae2e94", "circle", (8, 2, 2, 2))
 
 
-@pytest.mark.parametrize("page", ["#ffffff", "#14181f"])
-def test_every_colour_stands_out_from_the_page(page):
-    assert min(contrast(colour, page) for colour in COLOURS) >= 3
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_text_and_marks_stand_out_from_the_page(html, theme):
+    style = re.findall(r":root \{ (--page[^}]*)\}", html)[theme]
+    codes = {
+        name: code if len(code) == 6 else re.sub("(.)", r"\1\1", code)
+        for name, code in re.findall(r"--(\w+): #(\w+);", style)
+    }
+    named = {name: f"#{code}" for name, code in codes.items()}
+    assert min(contrast(colour, named["page"]) for colour in COLOURS) >= 3
+    for ink, ground in itertools.product(("ink", "soft", "accent", "right", "wrong"), ("page", "wash")):
+        assert contrast(named[ink], named[ground]) >= 4.5, (ink, ground)
 
 
 @pytest.mark.parametrize("vision", list(VISION))
@@ -116,14 +114,7 @@ def test_scales_name_the_hashers_as_the_figure_does():
 
 def test_only_charts_without_points_have_dashes_in_their_legends(results):
     figures = {figure.name: figure for part in sections(results) for figure in part.figures}
-    dashed = {
-        name
-        for name, figure in figures.items()
-        if '"strokeDash": "strokeDash"' in json.dumps(compiled(figure)["legends"])
-    }
-    assert dashed == {"bucket-sizes"}
-
-
-def compiled(figure):
-    """Return a figure as a Vega specification."""
-    return {"legends": []} | vl_convert.vegalite_to_vega(figure.static)
+    legends = {name: vl_convert.vegalite_to_vega(own.static).get("legends", []) for name, own in figures.items()}
+    assert [name for name, own in legends.items() if '"strokeDash": "strokeDash"' in json.dumps(own)] == [
+        "bucket-sizes"
+    ]

@@ -1,5 +1,7 @@
 """The sections of the report, in the order of the page."""
 
+from collections.abc import Callable
+
 from protocol.report.figure import Section
 from protocol.report.results import Results, named
 from protocol.report.sections.answer import answer_section, experiment_line
@@ -36,20 +38,21 @@ __all__ = ["ORDER", "experiment_line", "of_selections", "sections"]
 
 def sections(results: Results) -> list[Section]:
     """Return the sections that apply to the experiment, in the order of the page."""
-    shown = named(results)
-    every = (section(results if section in _AS_CONFIGURED else shown) for section in ORDER)
-    return [section for section in every if section is not None]
+    return [section for section in _of_default(results, named(results)).values() if section is not None]
+
+
+def _of_default(results: Results, shown: Results) -> dict[Callable[[Results], Section | None], Section | None]:
+    """Return the section of each function for the default selection; `shown` has the display names."""
+    return {section: section(results if section in _AS_CONFIGURED else shown) for section in ORDER}
 
 
 def of_selections(results: Results, figures_of_papers: Section | None = None) -> list[list[Section]]:
     """Return the sections for each of `Results.selections`; the figures of papers stand above published numbers."""
     shown = named(results)
-    default = {section: section(results if section in _AS_CONFIGURED else shown) for section in ORDER}
-    pages = []
+    default, pages = _of_default(results, shown), []
     for selection in shown.selections:
         selected = shown.select(selection)
-        own = default | {section: section(selected) for section in _FOLLOWING}
-        made = list(own.values())
-        made.insert(len(_FOLLOWING), figures_of_papers)
-        pages.append([section for section in made if section is not None])
+        own = [*(default | {section: section(selected) for section in _FOLLOWING}).values()]
+        own.insert(len(_FOLLOWING), figures_of_papers)
+        pages.append([section for section in own if section is not None])
     return pages
