@@ -430,15 +430,14 @@ def _check_paths(values: Sequence[tuple[str, Any]], against: Any) -> None:
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
     if bool(lists) == bool(splits):
-        got = "splits and lists" if lists else "none of them"
+        if lists:
+            raise ProtocolError("audit: give complete splits or lists of the query and database items, not both.")
         raise ProtocolError(
-            f"audit: expected complete splits, lists of the query and database items, or a training log, got {got}."
+            "audit: nothing to audit. Give complete splits, lists of the query and database items, or a training log."
         )
     for part in ("query", "database"):
         if lists and part not in lists:
-            raise ProtocolError(
-                f"{part}: expected the list of the {part} items in addition to {', '.join(lists)}, got none."
-            )
+            raise ProtocolError(f"{' and '.join(lists)}: the list of the {part} items is needed as well.")
     if lists:
         return [read_lists(lists, dataset, protocol=protocol)]
     return read_runs(splits, dataset, protocol=protocol)

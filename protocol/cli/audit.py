@@ -50,7 +50,7 @@ def _check_names(arguments: argparse.Namespace) -> None:
     """Refuse empty names of files, and a folder for the fixed split that can't be written or has no split."""
     if arguments.write_fixed:
         if not (arguments.splits or arguments.query):
-            raise ProtocolError("--write-fixed: expected a split, got none.")
+            raise ProtocolError("--write-fixed needs a split: files of splits, or --query and --database.")
         from protocol.auditing.output.fixing import check_folder
 
         check_folder(arguments.write_fixed)
@@ -69,8 +69,7 @@ def _write_affected(path: Path, audited: "Audit") -> None:
         )
     if not audited.affected:
         raise ProtocolError(
-            "--write-affected: expected judged pairs of the dataset (--known-pairs), or label issues (--label-issues), "
-            "got none."
+            "--write-affected needs judged pairs of the dataset (--known-pairs) or label issues (--label-issues)."
         )
     (positions,) = audited.affected.values()
     with replacing(path) as temporary:

@@ -21,9 +21,7 @@ def path() -> Path:
     for folder in (packaged, checkout):  # only a wheel has the folder `pipeline`
         if (folder / "workflow" / "rules" / "common.smk").is_file() and (folder / "Snakefile").is_file():
             return folder / "Snakefile"
-    raise ProtocolError(
-        f"{packaged / 'Snakefile'}: expected the pipeline, got no such file. Install the wheel, or run in a checkout."
-    )
+    raise ProtocolError(f"{packaged / 'Snakefile'}: no such file. Install the wheel, or run in a checkout.")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -50,7 +50,7 @@ def assumptions(given: str | Iterable[str]) -> dict[str, str | None]:
         field, equals, value = text.partition("=")
         one_of(field, PROTOCOL, "assume")
         if equals and not value.strip():
-            raise ProtocolError(f"assume {field}: expected a value after '=', got none.")
+            raise ProtocolError(f"assume {field}: no value after '='.")
         if equals and values.get(field) not in (None, value.strip()):
             raise ProtocolError(f"assume {field}: expected one value, got {values[field]} and {value.strip()}.")
         values[field] = value.strip() if equals else values.get(field)

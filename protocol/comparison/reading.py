@@ -178,7 +178,7 @@ def read_scores(source: str | Path | Evaluation | WithoutQueries, file: str | No
         return _of_evaluation(source, name)
     path = Path(source)
     if not path.is_file():
-        raise ProtocolError(f"{path}: expected a summary.csv or {_JSON}, got no such file.")
+        raise ProtocolError(f"{path}: no such file; give a summary.csv or {_JSON}.")
     verify(path, required=False)
     return _of_json(path, name) if path.suffix == ".json" else _of_summary(path, name)
 
@@ -211,8 +211,9 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, metric: str, value
 
 def _check_ranking(where: str | Path, value: Any) -> None:
     if value not in RANKINGS:
-        shown = "none" if value is None else repr(value)
-        raise ProtocolError(f"{where}: ranking: expected {' or '.join(RANKINGS)}, got {shown}.")
+        names = " or ".join(RANKINGS)
+        problem = f" is missing: {names}" if value is None else f": expected {names}, got {value!r}"
+        raise ProtocolError(f"{where}: ranking{problem}.")
 
 
 def _of_summary(path: Path, file: str) -> list[Score]:

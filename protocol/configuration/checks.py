@@ -287,8 +287,8 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
     missing = [name for name in VALIDATION if name in protocol.open and name not in config["split_sizes"]]
     if missing:
         raise ProtocolError(
-            f"split_sizes: expected {' and '.join(missing)}, since options are selected on them (hasher_grids, split "
-            f"{split!r}), got no such sizes."
+            f"split_sizes: {' and '.join(missing)} missing, on which options are selected (hasher_grids, split "
+            f"{split!r})."
         )
     for part in VALIDATION:
         if part not in protocol.partitions or (part in listed and listed[part] is None):

@@ -53,8 +53,8 @@ def check_code_files(experiment: Experiment) -> None:
                 for role, file in files.items():
                     if not path_of(file).is_file():
                         raise ProtocolError(
-                            f"codes.{method.name}.{role}: expected a file for the {split} split, run {run} and "
-                            f"{n_bits} bits, got none at {str(path_of(file))!r} (looked in {Path.cwd()})."
+                            f"codes.{method.name}.{role}: no file for the {split} split, run {run} and {n_bits} bits "
+                            f"at {str(path_of(file))!r} (looked in {Path.cwd()})."
                         )
                     found = row_count(file) if role in sizes else None
                     if found not in (None, sizes.get(role)):

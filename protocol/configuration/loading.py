@@ -77,7 +77,7 @@ def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
     default = read(DEFAULT)
     if config.get("dataset", default["dataset"]) != default["dataset"] and "experiment" not in config:
         raise ProtocolError(
-            "dataset: expected --config experiment=NAME with it, a name for the results of another dataset, got none."
+            "dataset: the results of another dataset need a name of their own: add --config experiment=NAME."
         )
     return default | dict(config)
 

@@ -31,9 +31,7 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
     record = registry.DATASETS.entry(name)
     for option in record.required:
         if options[option] is None:
-            raise ProtocolError(
-                f"dataset_options of {name!r}: {option}: expected a path, {{{option}: PATH}}, got none."
-            )
+            raise ProtocolError(f"dataset_options of {name!r}: {option} is missing: {{{option}: PATH}}.")
     files = [_existing(name, option, options, Path.is_file, "a file") for option in record.user_files]
     folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in record.user_folders]
     return [path for path in files if path is not None], [path for path in folders if path is not None]

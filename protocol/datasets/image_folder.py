@@ -86,7 +86,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     """
     if folder is None:
         raise ProtocolError(
-            "dataset_options of 'image_folder': folder: expected the folder of the images, {folder: PATH}, got none."
+            "dataset_options of 'image_folder': folder is missing, the folder of the images: {folder: PATH}."
         )
     files = files_below(folder)
     images = _images(folder, files)

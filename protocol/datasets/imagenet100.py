@@ -103,7 +103,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     """
     if folder is None:
         raise ProtocolError(
-            "dataset_options of 'imagenet100': folder: expected the folder of the images, {folder: PATH}, got none."
+            "dataset_options of 'imagenet100': folder is missing, the folder of the images: {folder: PATH}."
         )
     lists = {part: _read_list(Path(paths[f"{part}.txt"])) for part in PARTS}
     images = {image: label for part in PARTS for image, label in lists[part].items()}

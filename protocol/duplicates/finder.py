@@ -154,7 +154,7 @@ def _check_options(most: int, least: float, threads: int, database: Any, databas
     if number(least, "least") > 1:
         raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
     if database is None and database_ids is not None:
-        raise ProtocolError("database_ids: expected a database to which they belong, got none.")
+        raise ProtocolError("database_ids: there is no database to which they belong.")
 
 
 def _check_bool(value: Any, name: str, allowed: str) -> None:
@@ -180,7 +180,7 @@ def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
         (right, "database_ids", "query_ids", ids[0]),
     ):
         if other_ids is not None and items.ids is None:
-            raise ProtocolError(f"{argument}: expected a list of the ids of {items.name}, as for {other}, got none.")
+            raise ProtocolError(f"{argument}: missing, although {other} is given.")
     return f"{left.name}: {counted(len(left), kind)}, compared with {right.name}: {len(right):,}"
 
 

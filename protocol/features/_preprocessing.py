@@ -122,7 +122,7 @@ class Preprocessing:
         centring = _centring(steps)
         mean = None if centring is None else arrays.get("mean")
         if centring is not None and mean is None:
-            raise ProtocolError(f"mean: step {centring!r} of {feature}: expected the training set's mean, got none.")
+            raise ProtocolError(f"mean: missing; step {centring!r} of {feature} subtracts the training set's mean.")
         model = {name.removeprefix(_MODEL): values for name, values in arrays.items() if name.startswith(_MODEL)}
         return cls(feature, steps, model, mean)
 

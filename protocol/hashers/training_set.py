@@ -59,7 +59,7 @@ class Affinities:
                 )
             self.levels = _levels_of_pairs(self._sparse)
         if not self.levels.size:
-            raise ProtocolError(f"affinities: expected a pair of related rows among {n_rows} training rows, got none.")
+            raise ProtocolError(f"affinities: no pair of related rows among {n_rows} training rows.")
 
     def of(self, rows: NDArray[np.int64]) -> "Affinities":
         """Return the affinities among some of the training rows."""

@@ -63,7 +63,7 @@ def members(
     """
     path = Path(path)
     if not path.is_file():
-        raise ProtocolError(f"{path}: expected an archive, got no such file.")
+        raise ProtocolError(f"{path}: no such file.")
     selection = _Selection(path, names, limit)
     try:
         with contextlib.closing((_zip if path.suffix == ".zip" else _tar)(path, selection)) as found:

@@ -305,8 +305,9 @@ def path_and_key(file: str | Path) -> tuple[Path, str | None]:
 def _existing(path: Path) -> Path:
     with _reading(path, "a file"):
         if not path.is_file():
-            got = "a folder" if path.is_dir() else "a non-regular file" if path.exists() else "no such file"
-            raise ProtocolError(f"{path}: expected a file, got {got}.")
+            if not path.exists():
+                raise ProtocolError(f"{path}: no such file.")
+            raise ProtocolError(f"{path}: expected a file, got a {'folder' if path.is_dir() else 'non-regular file'}.")
         if path.stat().st_size == 0:
             raise ProtocolError(f"{path}: expected an array, got an empty file.")
     return path

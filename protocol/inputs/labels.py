@@ -63,8 +63,8 @@ def label_pair(
     lacking = tuple(label for label in used[0] if label not in known)
     if len(lacking) == len(used[0]):
         raise ProtocolError(
-            f"labels: expected a label that queries and database share, got {brief(used[0])} for the queries and "
-            f"{brief(used[1])} for the database."
+            f"labels: queries and database share no label: {brief(used[0])} for the queries, {brief(used[1])} for the "
+            "database."
         )
     if sides[0].dtype.kind == "U":
         _, numbers = np.unique(np.concatenate(sides), return_inverse=True)

@@ -67,7 +67,7 @@ def raw_lines(path: Path, what: str) -> Iterator[bytes]:
                     )
                 yield from _LINE.findall(line) if b"\r" in line else (line,)
     except FileNotFoundError as error:
-        raise ProtocolError(f"{path}: expected {what}, got no such file.") from error
+        raise ProtocolError(f"{path}: no such file.") from error
     except (OSError, EOFError, zlib.error) as error:
         reason = " ".join(str(error).split())
         raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({reason}).") from error

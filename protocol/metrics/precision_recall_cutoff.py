@@ -182,7 +182,7 @@ def top_n_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
     size = counts.n_database
     chosen = _default(size) if cutoffs is None else [min(integer(n, "cutoff"), size) for n in cutoffs]
     if not chosen:
-        raise ProtocolError("cutoffs: expected at least one, got none.")
+        raise ProtocolError("cutoffs: the list is empty.")
     n = np.array(chosen, dtype=np.int64)
     n_relevant = counts.n_relevant
     share = ratio(np.ones(n_relevant.size), n_relevant, empty=empty)

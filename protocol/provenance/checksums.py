@@ -69,10 +69,10 @@ def verified(path: str | Path) -> bytes:
     content = _content(path)
     recorded = checksum_path(path)
     if not recorded.is_file():
-        _refuse(path, f"its sha256 in {recorded.name}", "no such file")
+        _refuse(path, f"{recorded.name}, with its sha256, is missing")
     line, found = _content(recorded), hashlib.sha256(content).hexdigest()
     if line != os.fsencode(checksum_line(path, found)):
-        _refuse(path, *_difference(line, found, recorded.name))
+        _refuse(path, _difference(line, found, recorded.name))
     return content
 
 
@@ -93,7 +93,7 @@ def verify_sealed(path: str | Path) -> None:
         block, now = file.read(USER_BLOCK), state(file.fileno())
     found = _sha256_of_state(os.path.abspath(path), now)
     if block != _user_block(found):
-        _refuse(path, *_difference(block, found, f"the first {USER_BLOCK} bytes"))
+        _refuse(path, _difference(block, found, f"the first {USER_BLOCK} bytes"))
 
 
 def state(file: str | Path | int) -> tuple[int, ...]:
@@ -118,16 +118,16 @@ def _user_block(digest: str) -> bytes:
     return (_LABEL + digest.encode() + b"\n").ljust(USER_BLOCK, b"\0")
 
 
-def _difference(record: bytes, found: str, where: str) -> tuple[str, str]:
+def _difference(record: bytes, found: str, where: str) -> str:
     """Return what was expected and what was found. The record of the checksum may itself be damaged."""
     digests = [digest.decode() for digest in _RECORDED.findall(record)]
     if len(digests) == 1 and digests[0] != found:
-        return f"sha256 {digests[0]}", found
-    return f"its sha256 in {where}", "other content there" if record.strip(b"\0") else "nothing"
+        return f"expected sha256 {digests[0]}, got {found}"
+    return f"expected its sha256 in {where}, got {'other content there' if record.strip(bytes(1)) else 'nothing'}"
 
 
-def _refuse(path: str | Path, expected: str, got: str) -> NoReturn:
-    raise ProtocolError(f"{path}: altered since it was written (expected {expected}, got {got}). {_remedy(path)}")
+def _refuse(path: str | Path, difference: str) -> NoReturn:
+    raise ProtocolError(f"{path}: altered since it was written ({difference}). {_remedy(path)}")
 
 
 def _remedy(path: str | Path) -> str:
@@ -146,8 +146,8 @@ def _opened(path: str | Path) -> Iterator[BufferedReader]:
     """Open a regular file; refuse pipes and devices, because reading them may block."""
     path = Path(path)
     if not path.is_file():
-        got = "a folder or a device" if path.exists() else "no such file"
-        raise ProtocolError(f"{path}: expected a file that a stage wrote, got {got}. {_remedy(path)}")
+        problem = "expected a file that a stage wrote, got a folder or a device" if path.exists() else "no such file"
+        raise ProtocolError(f"{path}: {problem}. {_remedy(path)}")
     try:
         with open(path, "rb") as file:
             yield file

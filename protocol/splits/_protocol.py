@@ -153,9 +153,7 @@ class SplitProtocol:
         """
         required = [name for name in self.open if name not in VALIDATION]
         if any(given.get(name, 0) < 1 for name in required):
-            raise ProtocolError(
-                f"split sizes: expected at least 1 for each of {', '.join(required)}, got {dict(given) or 'none'}."
-            )
+            raise ProtocolError(f"split sizes: each of {', '.join(required)} must be at least 1, got {dict(given)}.")
         declared = {name: _size(part, given.get(name, 0), n_classes) for name, part in self.partitions.items()}
         found = {name: size for name, size in declared.items() if size is not None}
         outside = set(self.database_without)

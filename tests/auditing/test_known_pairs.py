@@ -158,7 +158,7 @@ def test_the_audit_reports_the_meaning_of_row_numbers_and_the_number_of_pairs_in
 
 
 def test_an_array_without_pairs_is_refused():
-    with pytest.raises(ProtocolError, match=r"^known_pairs: expected one judged pair per row, got none\.$"):
+    with pytest.raises(ProtocolError, match=r"^known_pairs: no judged pairs\.$"):
         known_pairs_from(np.zeros((0, 3)), Dataset())
 
 
@@ -205,13 +205,13 @@ def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(
     assert "warning  known-near-duplicate: 1\n" in capsys.readouterr().out
 
 
-NOTHING = "judged pairs of the dataset (--known-pairs), or label issues (--label-issues), got none"
+NOTHING = "judged pairs of the dataset (--known-pairs) or label issues (--label-issues)"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*LISTS, "--write-affected", "affected.txt"], f"--write-affected: expected {NOTHING}."),
+        ([*LISTS, "--write-affected", "affected.txt"], f"--write-affected needs {NOTHING}."),
         (
             ["splits.h5", "other.h5", "--write-affected", "affected.txt"],
             "--write-affected: expected one split, since splits have different queries, got 2.",

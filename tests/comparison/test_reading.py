@@ -153,7 +153,7 @@ def test_an_undefined_mean_is_read(experiment, codes):
         ("x.json", "[]", f"{OF_EVALUATE}, got no JSON object."),
         ("x.json", "{", f"{OF_EVALUATE}, got other content (Expecting property name"),
         ("x.json", '{"metrics": {"mAP": 0.7, "mAP": 0.9}}', "mAP: expected one value, got 0.7 and 0.9."),
-        ("x.json", None, f"expected a summary.csv or {OF_EVALUATE.removeprefix('expected ')}, got no such file."),
+        ("x.json", None, f"no such file; give a summary.csv or {OF_EVALUATE.removeprefix('expected ')}."),
     ],
 )
 def test_other_files_are_refused(tmp_path, name, content, reason):

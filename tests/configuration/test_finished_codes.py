@@ -87,7 +87,7 @@ def test_a_method_belongs_to_one_feature(here):
 def test_the_first_missing_file_is_named(here):
     (here / "codes" / "improved" / "run1" / "query_16.npy").unlink()
     assert refused({"mine": MINE}) == (
-        "codes.mine.query: expected a file for the improved split, run 1 and 16 bits, got none at "
+        "codes.mine.query: no file for the improved split, run 1 and 16 bits at "
         f"'codes/improved/run1/query_16.npy' (looked in {here})."
     )
     load({"mine": MINE | {"splits": ["standard"]}})

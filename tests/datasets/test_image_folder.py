@@ -119,7 +119,7 @@ def test_paths_other_than_folders_of_images_are_refused(folder, files, message):
 def test_a_wrong_size_or_no_folder_is_refused(folder, size):
     write(folder / "x.png", picture())
     refused("image_size: expected an integer >= 1", load, {}, folder=str(folder), image_size=size)
-    refused("folder: expected the folder of the images", load, {})
+    refused("folder is missing, the folder of the images", load, {})
 
 
 def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):

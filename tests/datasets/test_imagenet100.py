@@ -62,7 +62,7 @@ def test_missing_images_are_counted_and_the_first_is_named(written, folder):
     (folder / DATABASE[1]).unlink()
     missing = "the 4 images in the lists, got 3; the first missing image is image/n01440764_20.JPEG"
     refused(missing, load, written(), folder=str(folder))
-    refused("folder: expected the folder of the images", load, written())
+    refused("folder is missing, the folder of the images", load, written())
 
 
 @pytest.mark.parametrize(

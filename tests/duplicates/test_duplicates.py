@@ -411,7 +411,7 @@ class TestCommand:
             (["--query", "d.npy", "--vectors", "--sheet", "s.html"], "--sheet: expected images, got --vectors."),
             (["--query", "d.npy", "--exact"], "--exact: expected --vectors with it, got images."),
             (["--query", "d.npy", "--vectors", "--no-mirror"], "--no-mirror: expected images, got --vectors."),
-            (["--query", "none.npy"], "none.npy: expected a file, got no such file."),
+            (["--query", "none.npy"], "none.npy: no such file."),
             (
                 ["--query", "content.h5", "--csv", "items.h5"],
                 "--csv: expected a file that is not an input, got items.h5",

@@ -104,7 +104,7 @@ def test_files_with_one_row_number_per_line(tmp_path, listed):
         ([1.5], "exclude_queries: expected integers, got 1.5."),
         (np.zeros(12, bool), "exclude_queries: expected row numbers of queries, shape (n,), got a mask; "),
         ([["a"]], "exclude_queries: expected "),
-        ("missing.txt", "missing.txt: expected row numbers of queries, got no such file."),
+        ("missing.txt", "missing.txt: no such file."),
         ("wrong.txt", "wrong.txt: line 2: expected the row number of a query, got 'frog'."),
     ],
 )

@@ -133,9 +133,10 @@ def test_every_mutation_of_a_checksum_is_refused(tmp_path, name, interrupted):
 
 def test_a_missing_file_and_a_pipe_are_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for name, got in (("none", "no such file"), ("pipe", "a folder or a device"), (".", "a folder or a device")):
+    no_file = "expected a file that a stage wrote, got a folder or a device"
+    for name, problem in (("none", "no such file"), ("pipe", no_file), (".", no_file)):
         for read in (storage.read, tables.read_table):
-            with pytest.raises(ProtocolError, match=f"expected a file that a stage wrote, got {got}. To write it"):
+            with pytest.raises(ProtocolError, match=f"{problem}. To write it"):
                 read(tmp_path / name)
 
 
@@ -180,7 +181,7 @@ def test_a_file_of_a_user_needs_no_checksum_but_must_agree_with_one(tmp_path):
     with pytest.raises(ProtocolError) as error:
         checksums.verify(path)
     assert str(error.value) == (
-        f"{path}: altered since it was written (expected its sha256 in summary.csv.sha256, got no such file). "
+        f"{path}: altered since it was written (summary.csv.sha256, with its sha256, is missing). "
         f"To write it again: snakemake --force {os.path.relpath(path)}, with the --configfile of its experiment."
     )
     write_summary(path)

@@ -188,8 +188,8 @@ def test_a_class_that_runs_out_leaves_the_others_balanced():
     [
         ("standard", 379, {}, r"at least 380 items \(query 50 \+ .* \+ train 200\), got 379\.$"),
         ("improved", 380, {}, "the database is empty: .* use all 380 items"),
-        ("standard", 400, {"train": 0}, "expected at least 1 for each of query, train, got"),
-        ("standard", 400, {"query": -1}, "expected at least 1 for each of query, train, got"),
+        ("standard", 400, {"train": 0}, "each of query, train must be at least 1, got"),
+        ("standard", 400, {"query": -1}, "each of query, train must be at least 1, got"),
     ],
 )
 def test_sizes_that_can_not_be_drawn_are_refused(name, n_items, changes, message):
@@ -200,7 +200,7 @@ def test_sizes_that_can_not_be_drawn_are_refused(name, n_items, changes, message
 def test_labels_of_another_length_and_missing_sizes_are_refused():
     with pytest.raises(ProtocolError, match="399 labels for 400 items"):
         registry.get("split", "standard").split(400, np.zeros(399, dtype=int), sizes=GIVEN, seed=0)
-    with pytest.raises(ProtocolError, match="expected at least 1 for each of query, train, got none"):
+    with pytest.raises(ProtocolError, match="each of query, train must be at least 1, got"):
         registry.get("split", "standard").split(400, None, seed=0)
 
 

@@ -214,7 +214,7 @@ def _lists(against: Any) -> dict[str, str]:
         part, _, file = entry.partition("=")
         one_of(part, PARTITIONS, f"against: {against}: partition")
         if not file:
-            raise ProtocolError(f"against: {against}: expected a file after {part}=, got none.")
+            raise ProtocolError(f"against: {against}: no file after {part}=.")
         lists[part] = file
     missing = [part for part in ("query", "database") if part not in lists]
     if missing:

@@ -320,7 +320,7 @@ def read_logs(files: Any) -> dict[str, Log]:
     """
     several = [files] if is_file(files) else files
     if not isinstance(several, Sequence) or not several or not all(map(is_file, several)):
-        got = type(files).__name__ if several else "none"
+        got = type(files).__name__ if several else "an empty list"
         raise ProtocolError(f"training_log: expected a file, or a list of files, got {got}.")
     return {str(file): read_log(*file_and_column(file)) for file in several}
 

@@ -119,7 +119,7 @@ def _read_csv(path: Path) -> _Entries:
     if width == 2 and rows[0][0].lower() in _HEADER:
         del rows[0]
     if not rows:
-        raise ProtocolError(f"{path}: expected lines `id,group`, got none.")
+        raise ProtocolError(f"{path}: no lines `id,group`.")
     return [row[0] for row in rows] if width == 2 else None, [row[-1] for row in rows]
 
 
@@ -134,7 +134,7 @@ def _by_id(ids: Sequence[Any], groups: Sequence[Any], dataset: Dataset, n_items:
     if different.size:
         raise ProtocolError(f"{name}: expected one group for each item, got two for {str(ids[different[0]])!r}.")
     if not (codes_of_items >= 0).any():
-        raise ProtocolError(f"{name}: expected groups for items of the split, got none in {len(ids):,} lines.")
+        raise ProtocolError(f"{name}: none of {counted(len(ids), 'line')} is of an item of the split.")
     return Groups(codes_of_items, names, name)
 
 
@@ -152,7 +152,7 @@ def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) ->
         )
     codes, names = _encoded(values, name)
     if not names:
-        raise ProtocolError(f"{name}: expected a group for each item, got none.")
+        raise ProtocolError(f"{name}: all groups are empty.")
     return Groups(codes, names, name)
 
 

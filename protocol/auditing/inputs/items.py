@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.inputs.split import Dataset
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.inputs import conversion
 from protocol.inputs.arrays import read_array
 from protocol.inputs.conversion import as_numpy, is_file, named, numbers_from
@@ -213,7 +213,7 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
     """
     X, name = numbers_from(values, "features"), named(values, "features")
     if dataset.n_items is None and dataset.ids is not None:
-        raise ProtocolError(f"{name}: expected the ids of its rows (ids), because the lists contain ids, got none.")
+        raise ProtocolError(f"{name}: the ids of its rows are missing (ids), and the lists contain ids.")
     n_items = dataset.n_rows(n_listed)
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
         raise ProtocolError(
@@ -248,7 +248,7 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
     known = numbers[(numbers >= 0).all(axis=1)]
     if not len(numbers) or (dataset.ids is not None and not len(known)):
-        raise ProtocolError(f"{name}: expected pairs of listed {expected}, got none among {len(numbers):,} pairs.")
+        raise ProtocolError(f"{name}: no pair of listed {expected} among {counted(len(numbers), 'pair')}.")
     return known
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.inputs.items import name_of, numbers_of, read_json, read_rows
 from protocol.auditing.inputs.split import Dataset, Split
-from protocol.checks import ProtocolError, number
+from protocol.checks import ProtocolError, counted, number
 from protocol.inputs.arrays import read_array
 from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import lines
@@ -232,7 +232,7 @@ def _from_table(reader: _Reader, columns: Sequence[str], rows: Sequence[Mapping[
     name, dataset = reader.name, reader.dataset
     items = numbers_of([row["id"] for row in rows], dataset, reader.n_items, name)
     if len(items) and not (items >= 0).any():
-        raise ProtocolError(f"{name}: expected items of the split, got none among {len(rows):,} items.")
+        raise ProtocolError(f"{name}: none of {counted(len(rows), 'item')} is in the split.")
     if not {"suggested", "agreement"} & set(columns):
         return reader.issues(items, np.ones(len(rows), dtype=np.bool_), None, "", "listed as doubtful")
     numbers = {str(class_name): str(label) for label, class_name in enumerate(dataset.class_names)}

@@ -164,8 +164,7 @@ def read_log(file: str | Path, column: str | None = None) -> Log:
         raise ProtocolError(f"{path}: expected a table or JSON with the column {column!r}, got printed text.")
     if not any(len(series.values) for series in log.series):
         names = ", ".join(dict.fromkeys(series.name for series in log.series[:_NAMED]))
-        got = f"none in {names}" if names else "no evaluation"
-        raise ProtocolError(f"{file}: expected at least one finite score, got {got}.")
+        raise ProtocolError(f"{file}: no finite score in {names}." if names else f"{file}: no evaluation.")
     return log
 
 

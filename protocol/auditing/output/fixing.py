@@ -131,9 +131,7 @@ class Reduction:
         parts = {part: values[self.keep[part]] for part, values in split.entries.items()}
         for part in ("query", "database"):
             if not len(parts[part]):
-                raise ProtocolError(
-                    f"{self.run.file}: expected at least one {part} item that need not be removed, got none."
-                )
+                raise ProtocolError(f"{self.run.file}: no {part} item would remain.")
         flags = {part: values[self.keep[part]] for part, values in split.flags.items()}
         return dataclasses.replace(self.run, file=self.name, split=Split(parts, split.dataset, flags), seed=None)
 

@@ -187,7 +187,7 @@ def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
         )
     rows = as_integers(array, name)
     if not len(rows):
-        raise ProtocolError(f"{name}: expected one judged pair per row, got none.")
+        raise ProtocolError(f"{name}: no judged pairs.")
     wrong = rows[~np.isin(rows[:, 2], (EXACT, NEAR, SIMILAR)), 2]
     if len(wrong):
         raise ProtocolError(f"{name}: expected judgements 0, 1 or 2, got {wrong[0]}.")
@@ -208,8 +208,8 @@ def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed:
     if not listed.any() and dataset.ids is not None:
         first = f"test image {items[0]}" if is_official else items[0]
         raise ProtocolError(
-            f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first "
-            f"pair is that of {first!r}."
+            f"{path}: no pair is of the dataset's items, such as {str(dataset.ids[0])!r}; the first pair is that of "
+            f"{first!r}."
         )
     assumed = _ASSUMED if is_official and not has_parts and dataset.ids is None else ""
     return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=int((~listed).sum()), assumed=assumed)
@@ -283,7 +283,7 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int
             items += pair
             judgements.append(int(judgement))
     if not items:
-        raise ProtocolError(f"{path}: expected one judged pair per line, got none.")
+        raise ProtocolError(f"{path}: no judged pairs.")
     return columns == _CIFAIR, items, np.array(judgements, dtype=np.int64)
 
 
