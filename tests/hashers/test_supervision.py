@@ -52,7 +52,7 @@ def test_levels_are_found_without_a_copy_of_the_pairs(monkeypatch):
 
 @pytest.mark.parametrize("y", [csr_array(np.eye(3, dtype=int)), np.arange(3), np.eye(3, dtype=int)])
 def test_rows_without_any_relation_are_refused(y):
-    with pytest.raises(ProtocolError, match="affinities: expected a pair of related rows among 3 training rows"):
+    with pytest.raises(ProtocolError, match="affinities: no pair of related rows among 3 training rows"):
         Affinities(y, 3)
     with pytest.raises(ProtocolError, match="affinities: expected integers >= 0 for 3 x 3 pairs"):
         Affinities(csr_array(np.full((3, 3), 0.5)), 3)
