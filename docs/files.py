@@ -91,18 +91,18 @@ _HDF5 = {
         "image": "For each row of `items`, the row number of its item.",
     },
     "NAME/FEATURE/DRAW/runR/HASHER/counts.h5": {
-        "SPLIT/CODE/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
-        "SPLIT/CODE/bucket_sizes": "The sizes of the buckets of the database, descending.",
-        "SPLIT/CODE/largest_bucket": "The largest bucket within each radius, (n_queries, n_bits + 1).",
-        "SPLIT/CODE/index_average_precision": "The average precision in the order of the database, (n_queries,).",
-        "SPLIT/CODE/GROUND_TRUTH/levels": "The levels of relevance, ascending.",
-        "SPLIT/CODE/GROUND_TRUTH/at_level": "Items of each level at each distance, (n_queries, n_levels, n_bits + 1).",
+        "SPLIT/N_BITS/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
+        "SPLIT/N_BITS/bucket_sizes": "The sizes of the buckets of the database, descending.",
+        "SPLIT/N_BITS/largest_bucket": "The largest bucket within each radius, (n_queries, n_bits + 1).",
+        "SPLIT/N_BITS/index_average_precision": "The average precision in the order of the database, (n_queries,).",
+        "SPLIT/N_BITS/GROUND_TRUTH/levels": "The levels of relevance, ascending.",
+        "SPLIT/N_BITS/GROUND_TRUTH/at_level": "Items of each level at each distance, (n_queries, n_levels, n_bits + 1).",
     },
 }
-_PLACES = {"N_BITS": r"\d+", "CODE": r"\d+ \w+ \d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
+_PLACES = {"N_BITS": r"\d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
 _NOTES = {
-    "counts.h5": "`CODE` is `N_BITS EXTENSION EXTENSION_BITS`, such as `32 none 0`. Counts have the smallest unsigned "
-    "type that can represent them."
+    "counts.h5": "Counts have the smallest unsigned type that can represent them. They are those of the plain codes, from "
+    "which those of extension codes follow (`HammingCounts.extended`)."
 }
 _TABLES = {
     "metrics.csv": "One row for each value.",

@@ -129,13 +129,14 @@ def code(script, **plugins):
 def stamps(script):
     """Return a function that returns files that are newer than all results of other code than `code` declares.
 
-    They stand first among the inputs, without a name. There are none if jobs run on machines that do not share files.
+    They stand first among the inputs, without a name. They decide which jobs run, so a process that runs a single job,
+    perhaps on a machine that does not share files, has none.
     """
 
     def files(wildcards):
         return [local(str(path)) for path in CODE.stamps(script, wildcards)]
 
-    return files if BY_REFERENCE or workflow.local_exec else lambda wildcards: []
+    return files if workflow.is_main_process else lambda wildcards: []
 
 
 def needs(name):

@@ -54,6 +54,7 @@ def _pr_curve(results: Results, radii: "pd.DataFrame", chance: "pd.DataFrame") -
         for side in ("precision", "recall")
     )
     rows = results.ordered(precision.merge(recall, on=on).merge(chance, on=_CELL))
+    rows = rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
     here = at(rows, **results.combination)
     half = here[here["recall"] >= 0.5].sort_values("radius", kind="stable")
     first = half.drop_duplicates("hasher")
