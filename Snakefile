@@ -41,7 +41,10 @@ include: "workflow/rules/leak.smk"
 
 
 if workflow.is_main_process:
-    CODE.update()
+    try:
+        CODE.update(confirm=IS_MODULE)  # Snakemake does not call a module's `onstart`
+    except ProtocolError as error:
+        raise WorkflowError(str(error))
 
 
 onstart:

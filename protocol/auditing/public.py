@@ -20,7 +20,7 @@ from protocol.auditing.checks.known import audit_known
 from protocol.auditing.checks.training_log import Reported, about_log, audit_training_log, read_logs
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal
-from protocol.auditing.inputs.groups import Groups, groups_from
+from protocol.auditing.inputs.groups import PATTERN, Groups, groups_from
 from protocol.auditing.inputs.items import features_from, known_dataset, modalities_from, name_of
 from protocol.auditing.inputs.known_pairs import known_pairs_for
 from protocol.auditing.inputs.label_issues import AGREEMENT, label_issues_from
@@ -420,6 +420,8 @@ def _check_paths(values: Sequence[tuple[str, Any]], against: Any) -> None:
     entries = str(against).split(",") if is_file(against) else ()
     values = [*values, *(("against", entry.rpartition("=")[2]) for entry in entries)]
     for role, path in [(role, value) for role, value in values if is_file(value)]:
+        if role == "groups" and str(path).startswith(PATTERN):
+            continue
         try:
             os.stat(path)
         except (OSError, ValueError) as error:  # ValueError: a null character

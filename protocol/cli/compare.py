@@ -26,5 +26,5 @@ def run(arguments: argparse.Namespace) -> None:
         from protocol.provenance.storage import replacing
 
         with replacing(arguments.html) as path:
-            path.write_text(found.to_html())
+            path.write_text(found.to_html(), encoding="utf-8")
     show(f"{found!r}")

@@ -51,8 +51,11 @@ class Code:
         of_plugins = [self._stamp(kind, name) for kind, names in self._names(script, wildcards) for name in names]
         return [self._stamp("script", script), *dict.fromkeys(of_plugins)]
 
-    def update(self) -> None:
-        """Bring all stamps up to date. Snakemake remembers which files it has seen, so this comes before its plan."""
+    def update(self, *, confirm: bool = False) -> None:
+        """Bring all stamps up to date, and confirm them if requested; raise ProtocolError if one can't be written.
+
+        Snakemake remembers which files it has seen, so this comes before its plan.
+        """
         for script in self._plugins:
             self._stamps.update(self._stamp("script", script), self._digest(script, ()))
         plugins = self._plan.plugins | {"split": tuple(registry.names("split"))}  # one split may draw for another
@@ -61,6 +64,8 @@ class Code:
         for kind, names in pairs:
             for name in (names,) if isinstance(names, str) else names:
                 self._stamps.update(self._stamp(kind, name), registry.code_digest(**{kind: name}))
+        if confirm:
+            self.confirm()
 
     def confirm(self) -> None:
         """Record that jobs with the present code are started."""
@@ -103,22 +108,17 @@ class Stamps:
         if path in self._changed:
             return
         started, since = _read(path) if path.exists() else ("", 0)
-        if digest == started:
-            if path.stat().st_mtime_ns != since:
-                os.utime(path, ns=(since, since))
-            return
-        if path.exists():
-            os.utime(path)
-        else:
-            _write(path, "", 0)
-        self._changed[path] = digest
+        if digest != started:
+            _write(path, started, since)
+            self._changed[path] = digest
+        elif path.stat().st_mtime_ns != since:
+            _write(path, digest, since, time=since)
 
     def confirm(self) -> None:
         """Record the digests of all changed stamps: jobs start now."""
         for path, digest in self._changed.items():
             since = path.stat().st_mtime_ns
-            _write(path, digest, since)
-            os.utime(path, ns=(since, since))
+            _write(path, digest, since, time=since)
         self._changed.clear()
 
 
@@ -129,6 +129,9 @@ def _read(path: Path) -> tuple[str, int]:
     return digest, int(since)
 
 
-def _write(path: Path, digest: str, since: int) -> None:
+def _write(path: Path, digest: str, since: int, *, time: int | None = None) -> None:
+    """Write a stamp with a modification time, by default now. Another user's stamp can be replaced, but not touched."""
     with storage.replacing(path) as temporary:
         temporary.write_text(f"{digest}\n{since}\n", encoding="utf-8")
+        if time is not None:
+            os.utime(temporary, ns=(time, time))

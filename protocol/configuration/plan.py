@@ -474,7 +474,7 @@ class Job:
 
     @property
     def extensions(self) -> list[tuple[str, int]]:
-        """The extensions of codes to count, with their numbers of bits."""
+        """The extensions of the codes to score, with their numbers of bits."""
         sizes = self.plan.config["extension_bits"]
         return [(name, s) for name in self.feature.extensions for s in ([0] if name == "none" else sizes)]
 

@@ -229,9 +229,11 @@ class HammingCounts:
         for name in ("retrieved", "at_level", "largest_bucket"):
             if name in arrays:
                 width = [(0, 0)] * (arrays[name].ndim - 1) + [(before, after)]
-                # All buckets are within the radii beyond the largest distance of the plain codes.
-                ends = name == "largest_bucket" and after
-                arrays[name] = np.pad(arrays[name], width, mode="edge") if ends else np.pad(arrays[name], width)
+                arrays[name] = np.pad(arrays[name], width)
+        if "largest_bucket" in arrays:  # all buckets are within the radii beyond the largest distance of plain codes
+            arrays["largest_bucket"][:, before + self.n_bits + 1 :] = arrays["largest_bucket"][
+                :, [before + self.n_bits]
+            ]
         return type(self)(**arrays)
 
     def pooled(self) -> Self:

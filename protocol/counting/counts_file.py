@@ -53,7 +53,10 @@ def write_counts(
 
 @dataclass(frozen=True)
 class StoredCounts:
-    """The counts of one split, code length, extension and ground truth, with what `truths_record` recorded of it."""
+    """The counts of one split, code length, extension and ground truth, with what `truths_record` recorded of it.
+
+    ``n_bits`` is the length of the plain code, and ``counts.n_bits`` that of the extended one.
+    """
 
     split: str
     n_bits: int

@@ -261,7 +261,7 @@ class Evaluation(Scores, Printed):
             name = Path(os.path.relpath(per_query, Path(path).parent)).as_posix()
             content["per_query"] = {"file": name, "sha256": file_sha256(per_query)}
         with replacing(path) as temporary:
-            temporary.write_text(json_text(content) + "\n")
+            temporary.write_text(json_text(content) + "\n", encoding="utf-8")
 
     def write_per_query(self, path: str | Path) -> None:
         """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.

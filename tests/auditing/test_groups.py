@@ -158,6 +158,12 @@ def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared):
     assert splits_of(audited) == [("error", 1, ("YoYo/v_YoYo_g07 (query 3, train 1)",))]
 
 
+def test_a_pattern_may_be_longer_than_the_name_of_a_file():
+    clips = [f"v_{action}_g01_c01.avi" for action in ("YoYo", "Kick")]
+    pattern = f"re:^v_({'|'.join(['YoYo', 'Kick', *(f'Other{number}' for number in range(60))])})"
+    assert not audit(query=clips[:1], database=clips[1:], groups=pattern).n_errors
+
+
 # The command
 
 HMDB51 = "re:^[^/]*/(.*)_[a-z]_(?:cm|nm)_np"

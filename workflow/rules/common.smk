@@ -129,8 +129,7 @@ def code(script, **plugins):
 def stamps(script):
     """Return a function that returns files that are newer than all results of other code than `code` declares.
 
-    They stand first among the inputs, without a name. They decide which jobs run, so a process that runs a single job,
-    perhaps on a machine that does not share files, has none.
+    They stand first among the inputs, without a name. A process that runs a single job, perhaps elsewhere, has none.
     """
 
     def files(wildcards):

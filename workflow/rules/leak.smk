@@ -30,6 +30,7 @@ rule leak_split:
 # Everything except the hasher is fitted once, on items that are in neither database.
 use rule preprocessing as leak_preprocessing with:
     input:
+        stamps("preprocessing.py"),
         features=file("<data>/{extraction}/features.h5"),
         draw="<results>/leak/run{run}/splits_a.h5",
     output:

@@ -53,7 +53,7 @@ def _published() -> Iterator[PublishedLists]:
     with open(Path(__file__).with_name(PACKAGE_DATA), "rb") as stream:
         for name, properties in tomllib.load(stream).items():
             shared = {}
-            for pair, n_items in properties.pop("shared").items():
+            for pair, n_items in properties.pop("shared", {}).items():
                 a, _, b = pair.partition("/")
                 shared[a, b] = n_items
             yield PublishedLists(name, shared=shared, **properties)

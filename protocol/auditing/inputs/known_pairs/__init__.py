@@ -24,6 +24,7 @@ from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import unsafe
 from protocol.provenance.storage import file_sha256
 
+PACKAGE_DATA = "*.csv"
 EXACT, NEAR, SIMILAR = range(3)
 """The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
 _CIFAIR = ("testid", "trainid", "judgment")
