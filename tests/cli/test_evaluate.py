@@ -8,6 +8,7 @@ import re
 import sys
 from io import StringIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -161,7 +162,8 @@ def test_a_file_without_read_permission(folder, capsys):
 
 def test_an_interrupted_write_leaves_the_old_file(folder, capsys, monkeypatch):
     Path("out.json").write_text("old")
-    monkeypatch.setattr(Path, "write_text", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    full = Mock(side_effect=OSError(28, "No space left on device"))
+    monkeypatch.setattr(Path, "write_text", full)
     assert main([*COMMAND, "--json", "out.json"]) == 2
     assert "out.json: can't be written: the disk is full" in capsys.readouterr().err
     monkeypatch.undo()
