@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ _KIND = "split-difference"
 _Table = tuple[list[str], list[list[str]]]
 
 
-class _Texts:
+class _Texts(ABC):
     """The text and the Markdown of a comparison: its title, tables whose first columns are names, and sentences."""
 
     n_names: ClassVar[int] = 1
@@ -39,14 +40,14 @@ class _Texts:
         parts = [tables.markdown(header, rows, numbers=header[self.n_names :]) for header, rows in self._tables()]
         return "\n\n".join([f"#### {self._title()}", *parts, *self._sentences()])
 
-    def _title(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _title(self) -> str: ...
 
-    def _tables(self) -> list[_Table]:
-        raise NotImplementedError
+    @abstractmethod
+    def _tables(self) -> list[_Table]: ...
 
-    def _sentences(self) -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def _sentences(self) -> list[str]: ...
 
 
 @dataclass(frozen=True)
