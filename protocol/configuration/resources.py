@@ -18,6 +18,7 @@ _MB, _GB, _MILLION, _BILLION = 2**20, 1e9, 1e6, 1e9
 _UNKNOWN = 512  # dimensions of a feature, if only its files record them
 _QUERIES = 10_000  # the most queries of a split whose number of queries is not known
 _RELATED = 5  # % of the pairs of training rows that have a level, unless the ground truth has an option for it
+INDEXED = 10  # millions of items at most, in the index with which the time of a lookup is measured
 _PAIR = 8  # bytes of a related pair: its row number and its level
 _TORCH_GB = 0.6  # PyTorch and a training step of a small network: 300 MB measured
 _CONVOLUTION_GB = 0.3  # activations of a batch of images: 100 MB measured
@@ -105,6 +106,11 @@ class JobSize:
     def bucket_items(self) -> float:
         """Millions of items whose buckets are counted; none if the counts are those of shards."""
         return self.items if self.experiment.config["count_shards"] == 1 else 0
+
+    @property
+    def indexed_items(self) -> float:
+        """Millions of items in the index with which the time of a lookup is measured."""
+        return min(self.items, INDEXED)
 
     @property
     def shards(self) -> float:

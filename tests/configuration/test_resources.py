@@ -9,7 +9,8 @@ from protocol.checks import ProtocolError
 from protocol.configuration import need
 from protocol.configuration.options import options
 from protocol.configuration.plan import TARGETS
-from protocol.configuration.resources import NEEDS, items, loaded_mb, row_bytes
+from protocol.configuration.resources import INDEXED, NEEDS, items, loaded_mb, row_bytes
+from protocol.report.display import LOOKUP_ITEMS
 
 
 @pytest.fixture
@@ -72,12 +73,12 @@ LARGE = {
 def test_no_job_of_an_experiment_with_100_million_items_needs_more_than_16_gb_and_4_hours(loaded):
     experiment = loaded("synthetic", **LARGE)
     requests = {rule: need(experiment, rule) for rule in configuration.Plan(experiment).jobs(("report",))}
+    assert INDEXED * 1_000_000 == LOOKUP_ITEMS
     assert {rule: of for rule, of in requests.items() if of["mem_mb"] > 16_000 or of["runtime"] > 240} == {}
 
 
 def test_the_memory_includes_the_images_and_pytorch(loaded):
     experiment = loaded("cifar10_learned_images")
-    matrix = 60_000 * 3072 * 4 / 1e6  # 737 MB
     assert row_bytes(experiment, experiment.features["pixels"]) == 3072 * 4
     learned, plain = (need(experiment, "model", hasher=name)["mem_mb"] for name in ("deep_squared", "itq"))
     assert learned - plain >= 600
