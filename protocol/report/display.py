@@ -40,7 +40,7 @@ LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 co
 _MOST_RADIUS = 10
 _RANKS = 60
 _OF_EXTENSIONS = ("RAMAP", "precision", "recall")
-METRICS = ("empty@rR", "mAP@K[retrieved]", *(f"{metric}@rR" for metric in _OF_EXTENSIONS), *SPREAD)
+METRICS = ("mAP@K[retrieved]", *(f"{metric}@rR" for metric in _OF_EXTENSIONS), *SPREAD)
 """All registered metrics that the tables contain; the others are not computed here."""
 
 
@@ -105,8 +105,8 @@ def _of_plain(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, flo
     for radius in range(counts.n_bits + 1):
         yield "precision_micro", radius, float(curve.precision[radius])
         yield "recall_micro", radius, float(curve.recall[radius])
-    for radius in range(min(counts.n_bits, _MOST_RADIUS) + 1):
-        yield "empty", radius, _mean(counts, f"empty@r{radius}", empty)
+    empty_balls = (counts.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
+    yield from (("empty", radius, value) for radius, value in enumerate(empty_balls.tolist()))
 
 
 def _of_extensions(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from protocol import codes, metrics
+from protocol import codes, metrics, registry
 from protocol.counting import StoredCounts, count
 from protocol.evaluation.scoring import spread_of
 from protocol.report import display
@@ -139,3 +139,18 @@ def test_finished_codes_may_lack_code_lengths():
     for lengths, absent in ((shorter, {"histogram"}), (longer, {"conventions", "retrieved"})):
         tables = display.of_run({"h": pairs}, TRUTHS, PARTS, lengths)
         assert {name for name, table in tables.items() if table.empty} == absent
+
+
+def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):
+    """The rule runs again if one of these metrics is edited."""
+    computed, get = set(), registry.METRICS.get
+    monkeypatch.setattr(
+        registry.METRICS, "get", lambda name: computed.add(registry.METRICS.entry(name).name) or get(name)
+    )
+    for rows in (
+        display.radius_rows(STORED, [("none", 0), ("same", 1)], empty="zero"),
+        display.curve_rows(STORED, empty="zero"),
+        display.convention_rows(PAIR, N_BITS, TRUTHS, calls=1),
+    ):
+        assert list(rows)
+    assert computed == {registry.METRICS.entry(name).name for name in display.METRICS}
