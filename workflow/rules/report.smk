@@ -6,6 +6,13 @@ else:
     PUBLISHED, PUBLISHED_LOSSES = [], []
 
 
+def displayed_metrics(wildcards):
+    """Return the metrics that the script of `display` computes."""
+    from protocol.report.display import METRICS
+
+    return METRICS
+
+
 rule display:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
@@ -48,7 +55,7 @@ rule display:
         extensions=of("extensions"),
         extended=of("extended_hasher"),
         empty=CONFIG["empty"],
-        code=code("display.py", metric=tuple(registry.names("metric"))),
+        code=code("display.py", metric=displayed_metrics),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
     script:
