@@ -6,13 +6,6 @@ else:
     PUBLISHED, PUBLISHED_LOSSES = [], []
 
 
-def displayed_metrics(wildcards):
-    """Return the metrics that the script of `display` computes."""
-    from protocol.report.display import METRICS
-
-    return METRICS
-
-
 rule display:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
