@@ -4,7 +4,15 @@ from protocol.counting.asymmetric import asymmetric_counts
 from protocol.counting.bucket_search import BucketSearch, bucket_search, lookup_time
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
-from protocol.counting.counts_file import StoredCounts, added_counts, read_counts, truths_record, write_counts
+from protocol.counting.counts_file import (
+    Counted,
+    StoredCounts,
+    added_counts,
+    group_of,
+    read_counts,
+    truths_record,
+    write_counts,
+)
 from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
 from protocol.truth.relevance import (
     LabelRelevance,
@@ -19,6 +27,7 @@ from protocol.truth.relevance import (
 __all__ = [
     "SHARD_ITEMS",
     "BucketSearch",
+    "Counted",
     "HammingCounts",
     "LabelRelevance",
     "NeighbourRelevance",
@@ -30,6 +39,7 @@ __all__ = [
     "count",
     "count_in_shards",
     "ground_truth_sha256",
+    "group_of",
     "lookup_time",
     "pack_counts",
     "part_of",

@@ -79,7 +79,7 @@ def experiment(labels):
                     items = (truths[truth].kind, own.n_queries, own.n_database, f"{split} {run}")
                     scores = metrics.evaluate(own, METRICS)
                     rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
-                    stored.append(StoredCounts(split, n_bits, extension, s, truth, items[0], items[3], own))
+                    stored.append(StoredCounts(split, run, n_bits, extension, s, truth, items[0], items[3], own))
             plain = [one for one in stored if one.extension == "none"]
             of_radii = list(displaying.radius_rows(plain, empty="zero"))
             if hasher == "lsh":

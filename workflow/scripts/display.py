@@ -11,10 +11,10 @@ from protocol.truth.relevance import relevances_from_arrays
 def main(job):
     """Write a table for each figure; times go to a table of their own, from which no result is read."""
     p, split, radii, curves = job.params, job.wildcards.split, [], []
-    for path, (_, _, hasher) in zip(job.input.counts, p.runs, strict=True):
-        plain = list(read_counts(path, split=split))
-        radii += [{"hasher": hasher} | row for row in display.radius_rows(plain, empty=p.empty)]
-        curves += [{"hasher": hasher} | row for row in display.curve_rows(plain, empty=p.empty)]
+    for path, (hasher,) in zip(job.input.counts, p.hashers, strict=True):
+        for plain in read_counts(path, split=split):
+            radii += [{"hasher": hasher} | row for row in display.radius_rows([plain], empty=p.empty)]
+            curves += [{"hasher": hasher} | row for row in display.curve_rows([plain], empty=p.empty)]
         if hasher == p.extended:
             extended = read_counts(path, p.extensions, split=split)
             rows = display.extension_rows(extended, min(p.n_bits), empty=p.empty)

@@ -8,13 +8,12 @@ from protocol.scores.summary import write_scores
 def main(job):
     """Write one row per split, run, code length, extension, ground truth and metric."""
     wc, p, rows = job.wildcards, job.params, []
-    for path, (_, run) in zip(job.input.counts, p.runs, strict=True):
-        for own in read_counts(path, p.extensions):
-            code = (own.n_bits, own.extension, own.extension_bits)
-            sizes = (own.relevance, own.counts.n_queries, own.counts.n_database, own.items)
-            key = (p.dataset, wc.feature, own.ground_truth, own.split, run, wc.hasher, *code)
-            scores = evaluate(own.counts, p.metrics, empty=p.empty)
-            rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
+    for stored in read_counts(job.input.counts, p.extensions):
+        code = (stored.n_bits, stored.extension, stored.extension_bits)
+        sizes = (stored.relevance, stored.counts.n_queries, stored.counts.n_database, stored.items)
+        key = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, *code)
+        scores = evaluate(stored.counts, p.metrics, empty=p.empty)
+        rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
     write_scores(job.output.scores, rows)
 
 
