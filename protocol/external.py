@@ -59,7 +59,7 @@ def create(file: "h5py.File", name: str, span: Span) -> "h5py.Dataset":
 
 
 def is_array(file: "h5py.File", name: str) -> bool:
-    """Return whether a file has an array; it is not opened, because HDF5 requires the same prefix in all later calls."""
+    """Return whether a file has an array, without opening it: HDF5 requires the same prefix in all later calls."""
     h5py = need("h5py", "hdf5")
     return bool(file.get(name, getclass=True) is h5py.Dataset)
 

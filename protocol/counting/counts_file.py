@@ -1,16 +1,18 @@
 """The file with the counts of one hasher in all runs and splits, which are counted at once or added up from shards."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from protocol.counting.counts import HammingCounts, unpack_counts
-from protocol.provenance import storage
+from protocol import codes
+from protocol.counting.counting import count
+from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
+from protocol.provenance import reuse, storage
 from protocol.scores.identity import items_sha256
-from protocol.truth.relevance import Relevance, ground_truth_sha256
+from protocol.truth.relevance import Relevance, ground_truth_sha256, relevances_from_arrays
 
 
 class Counted(NamedTuple):
@@ -24,11 +26,6 @@ class Counted(NamedTuple):
     arrays: Mapping[str, NDArray]
     ground_truths: Mapping[str, Mapping[str, str]]
     made_of: Mapping[str, Any] = {}
-
-
-def group_of(split: str, run: int, n_bits: int) -> str:
-    """Return the group of the file that contains the counts of one split, run and code length."""
-    return f"{split}/run{run}/{n_bits}"
 
 
 def truths_record(truths: Mapping[str, Relevance], rows: Mapping[str, NDArray]) -> dict[str, dict[str, str]]:
@@ -49,34 +46,26 @@ def truths_record(truths: Mapping[str, Relevance], rows: Mapping[str, NDArray]) 
 
 def write_counts(
     path: str | Path,
-    counted: Iterable[Counted],
-    *,
-    cells: Sequence[tuple[str, int]],
-    inputs: Mapping[str, Sequence[str | Path]],
+    counts: Iterable[Counted],
+    inputs: Mapping[tuple[str, int], Mapping[str, str | Path]],
 ) -> None:
     """Write the counts of one hasher with their provenance record; only one group of them is in memory at a time.
 
     Parameters
     ----------
     path : path
-    counted : iterable of Counted
-    cells : sequence of (str, int)
-        The splits and runs.
-    inputs : mapping of str to sequence of path
-        The files from which the counts were computed: those of each kind, one for each of the cells.
+    counts : iterable of Counted
+    inputs : mapping of (str, int) to mapping of str to path
+        The files from which the counts of each split and run were computed, by kind.
     """
-    files = {
-        f"{kind}/{split}/run{run}": file
-        for kind, of_kind in inputs.items()
-        for (split, run), file in zip(cells, of_kind, strict=True)
-    }
+    files = {f"{kind}/{split}/run{run}": file for (split, run), own in inputs.items() for kind, file in own.items()}
     record = storage.provenance("counts", parameters={"ground_truths": {}}, inputs=files, fits={})
     with storage.writing(path, record, compress=True) as file:
-        for counts in counted:
-            record["parameters"]["ground_truths"][counts.group.rpartition("/")[0]] = counts.ground_truths
-            record["fits"][counts.group] = {"made_of": counts.made_of}
-            for name, array in sorted(counts.arrays.items()):
-                file.put(f"{counts.group}/{name}", array)
+        for of_length in counts:
+            record["parameters"]["ground_truths"][of_length.group.rpartition("/")[0]] = of_length.ground_truths
+            record["fits"][of_length.group] = {"made_of": of_length.made_of}
+            for name, array in sorted(of_length.arrays.items()):
+                file.put(f"{of_length.group}/{name}", array)
 
 
 @dataclass(frozen=True)
@@ -127,6 +116,71 @@ def read_counts(
                 for truth, counts in by_truth.items():
                     key = (of_split, int(run), int(n_bits), extension, int(s), truth)
                     yield StoredCounts(*key, **recorded[truth], counts=counts.extended(extension, s))
+
+
+def counted(
+    split: str,
+    run: int,
+    files: Mapping[str, str | Path],
+    *,
+    code: str,
+    index_order: bool,
+    calls: int,
+    earlier: str | Path,
+) -> Iterator[Counted]:
+    """Count one split and run of a hasher at every code length, or reuse what an earlier run of the job counted.
+
+    Parameters
+    ----------
+    split : str
+    run : int
+    files : mapping of str to path
+        ``codes``, ``ground_truths`` and ``splits``.
+    code : str
+        The digest of the code that counts.
+    index_order : bool
+        As for `protocol.counting.count`.
+    calls : int
+        The number of such calls in the job.
+    earlier : path
+        The output of the job. Counts of an earlier run are reused if nothing that they depend on has changed.
+    """
+    rows = storage.read(files["splits"], ["query", "database"])
+    pairs = codes.of_split(storage.read(files["codes"]), rows["database"], split)
+    truths = _truths(files["ground_truths"], split, len(next(iter(pairs.values()))["database"]))
+    recorded, made_of = truths_record(truths, rows), {}
+    for n_bits, pair in pairs.items():
+        digests = {part: storage.array_digest(packed) for part, packed in pair.items()}
+        origin = {"code": code, "index_order": index_order, "ground_truths": recorded, "codes": digests}
+        made_of[_group(split, run, n_bits)] = origin
+    reusable = reuse.unchanged([earlier], made_of)
+    for group, (n_bits, pair) in zip(made_of, pairs.items(), strict=True):
+        if group in reusable:
+            (arrays,) = reusable[group].arrays()
+        else:
+            both = pair["query"], pair["database"]
+            arrays = pack_counts(count(*both, n_bits, truths, index_order=index_order, calls=calls * len(pairs)))
+        yield Counted(group, arrays, recorded, made_of[group])
+
+
+def added(split: str, run: int, shards: Iterable[str | Path], files: Mapping[str, str | Path]) -> Iterator[Counted]:
+    """Add up the counts of all shards of the database, for one split and run of a hasher at every code length.
+
+    `shards` are the files with their counts; the other parameters are those of `counted`.
+    """
+    total = added_counts(shards, split)
+    truths = _truths(files["ground_truths"], split, next(iter(next(iter(total.values())).values())).n_database)
+    recorded = truths_record(truths, storage.read(files["splits"], ["query", "database"]))
+    for n_bits, counts in total.items():
+        yield Counted(_group(split, run, n_bits), pack_counts(counts), recorded)
+
+
+def _truths(path: str | Path, split: str, n_database: int) -> dict[str, Relevance]:
+    return relevances_from_arrays(storage.grouped(storage.read_group(path, split)), n_database)
+
+
+def _group(split: str, run: int, n_bits: int) -> str:
+    return f"{split}/run{run}/{n_bits}"
 
 
 def added_counts(paths: Iterable[str | Path], split: str) -> dict[int, dict[str, HammingCounts]]:

@@ -25,7 +25,7 @@ def stored(*extensions, n_bits=N_BITS):
     for extension, s in extensions:
         extended = codes.extend(**PAIR, n_bits=N_BITS, extension=extension, extension_bits=s)
         counts = count(*extended, TRUTHS)["class_label"]
-        yield StoredCounts("standard", n_bits, extension, s, "class_label", "class labels", "", counts)
+        yield StoredCounts("standard", 0, n_bits, extension, s, "class_label", "class labels", "", counts)
 
 
 def values(rows, **columns):

@@ -34,9 +34,7 @@ def test_shards_do_not_change_the_tables(sharded):
 
 
 def test_the_counts_add_up_to_those_of_one_job(sharded):
-    (once,), (total,) = (
-        list(results(sharded, name).glob("pixels/counts/lsh.h5")) for name in ("small", "shards")
-    )
+    (once,), (total,) = (list(results(sharded, name).glob("pixels/counts/lsh.h5")) for name in ("small", "shards"))
     expected, found = storage.read(once), storage.read(total)
     left_out = {name for name in expected if name.rpartition("/")[2] in ("bucket_sizes", "largest_bucket")}
     assert left_out
