@@ -150,12 +150,14 @@ def _package(name: str) -> str:
 def _config_files() -> str:
     """Return the page with the first comment of every shipped config file."""
     rows = []
-    for path in sorted((FOLDER.parents[1] / "workflow" / "config").glob("*.yaml")):
+    root = FOLDER.parents[1]
+    for path in (root / "config" / "config.yaml", *sorted((root / "workflow" / "config").glob("*.yaml"))):
         lines = itertools.takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
         text = " ".join(line.strip("# ") for line in lines)
-        rows.append([f"[`{path.name}`](../../workflow/config/{path.name})", text])
+        rows.append([f"[`{path.name}`](../../{path.relative_to(root).as_posix()})", text])
     above = (
-        "The experiments in `workflow/config/`. `snakemake --configfile workflow/config/NAME.yaml` runs one, and "
+        "The default experiment in `config/` and the others in `workflow/config/`. "
+        "`snakemake --configfile workflow/config/NAME.yaml` runs one, and "
         "`protocol check workflow/config/NAME.yaml` prints what it would run. [Configuration](configuration.md) "
         "describes the keys."
     )

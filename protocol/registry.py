@@ -22,7 +22,6 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from protocol.checks import ProtocolError, one_of
-from protocol.provenance import sources
 
 if TYPE_CHECKING:
     from protocol.downloads import File
@@ -591,5 +590,7 @@ def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:
     >>> code_digest("protocol.codes", hasher="lsh", metric=["mAP", "P@5"]) != code_digest("protocol.codes", hasher="sh")
     True
     """
+    from protocol.provenance import sources
+
     pairs = [(kind, name) for kind, given in plugins.items() for name in ([given] if isinstance(given, str) else given)]
     return sources.digest(*starts, *(entry(kind, name).module for kind, name in pairs))

@@ -139,6 +139,17 @@ def test_listing_every_plug_in_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+FREQUENT = ("count", "draw", "ground_truth", "model", "preprocessing", "score", "split")
+"""The scripts of the rules with most jobs, whose start takes most of their time."""
+
+
+@pytest.mark.parametrize("module", [*FREQUENT, "protocol.cli.evaluate", "protocol.evaluation"])
+def test_short_tasks_start_without_heavy_libraries(module):
+    code = f"import sys; sys.path.append('workflow/scripts'); import {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) & {*HEAVY, "importlib.metadata"} == set()
+
+
 def test_scripts_are_thin():
     too_long = {}
     for path in (ROOT / "workflow" / "scripts").glob("*.py"):

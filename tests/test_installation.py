@@ -300,7 +300,7 @@ def test_a_checkout_names_its_own_snakefile(capsys):
     from protocol.cli import main
 
     assert main(["snakefile"]) == 0
-    assert capsys.readouterr().out == f"{ROOT / 'Snakefile'}\n"
+    assert capsys.readouterr().out == f"{ROOT / 'workflow' / 'Snakefile'}\n"
 
 
 @pytest.mark.ci
@@ -322,7 +322,7 @@ def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
     text = (ROOT / "docs" / "how-to" / "use-the-workflow-as-a-module.md").read_text()
     (shown,) = re.findall(r"^```python\n(from protocol\..*?)^```$", text, re.S | re.M)
     (tmp_path / "Snakefile").write_text(shown)
-    experiment = (ROOT / "workflow" / "config" / "digits.yaml").read_text()
+    experiment = (ROOT / "config" / "config.yaml").read_text()
     (tmp_path / "my.yaml").write_text(f"{experiment}reproduction: true\n")
     variables = {"PYTHONPATH": str(target)}
     command = (sys.executable, "-m", "snakemake", "--cores", "1", "--filegraph")

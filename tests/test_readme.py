@@ -3,9 +3,12 @@
 import re
 import shlex
 import subprocess
+import tomllib
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
 from protocol import papers, registry
@@ -13,6 +16,8 @@ from protocol.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 
 
 def test_the_first_two_sh_blocks_are_one_command_each():
@@ -43,8 +48,9 @@ def test_its_other_blocks_print_what_it_shows(tmp_path, monkeypatch):
 def test_what_it_names_is_there():
     for path in re.findall(r"`((?:protocol|workflow|envs|tests|docs)/[\w./-]+)`", README):
         assert (ROOT / path).exists(), path
-    for path in re.findall(r"\]\(([\w./-]+)\)", README):
-        assert (ROOT / path).exists(), path
+    for page in (ROOT / "README.md", ROOT / "config" / "README.md"):
+        for path in re.findall(r"\]\(([\w./-]+)\)", page.read_text()):
+            assert (page.parent / path).exists(), path
 
 
 def test_its_everyday_commands_are_valid(capsys, monkeypatch):
@@ -63,37 +69,45 @@ def test_the_picture_of_the_report_is_small():
 
 
 def test_the_targets_that_the_guide_names_are_rules():
-    files = [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
+    files = [ROOT / "workflow" / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
     rules = {name for file in files for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)}
     rows = re.findall(r"^\| (`.+?) \|", (DOCS / "how-to" / "rerun-a-stage.md").read_text(), re.M)
     targets = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert {"downloads", "metrics", "leak", "paper"} <= targets <= rules
 
 
-def test_the_conda_environment_has_the_versions_of_the_lock():
+def test_the_conda_environment_has_the_libraries_of_the_pipeline_in_the_versions_of_the_lock():
     lock = (ROOT / "envs" / "run.lock").read_text()
-    listed = yaml.safe_load((ROOT / "envs" / "protocol.yaml").read_text())["dependencies"]
-    pins = [
-        item.split("=") for item in listed if isinstance(item, str) and "=" in item and not item.startswith("python")
-    ]
-    pins += [item.split("==") for item in listed[-1]["pip"]]
-    for name, version in pins:
+    *listed, with_pip = yaml.safe_load((ROOT / "envs" / "protocol.yaml").read_text())["dependencies"]
+    pins = dict(re.split("==?", item) for item in [*listed, *with_pip["pip"]] if item != "pip")
+    assert pins.pop("python") in SpecifierSet(PROJECT["requires-python"])
+    for name, version in pins.items():
         assert f"\n{name}=={version} " in lock, name
+    required = [Requirement(one) for extra in ("fast", "hdf5", "report", "pipeline") for one in EXTRAS[extra]]
+    required += map(Requirement, PROJECT["dependencies"])
+    # Jobs import Snakemake and this package from the environment in which Snakemake runs.
+    assert set(pins) == {one.name for one in required} - {"hashing-protocol", "snakemake"}
+
+
+def test_the_catalogue_file_is_true():
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    rules = "".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))
+    assert usage["software-stack-deployment"] == {"conda": True, "report": True}
+    assert usage["report"]
+    assert rules.count("\n    script:\n") == rules.count('\n    conda:\n        "../../envs/protocol.yaml"\n') > 0
+    assert "report(" in rules
+    assert not re.search(r"^ *container(ized)?:", rules, re.M)
 
 
 def test_the_locks_cover_every_dependency_and_agree():
-    import tomllib
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     run, test, docs = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("run", "test", "docs"))
-    extras = project["optional-dependencies"]
-    for extra in (project["dependencies"], *(extras[name] for name in ("pipeline", "fast", "hdf5", "report", "build"))):
+    for extra in (PROJECT["dependencies"], *(EXTRAS[name] for name in ("pipeline", "fast", "hdf5", "report", "build"))):
         for requirement in extra:
             name = re.split("[<>=]", requirement)[0]
             assert requirement.startswith("hashing-protocol[") or f"\n{name}==" in run, requirement
-    for requirement in extras["test"]:
+    for requirement in EXTRAS["test"]:
         assert f"\n{requirement}==" in test, requirement
-    for requirement in extras["docs"]:
+    for requirement in EXTRAS["docs"]:
         assert f"\n{re.split('[<>=]', requirement)[0]}==" in docs, requirement
     pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (run, test, docs)]
     assert pins[0] <= pins[1]
@@ -108,11 +122,8 @@ def test_the_locks_name_no_host():
 
 
 def test_the_remote_lock_has_the_extras_and_the_libraries_of_the_tests():
-    import tomllib
-
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     test, remote = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("test", "remote"))
-    for requirement in (*extras["slurm"], *extras["s3"], *extras["test-s3"]):
+    for requirement in (*EXTRAS["slurm"], *EXTRAS["s3"], *EXTRAS["test-s3"]):
         assert f"\n{requirement.partition('[')[0]}==" in remote, requirement
         assert f"\n{requirement.partition('[')[0]}==" not in test, requirement
     pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (test, remote)]
@@ -120,12 +131,7 @@ def test_the_remote_lock_has_the_extras_and_the_libraries_of_the_tests():
 
 
 def test_the_tested_pytorch_is_one_that_the_extra_allows():
-    import tomllib
-
-    from packaging.requirements import Requirement
-
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    (requirement,) = map(Requirement, extras["learned"])
+    (requirement,) = map(Requirement, EXTRAS["learned"])
     (line,) = re.findall(r"^[^#\n]+", (ROOT / "envs" / "learned.txt").read_text(), re.M)
     name, version = line.split("==")
     assert name == requirement.name
@@ -133,15 +139,27 @@ def test_the_tested_pytorch_is_one_that_the_extra_allows():
     assert "\npip install -c envs/learned.txt -e '.[learned]'\n" in (DOCS / "how-to" / "train-networks.md").read_text()
 
 
-def test_the_container_has_the_tested_python_and_lock():
+def test_the_container_has_a_tested_python_and_runs_the_first_command():
     text = (ROOT / "Dockerfile").read_text()
-    lock = (ROOT / "envs" / "run.lock").read_text()
     (python,) = re.findall(r"^FROM python:(\d+\.\d+)-slim$", text, re.M)
-    assert f"--python-version {python} " in lock.splitlines()[1]
-    assert "--require-hashes -r envs/run.lock" in text
-    assert "-r envs/run.lock" in README.partition("```sh")[2].partition("```")[0]
-    assert 'ENTRYPOINT ["snakemake"]' in text
+    assert f"--python-version {python} " in (ROOT / "envs" / "run.lock").read_text().splitlines()[1]
+    assert python in SpecifierSet(PROJECT["requires-python"])
+    copied = re.findall(r"^COPY (.+)$", text, re.M)
+    assert copied == ["envs/run.lock envs/run.lock", ". ."]
+    assert (ROOT / "envs" / "run.lock").exists()
+    steps = re.findall(r"^(?:RUN|ENTRYPOINT) (.+)$", text, re.M)
+    steps = [re.sub(r'--(no-cache-dir|require-hashes) |[]["]', "", step) for step in steps]
+    _, *first = README.partition("```sh\n")[2].partition("\n")[0].split(" && ")
+    assert steps == [step.removeprefix(".venv/bin/").replace("-q ", "") for step in first]
     assert (ROOT / "profiles" / "default" / "config.yaml").exists()  # which Snakemake finds next to the Snakefile
+
+
+def test_the_container_has_the_results_that_git_has():
+    ignored, tracked = (
+        sorted(re.findall(r"^(!?)/?(results/.+?)/?$", (ROOT / name).read_text(), re.M))
+        for name in (".dockerignore", ".gitignore")
+    )
+    assert ignored == tracked != []
 
 
 def test_the_continuous_integration_runs_both_commands_as_they_stand_before_it_installs_pytorch():

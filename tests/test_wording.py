@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PLACES = ("docs", "protocol", "workflow", "tests", "results/reference")
-FILES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Snakefile", "pyproject.toml", "Dockerfile")
+PLACES = ("config", "docs", "protocol", "workflow", "tests", "results/reference")
+SNAKEFILES = ("Snakefile", "workflow/Snakefile")
+FILES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", *SNAKEFILES, "pyproject.toml", "Dockerfile")
 SUFFIXES = {".md", ".py", ".smk", ".yaml", ".rst", ".j2"}
 GENERATED = ("_build", "docs/results", ".snakemake")
 

@@ -31,7 +31,8 @@ _REFUSED = 2
 _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIPE, as shells report it
 
 
-def _parser() -> "Parser":
+def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
+    """Return the parser of the command line, with the named commands."""
     from protocol import __version__
     from protocol.cli._help import Parser, add_command
 
@@ -51,11 +52,9 @@ def _parser() -> "Parser":
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     parser.add_argument("--debug", action="store_true", help="print the full traceback of an error")
-    commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", prog="protocol", required=True, dest="command"
-    )
-    for name in _COMMANDS:
-        add_command(commands, name)
+    added = parser.add_subparsers(title="commands", metavar="COMMAND", prog="protocol", required=True, dest="command")
+    for name in commands:
+        add_command(added, name)
     return parser
 
 
@@ -71,7 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if sys.stdout is None:
             return _report("standard output: expected an open stream, got a closed one.")
-        parsed = _parser().parse_args(arguments)
+        words = sys.argv[1:] if arguments is None else arguments
+        named = [name for name in words[:1] if name in _COMMANDS]  # reading the declarations of all takes 30 ms
+        parsed = _parser(named or _COMMANDS).parse_args(words)
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             command = importlib.import_module(f"protocol.cli.{parsed.command.replace('-', '_')}")

@@ -17,11 +17,11 @@ def path() -> Path:
     ProtocolError
         If neither has one.
     """
-    checkout, packaged = _PACKAGE.parent, _PACKAGE / "pipeline"
-    for folder in (packaged, checkout):  # only a wheel has the folder `pipeline`
-        if (folder / "workflow" / "rules" / "common.smk").is_file() and (folder / "Snakefile").is_file():
-            return folder / "Snakefile"
-    raise ProtocolError(f"{packaged / 'Snakefile'}: no such file. Install the wheel, or run in a checkout.")
+    packaged, checkout = (folder / "workflow" / "Snakefile" for folder in (_PACKAGE / "pipeline", _PACKAGE.parent))
+    for snakefile in (packaged, checkout):  # only a wheel has the folder `pipeline`
+        if snakefile.is_file():
+            return snakefile
+    raise ProtocolError(f"{packaged}: no such file. Install the wheel, or run in a checkout.")
 
 
 def run(arguments: argparse.Namespace) -> None:

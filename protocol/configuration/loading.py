@@ -16,7 +16,9 @@ from protocol.configuration.yaml_files import read
 from protocol.metrics import ALL, everything
 from protocol.splits import DRAWN
 
-DEFAULT = Path(__file__).with_name("default.yaml")
+_PACKAGE = Path(__file__).parents[1]
+_PACKAGED = _PACKAGE / "pipeline"  # only in a wheel
+DEFAULT = (_PACKAGED if _PACKAGED.is_dir() else _PACKAGE.parent) / "config" / "config.yaml"
 """The config file of the default experiment."""
 _PLAN = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,11 @@ from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.progress import Progress, stage
-from protocol.hashers import Hasher, packed_codes
 from protocol.inputs.conversion import matrix_from, named
 from protocol.truth import check_rows
+
+if TYPE_CHECKING:
+    from protocol.hashers import Hasher
 
 SAMPLE = 10_000
 """The number of database rows on which a hasher is fitted if there are no training vectors."""
@@ -66,12 +68,12 @@ class Hashing:
                 raise ProtocolError(f"hasher_options: expected {name} as a separate argument, got it as an option.")
         self._model(1 if self.n_bits is None else integer(self.n_bits, "n_bits")).check()
 
-    def _model(self, n_bits: int) -> Hasher:
+    def _model(self, n_bits: int) -> "Hasher":
         plugin = registry.get("hasher", self.hasher)
         model: Hasher = plugin(n_bits=n_bits, seed=self.seed).set_params(**self.options)
         return model
 
-    def check(self, n_features: int) -> Hasher:
+    def check(self, n_features: int) -> "Hasher":
         """Return the hasher, unfitted, for vectors of `n_features` dimensions.
 
         Raises
@@ -110,6 +112,8 @@ class Hashing:
         ProtocolError
             If the training vectors are unusable, or the hasher can't be fitted.
         """
+        from protocol.hashers import packed_codes
+
         model = self.check(database.shape[1])
         rows, fitted_on = self._training_rows(database)
         try:

@@ -15,7 +15,6 @@ import functools
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeGuard
 
@@ -107,6 +106,8 @@ def _digest(starts: frozenset[str], root: Path) -> str:
 
 @functools.cache
 def _version(distribution: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -17,7 +17,6 @@ import platform
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -211,6 +210,8 @@ def provenance(
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the installed libraries that results depend on."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"python": platform.python_version()}
     for name in _LIBRARIES:
         with contextlib.suppress(PackageNotFoundError):

@@ -4,8 +4,6 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from protocol import registry
-
 PROTOCOL = (
     "dataset",
     "ground_truth",
@@ -121,6 +119,8 @@ def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
     feature : str
         Its distances supervise a hasher if no labels do.
     """
+    from protocol import registry
+
     if hasher in config["codes"]:
         return "unknown"
     kind = registry.get("hasher", config["hasher_uses"].get(hasher, hasher)).supervision

@@ -14,7 +14,8 @@ from protocol import configuration, registry
 from protocol.checks import ProtocolError
 
 CONFIG = Path(__file__).parents[2] / "workflow" / "config"
-SHIPPED = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(CONFIG.glob("*.yaml"))}
+FILES = {"digits": configuration.DEFAULT} | {path.stem: path for path in sorted(CONFIG.glob("*.yaml"))}
+SHIPPED = {name: yaml.safe_load(path.read_text()) for name, path in FILES.items()}
 # The files that a shipped config file expects in the working directory: arrays, and folders with an image.
 USERS = {
     "arrays": ["features.npy", "labels.npy"],

@@ -1,6 +1,6 @@
 """The reference page is generated from the declarations, and every key has a description."""
 
-from protocol.configuration import DEFAULT, reference
+from protocol.configuration import reference
 from protocol.configuration.schema import keys
 
 
@@ -23,7 +23,3 @@ def test_the_page_has_bounds_defaults_and_descriptions():
     assert "| `seed` | an integer &gt;= 0 | `0` |" in page
     for section in ("features.NAME", "split_sizes", "selection", "leak"):
         assert f"## `{section}`" in page
-
-
-def test_the_default_experiment_is_a_shipped_config_file(root):
-    assert DEFAULT.read_text() == (root / "workflow" / "config" / "digits.yaml").read_text()

@@ -79,7 +79,8 @@ def folder_of_a_reader(folder: Path) -> Iterator[dict[str, Any]]:
     """Change to a folder with the stored results and the workflow, and yield the namespace of a page."""
     (folder / "results").mkdir()
     (folder / "results" / "reference").symlink_to(ROOT / "results" / "reference")
-    (folder / "workflow").symlink_to(ROOT / "workflow")
+    for name in ("config", "workflow"):
+        (folder / name).symlink_to(ROOT / name)
     with contextlib.chdir(folder), mock.patch.dict(os.environ, COLUMNS="100"):
         yield {"__name__": "protocol.example"}
 

@@ -119,7 +119,7 @@ def test_comments_and_docstrings_that_nothing_reads_do_not_count(made, old, new,
 def test_the_versions_of_imported_libraries_count(made, monkeypatch):
     made({"protocol/a.py": "from protocol.b import f", "protocol/b.py": "from sklearn.svm import SVC\nimport json"})
     with monkeypatch.context() as patch:
-        patch.setattr(sources, "version", lambda library: "9.9.9")
+        patch.setattr("importlib.metadata.version", lambda library: "9.9.9")
         assert sources.digest("protocol.a").endswith(" with scikit-learn 9.9.9")
         sources._version.cache_clear()
     made({"protocol/a.py": ""})

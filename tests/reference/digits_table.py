@@ -1,7 +1,7 @@
 """Write ``results/reference/hashers/``: all unsupervised hashers on scikit-learn's digits, over 50 runs.
 
 Run by hand: `python tests/reference/digits_table.py`, which takes half a minute on one core. Splits, seeds and
-preprocessing are those of the default experiment (workflow/config/digits.yaml), whose ten runs are the first ten here.
+preprocessing are those of the default experiment (config/config.yaml), whose ten runs are the first ten here.
 """
 
 import functools

@@ -46,7 +46,8 @@ class Source(NamedTuple):
 @functools.cache
 def experiment(name: str) -> Experiment:
     """Return a shipped experiment."""
-    return configuration.load(configuration.read(ROOT / "workflow" / "config" / f"{name}.yaml"))
+    path = configuration.DEFAULT if name == "digits" else ROOT / "workflow" / "config" / f"{name}.yaml"
+    return configuration.load(configuration.read(path))
 
 
 def versions(*libraries: str) -> str:

@@ -26,7 +26,7 @@ from protocol.provenance import storage
 
 ROOT = Path(__file__).parents[2]
 
-PARTS = ("Snakefile", "workflow", "protocol", "envs")
+PARTS = ("Snakefile", "config", "workflow", "protocol", "envs")
 SMALL = {
     "experiment": "small",
     "dataset": "digits",

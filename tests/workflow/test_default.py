@@ -40,7 +40,7 @@ def metrics(default):
 
 def test_every_combination_has_one_row(default, metrics):
     """GIST has the complete grid, the other features a smaller one."""
-    config = yaml.safe_load((default / "workflow" / "config" / "digits.yaml").read_text())
+    config = yaml.safe_load((default / "config" / "config.yaml").read_text())
     columns = ["feature", "ground_truth", "split", "run", "hasher", "n_bits", "extension", "extension_bits", "metric"]
     grids = {
         "gist": (range(10), config["hashers"]),
@@ -83,7 +83,7 @@ def test_the_audit_has_no_error(default):
 
 def test_no_job_takes_more_than_its_rule_declares(default):
     """By Snakemake's benchmark files, and by the peak in each job's log, which they may miss."""
-    experiment = configuration.load(yaml.safe_load((default / "workflow" / "config" / "digits.yaml").read_text()))
+    experiment = configuration.load(yaml.safe_load((default / "config" / "config.yaml").read_text()))
 
     def needs(rule, names):
         """Return what a job declares, from the names in its wildcards or its path."""

@@ -1,11 +1,15 @@
-"""The workflow as a module of another one: from a checkout, and from a git repository with the package installed."""
+"""The workflow as a module of another one: from a checkout, from a git repository, and as the catalogue deploys it."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+import yaml
 from project import PARTS, ROOT, SMALL, Project, copied
+
+from protocol import configuration
 
 pytestmark = pytest.mark.ci
 SHORT = SMALL | {"splits": ["improved"], "runs": 1}
@@ -34,26 +38,64 @@ rule summary:
 """
 
 
+# What snakedeploy 0.17.1 wrote for a repository of this name.
+DEPLOYED = """
+from snakemake.utils import min_version
+
+
+min_version("6.10.0")
+
+
+configfile: "config/config.yaml"
+
+
+# declare https://github.com/owner/protocol as a module
+module protocol:
+    snakefile:
+        github("owner/protocol", path="workflow/Snakefile", tag="v1")
+    config:
+        config
+
+
+# use all rules from https://github.com/owner/protocol
+use rule * from protocol
+"""
+# A stand-in for conda: its environments have a Python that records each start, and runs that of this environment.
+CONDA = f"""#!/bin/sh
+case "$*" in
+"info --json") echo '{{"conda_prefix": "CONDA", "platform": "linux-64"}}' ;;
+--version) echo "conda 25.1.1" ;;
+config*) echo '{{"get": {{"channel_priority": "strict"}}}}' ;;
+env\\ create*)
+  while [ "$1" != --prefix ]; do shift; done
+  mkdir -p "$2/bin"
+  printf '#!/bin/sh\\necho "$@" >> CONDA/started\\nexec {sys.executable} "$@"\\n' > "$2/bin/python"
+  chmod +x "$2/bin/python"
+  ;;
+esac
+"""
+
+
 class Workflow:
-    """Another workflow, in a separate folder, that imports this one."""
+    """A folder with a workflow that imports this one."""
 
-    def __init__(self, folder, source, environment):
-        self.folder, self.environment = folder, environment
-        folder.mkdir()
+    def __init__(self, folder, snakefile, environment):
+        self.folder, self.snakefile, self.environment = folder, folder / "workflow" / "Snakefile", environment
+        self.snakefile.parent.mkdir(parents=True)
+        self.snakefile.write_text(snakefile)
         Project.write(self, SHORT, "experiment.yaml")
-        (folder / "Snakefile").write_text(SNAKEFILE.format(source=source))
 
-    def run(self, *arguments):
+    def run(self, *arguments, start=("-m", "snakemake"), fails=False):
         """Run Snakemake and return what it printed."""
         done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", "1", *arguments],
+            [sys.executable, *start, "--cores", "1", *arguments],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
             text=True,
             timeout=300,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr
 
 
@@ -75,21 +117,32 @@ def environment(tmp_path):
 
 @pytest.fixture
 def from_checkout(tmp_path, source, environment):
-    return Workflow(tmp_path / "user", repr(str(source / "Snakefile")), environment)
+    return Workflow(tmp_path / "user", SNAKEFILE.format(source=repr(str(source / "Snakefile"))), environment)
 
 
 @pytest.fixture
-def from_git(tmp_path, source, environment):
-    """The workflow as `github(...)` names it; git finds github.com in a folder of this machine."""
+def hosted(source, environment):
+    """The checkout as a repository with a tag; git finds github.com in a folder of this machine."""
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", "-C", str(source)]
-    for command in (["init", "--quiet", "--initial-branch", "main"], ["add", "."], ["commit", "--quiet", "-m", "test"]):
-        subprocess.run([*git, *command], check=True, capture_output=True)
-    environment |= {
+    for command in ("init --quiet --initial-branch main", "add .", "commit --quiet -m test", "tag v1"):
+        subprocess.run([*git, *command.split()], check=True, capture_output=True)
+    return environment | {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.file://{source.parents[1]}/.insteadOf",
         "GIT_CONFIG_VALUE_0": "https://github.com/",
     }
-    return Workflow(tmp_path / "user", 'github("owner/protocol", path="Snakefile", branch="main")', environment)
+
+
+@pytest.fixture
+def from_git(tmp_path, hosted):
+    source = 'github("owner/protocol", path="Snakefile", branch="main")'
+    return Workflow(tmp_path / "user", SNAKEFILE.format(source=source), hosted)
+
+
+@pytest.fixture
+def deployed(tmp_path, hosted):
+    """The folder that snakedeploy writes."""
+    return Workflow(copied(ROOT, tmp_path / "deployed", "config", "profiles"), DEPLOYED, hosted)
 
 
 @pytest.mark.parametrize("way", ["from_checkout", "from_git"])
@@ -107,6 +160,30 @@ def test_another_workflow_imports_this_one_and_makes_splits(way, request, source
     assert [file for file in files if file.endswith("splits.h5")] == files != []
     if way == "from_checkout":  # whose move is not a change
         moved = source.rename(source.with_name("moved"))
-        snakefile = workflow.folder / "Snakefile"
-        snakefile.write_text(snakefile.read_text().replace(str(source), str(moved)))
+        workflow.snakefile.write_text(workflow.snakefile.read_text().replace(str(source), str(moved)))
     assert "Nothing to be done" in workflow.run("--dry-run")
+
+
+def test_a_deployed_workflow_runs_the_default_experiment_and_edits_of_it_also_in_conda_environments(deployed, tmp_path):
+    """Without network: conda is a stand-in, so that its environments are not solved."""
+    plan = dict(re.findall(r"^(\w+) +(\d+)$", deployed.run("--dry-run", "--quiet", "rules"), re.M))
+    jobs = configuration.Plan(configuration.load({}, from_file=False)).jobs() | {"all": 1}
+    assert plan == {rule: str(count) for rule, count in (jobs | {"total": sum(jobs.values())}).items()}
+    (deployed.folder / "config" / "config.yaml").write_text(yaml.safe_dump(SHORT))
+    conda = tmp_path / "bin" / "conda"
+    conda.parent.mkdir()
+    conda.write_text(CONDA.replace("CONDA", str(tmp_path)))
+    conda.chmod(0o755)
+    (conda.parent / "activate").write_text('PATH="$1/bin:$PATH"\n')
+    deployed.environment["PATH"] = f"{conda.parent}:{os.environ['PATH']}"
+    splits = ("--sdm", "conda", "--", "splits")
+    deployed.run(*splits)
+    started = (tmp_path / "started").read_text()
+    assert sorted(re.findall(r"(\w+)\.py$", started, re.M)) == ["dataset", "draw", "split"]
+    assert "Nothing to be done" in deployed.run("--dry-run", *splits)
+
+
+def test_a_deployed_workflow_without_the_package_prints_the_command_that_installs_it(deployed):
+    start = "import sys; sys.modules['protocol'] = None; from snakemake.cli import main; main()"
+    printed = deployed.run("--dry-run", start=("-c", start), fails=True)
+    assert "pip install 'hashing-protocol[pipeline] @ git+https://github.com/owner/protocol@v1'" in printed

@@ -21,7 +21,16 @@ if (CHECKOUT / "protocol").is_dir():
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
 
-from protocol import configuration, datasets, registry
+try:
+    from protocol import configuration, datasets, registry
+except ModuleNotFoundError as error:
+    source = workflow.current_basedir
+    if error.name != "protocol" or source.is_local:
+        raise
+    raise WorkflowError(
+        "The package is not installed in Snakemake's environment: pip install "
+        f"'hashing-protocol[pipeline] @ git+https://{source.host}/{source.repo}@{source.ref}'"
+    )
 from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
