@@ -94,7 +94,7 @@ _HDF5 = {
         "SPLIT/runR/N_BITS/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
         "SPLIT/runR/N_BITS/bucket_sizes": "The sizes of the buckets of the database, descending.",
         "SPLIT/runR/N_BITS/largest_bucket": "The largest bucket within each radius, (n_queries, n_bits + 1).",
-        "SPLIT/runR/N_BITS/index_average_precision": "The average precision in the order of the database, (n_queries,).",
+        "SPLIT/runR/N_BITS/index_average_precision": "The average precision in database order, (n_queries,).",
         "SPLIT/runR/N_BITS/GROUND_TRUTH/levels": "The levels of relevance, ascending.",
         "SPLIT/runR/N_BITS/GROUND_TRUTH/at_level": "Items of each level at each distance, "
         "(n_queries, n_levels, n_bits + 1).",
@@ -102,8 +102,8 @@ _HDF5 = {
 }
 _PLACES = {"N_BITS": r"\d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
 _NOTES = {
-    "counts/HASHER.h5": "Counts have the smallest unsigned type that can represent them. They are those of the plain codes, "
-    "from which those of extension codes follow (`HammingCounts.extended`)."
+    "counts/HASHER.h5": "Counts have the smallest unsigned type that can represent them. They are those of the plain "
+    "codes, from which those of extension codes follow (`HammingCounts.extended`)."
 }
 _TABLES = {
     "metrics.csv": "One row for each value.",

@@ -147,6 +147,11 @@ def map_array(file: str | Path) -> NDArray:
     return _numbers(_mapped(path, key), file)
 
 
+def is_mapped(path: Path) -> bool:
+    """Return whether `map_array` maps a file with this extension instead of reading it completely."""
+    return path.suffix.lower() in (".npy", *_VECTORS)
+
+
 def _mapped(path: Path, key: str | None) -> NDArray:
     """Return an array in a file, mapped if possible."""
     suffix = path.suffix.lower()

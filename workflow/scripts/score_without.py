@@ -19,13 +19,11 @@ def main(job):
         remaining[key] = np.delete(np.arange(len(split.entries["query"])), pairs.queries(split))
     for stored in read_counts(job.input.counts):
         queries = remaining[stored.split, stored.run]
-        if not queries.size:
-            continue
-        code = (stored.n_bits, stored.extension, stored.extension_bits)
-        sizes = (stored.relevance, queries.size, stored.counts.n_database, stored.items)
-        key = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, *code)
-        scores = evaluate(stored.counts.of_queries(queries), p.metrics, empty=p.empty)
-        rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
+        if queries.size:
+            place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
+            sizes = (stored.relevance, queries.size, stored.counts.n_database, stored.items)
+            scores = evaluate(stored.counts.of_queries(queries), p.metrics, empty=p.empty)
+            rows += [(*place, "none", 0, name, *sizes, mean(values)) for name, values in scores.items()]
     write_scores(job.output.scores, rows)
 
 
