@@ -219,6 +219,20 @@ def versions() -> dict[str, str]:
     return found
 
 
+def decoded(texts: NDArray) -> NDArray[np.str_]:
+    """Return the texts of an array that `Writer.put` stored as UTF-8; other arrays are returned unchanged."""
+    return _recoded(np.char.decode, texts) if texts.dtype.kind == "S" else texts
+
+
+def _recoded(recode: Callable[[NDArray, str], NDArray], texts: NDArray) -> NDArray:
+    """Return texts encoded or decoded, in blocks, because NumPy needs 100 bytes for each text."""
+    step = _BLOCK_BYTES // 100
+    blocks = (
+        [recode(texts[start : start + step], "utf-8") for start in range(0, len(texts), step)] if texts.ndim else []
+    )
+    return np.concatenate(blocks) if len(blocks) > 1 else recode(texts, "utf-8")
+
+
 class Writer:
     """An HDF5 file that is being written: arrays are stored at once or in blocks of rows. Created by `writing`."""
 
@@ -230,8 +244,7 @@ class Writer:
     def put(self, name: str, values: Any) -> None:
         """Write a complete array; strings are stored as UTF-8."""
         array = np.asarray(values)
-        if array.dtype.kind == "U":
-            array = np.char.encode(array, "utf-8")
+        array = _recoded(np.char.encode, array) if array.dtype.kind == "U" else array
         packing = _PACKED if self._compress and array.ndim else {}
         self._file.create_dataset(name, data=array, **packing)
         self._digests[name] = array_digest(array)
@@ -348,16 +361,16 @@ class _Arrays(Mapping[str, Any]):
     """The arrays of an open file by name; one whose bytes are in another file is verified when it is looked up."""
 
     def __init__(self, file: "h5py.File") -> None:
-        self._file, self._names, self._external = file, external.names_of(file), dict[str, Any]()
+        self._file, self._external = file, dict[str, Any]()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(external.names_of(self._file))
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(external.names_of(self._file))
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
+        if not external.is_array(self._file, name):
             raise KeyError(name)
         array = external.open_array(self._file, name)
         if not array.external:
@@ -501,12 +514,12 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
 
     Raises the errors of `read`.
     """
-    with _opened(path) as (_, found):
-        names = sorted(name for name in found if name.startswith(f"{group}/"))
+    with _opened(path) as (file, found):
+        names = external.names_of(file, group) if group in file else []
         if not names:
             groups = sorted({name.partition("/")[0] for name in found})
             raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(groups)}.")
-        return {name.removeprefix(f"{group}/"): found[name][...] for name in names}
+        return {name.removeprefix(f"{group}/"): found[name][...] for name in sorted(names)}
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:

@@ -33,6 +33,8 @@ _MEAN_BY = ("ground_truth", "hasher", "n_bits", "extension", "extension_bits", "
 MOST_CODES_IN_BALL = 10_000
 """The time of a lookup is measured up to the largest radius whose ball contains at most this many codes."""
 LOOKUP_QUERIES = 20
+LOOKUP_ITEMS = 10_000_000
+"""The largest number of items in the index, which takes 230 bytes for each: the first ones of a larger database."""
 LARGEST_CUTOFF, CUTOFFS, BALL = 1000, 21, 2
 """The largest N and the number of points of the curves over the top N, and the radius of the figure about balls."""
 SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
@@ -156,7 +158,16 @@ def convention_rows(
     pair: Mapping[str, NDArray[np.uint8]], n_bits: int, truths: Mapping[str, Relevance], *, calls: int
 ) -> Iterator[Row]:
     """Yield every value of one run that a named convention calls mAP; `calls` as in `protocol.counting.count`."""
-    counts = count(pair["query"], pair["database"], n_bits, truths, index_order=True, largest_bucket=False, calls=calls)
+    counts = count(
+        pair["query"],
+        pair["database"],
+        n_bits,
+        truths,
+        index_order=True,
+        bucket_sizes=False,
+        largest_bucket=False,
+        calls=calls,
+    )
     for truth, own in counts.items():
         for row in spread_of(own):
             undefined = "either way" if len(row.empty) > 1 else {"zero": "0", "drop": "left out"}[row.empty[0]]
@@ -226,7 +237,8 @@ def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[
     """Yield the search time of an inverted index by radius, for the first queries; it depends on the machine."""
     balls = np.cumsum([math.comb(n_bits, radius) for radius in range(min(n_bits, _MOST_RADIUS) + 1)])
     radius = int(np.searchsorted(balls, MOST_CODES_IN_BALL, side="right")) - 1
-    seconds = lookup_time(pair["query"][:LOOKUP_QUERIES], pair["database"], n_bits, radius=radius)
+    query, database = pair["query"][:LOOKUP_QUERIES], pair["database"][:LOOKUP_ITEMS]
+    seconds = lookup_time(query, database, n_bits, radius=radius)
     for reached, (per_query, ball) in enumerate(zip(seconds.tolist(), balls.tolist(), strict=False)):
         yield {"n_bits": n_bits, "radius": reached, "codes": ball, "milliseconds": 1000 * per_query}
 
