@@ -119,6 +119,8 @@ class DatasetRecord(Record):
         The options that name files and folders of the user.
     required : tuple of str
         The names of the options, among these, that must be given.
+    streamed : bool, default=False
+        Whether the loader returns rows that are read on demand, so that a dataset may be larger than memory.
     """
 
     kind: ClassVar[str] = "dataset"
@@ -129,6 +131,7 @@ class DatasetRecord(Record):
     user_files: tuple[str, ...] = field(default=(), kw_only=True)
     user_folders: tuple[str, ...] = field(default=(), kw_only=True)
     required: tuple[str, ...] = field(default=(), kw_only=True)
+    streamed: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

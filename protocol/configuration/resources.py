@@ -1,4 +1,4 @@
-"""The memory and time of jobs: a table by rule, scaled by the sizes of the dataset, the feature and the hasher."""
+"""The memory and time of jobs: for each rule, factors of the sizes of the dataset, the feature and the hasher."""
 
 import functools
 import math
@@ -11,49 +11,27 @@ from protocol import datasets, registry
 from protocol.checks import one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.configuration.yaml_files import read
+from protocol.inputs.arrays import is_mapped, path_of
 from protocol.selection import points
 
-_MB = 2**20
+_MB, _GB, _MILLION, _BILLION = 2**20, 1e9, 1e6, 1e9
 _UNKNOWN = 512  # dimensions of a feature, if only its files record them
+_QUERIES = 10_000  # the most queries of a split whose number of queries is not known
 _RELATED = 5  # % of the pairs of training rows that have a level, unless the ground truth has an option for it
-_JOINING = 20  # minutes per million items, to join features that were extracted in parts
+INDEXED = 10  # millions of items at most, in the index with which the time of a lookup is measured
 _PAIR = 8  # bytes of a related pair: its row number and its level
-_TORCH_MB = 600  # PyTorch and a training step of a small network: 300 MB measured
-_CONVOLUTION_MB = 300  # activations of a batch of images: 100 MB measured
+_TORCH_GB = 0.6  # PyTorch and a training step of a small network: 300 MB measured
+_CONVOLUTION_GB = 0.3  # activations of a batch of images: 100 MB measured
 # Milliseconds per training row and epoch: three times the values measured on one core (0.7 and 0.03).
 _ROW_MS = {"conv": 2.1}
 _DENSE_ROW_MS = 0.1
 _EPOCHS = 30  # if a network has no option `epochs`
 _HEADROOM = 3  # factor for the time of the iterations of other hashers
+_ALL_RUNS = ("count", "add_counts", "score", "score_without")  # rules whose jobs read every run of a feature
+_PLACE = 64 * 128  # bits x dimensions: the unit of `JobSize.encoded`
 
-
-@dataclass(frozen=True)
-class Need:
-    """The memory and time of a job of one rule.
-
-    The memory is the sum of `mb` megabytes; `content` times the size of the dataset's images and vectors; `matrix` and
-    `train` times the sizes of the float32 feature matrices of all items and of the training rows; `affinities` times
-    the size of the affinities among training rows; `item_kb` kilobytes per item that the job counts, which in a shard
-    are not all items; and `row_kb` kilobytes per item of the dataset. The time is `minutes`, plus
-    `minutes_per_million` per million items and `minutes_of_affinities` per thousand megabytes of affinities. If
-    `trains` is true, the training of the hasher is added to both.
-    """
-
-    mb: int
-    minutes: int
-    minutes_per_million: int = 0
-    content: float = 0
-    matrix: float = 0
-    train: float = 0
-    item_kb: float = 0
-    affinities: float = 0
-    row_kb: float = 0
-    minutes_of_affinities: int = 0
-    trains: bool = False
-
-
-NEEDS = {rule: Need(**values) for rule, values in read(Path(__file__).with_name("needs.yaml")).items()}
-"""By rule of the workflow."""
+NEEDS: dict[str, dict[str, dict[str, float]]] = read(Path(__file__).with_name("needs.yaml"))
+"""By rule of the workflow, ``memory`` (GB) and ``minutes``: a factor for each attribute of `JobSize`."""
 
 
 def need(
@@ -69,76 +47,244 @@ def need(
     feature, hasher : str or None
         Feature and hasher of the job; by default those of the experiment with the largest needs.
     attempt : int, default=1
-        Both grow with it, so that a job that was killed for exceeding them may succeed when it is repeated.
+        Both double with each, so that a job that was killed for exceeding them may succeed when it is repeated.
 
     Examples
     --------
     >>> from protocol.configuration import load
     >>> need(load({}, from_file=False), "metrics", attempt=2)
-    {'mem_mb': 4000, 'runtime': 20}
+    {'mem_mb': 2000, 'runtime': 4}
     """
     one_of(rule, NEEDS, "rule")
     features = [feature] if feature else list(experiment.features)
     if rule == "feature_part":  # other features are extracted in one job
         features = [name for name in features if _is_divided(experiment, name)] or features
-    needs = [_of_feature(experiment, rule, experiment.features[name], hasher) for name in features]
-    memory, minutes = (max(values) for values in zip(*needs, strict=True))
-    return {"mem_mb": math.ceil(attempt * memory), "runtime": math.ceil(attempt * minutes)}
+    sizes = [JobSize(experiment, rule, experiment.features[name], hasher) for name in features]
 
+    def largest(what: str) -> float:
+        factors = NEEDS[rule][what].items()
+        return max(sum(factor * getattr(size, quantity) for quantity, factor in factors) for size in sizes)
 
-def _of_feature(experiment: Experiment, rule: str, feature: FeaturePlan, hasher: str | None) -> tuple[float, float]:
-    need = NEEDS[rule]
-    n_items, n_train = items(experiment), training_rows(experiment, feature)
-    row_mb = row_bytes(experiment, feature) / _MB
-    affinities = _affinities_mb(experiment, feature, n_train)
-    memory = (
-        need.mb
-        + need.content * content_mb(experiment)
-        + need.matrix * max(n_items * row_mb, _user_mb(experiment))
-        + need.train * n_train * row_mb
-        + need.item_kb * _items_of_job(experiment, rule, n_items) / 2**10
-        + need.row_kb * n_items / 2**10
-        + need.affinities * affinities
-    )
-    minutes = need.minutes + _minutes_of_items(experiment, rule, need, feature, n_items)
-    minutes += need.minutes_of_affinities * affinities / 1e3
-    if need.trains:
-        names = [hasher] if hasher else feature.hashers
-        learned = [_of_training(experiment.hashers[name], n_train, len(feature.n_bits)) for name in names]
-        memory += max(mb for mb, _ in learned)
-        minutes += max(more for _, more in learned)
-    return memory, minutes
+    scale = 2 ** (attempt - 1)
+    return {"mem_mb": math.ceil(scale * 1000 * largest("memory")), "runtime": math.ceil(scale * largest("minutes"))}
 
 
 def _is_divided(experiment: Experiment, feature: str) -> bool:
     return n_parts(experiment, experiment.features[feature].extraction) > 1
 
 
-def _minutes_of_items(experiment: Experiment, rule: str, need: Need, feature: FeaturePlan, n_items: int) -> float:
-    """Return the minutes that grow with the number of items; a job that only joins extracted parts needs fewer."""
-    n = n_parts(experiment, feature.extraction)
-    if rule == "feature_part":
-        n_items = math.ceil(n_items / n)
-    n_items = _items_of_job(experiment, rule, n_items)
-    per_million = _JOINING if rule == "feature" and n > 1 else need.minutes_per_million
-    return per_million * n_items / 1e6
+@dataclass(frozen=True)
+class JobSize:
+    """The quantities on which the memory and the time of a job depend.
 
+    Parameters
+    ----------
+    experiment : Experiment
+    rule : str
+    feature : FeaturePlan
+    hasher : str or None
+        A hasher or a method with finished codes; if None, the largest of them counts.
+    """
 
-def _items_of_job(experiment: Experiment, rule: str, n_items: int) -> int:
-    """Return the number of items that a job counts, which in a shard are not all items."""
-    return math.ceil(n_items / experiment.config["count_shards"]) if rule == "count_shard" else n_items
+    experiment: Experiment
+    rule: str
+    feature: FeaturePlan
+    hasher: str | None
+    base: float = 1.0
+
+    @property
+    def items(self) -> float:
+        """Millions of items of the dataset."""
+        return items(self.experiment) / _MILLION
+
+    @property
+    def shard_items(self) -> float:
+        """Millions of items that the job counts, which in a shard are not all items."""
+        return self.items / (self.experiment.config["count_shards"] if self.rule == "count_shard" else 1)
+
+    @property
+    def bucket_items(self) -> float:
+        """Millions of items whose buckets are counted; none if the counts are those of shards."""
+        return self.items if self.experiment.config["count_shards"] == 1 else 0
+
+    @property
+    def indexed_items(self) -> float:
+        """Millions of items in the index with which the time of a lookup is measured."""
+        return min(self.items, INDEXED)
+
+    @property
+    def shards(self) -> float:
+        """The number of files with counts of shards that the job reads."""
+        return self._n_cells * self.experiment.config["count_shards"]
+
+    @property
+    def stored_images(self) -> float:
+        """Millions of images that are loaded."""
+        facts = self.experiment.facts
+        return 0 if facts.get("dimensions") or "vectors/features" in facts.get("arrays", ()) else self.items
+
+    @property
+    def described(self) -> float:
+        """Millions of images that the job describes; none if it copies vectors, or joins extracted parts."""
+        n, rows = n_parts(self.experiment, self.feature.extraction), items(self.experiment)
+        if registry.get("feature", self.feature.plugin).images_per_job is None or (self.rule == "feature" and n > 1):
+            return 0
+        return math.ceil(rows / n) / _MILLION
+
+    @property
+    def loaded(self) -> float:
+        """GB of images and vectors that the loader of the dataset holds in memory."""
+        return loaded_mb(self.experiment) * _MB / _GB
+
+    @property
+    def vectors(self) -> float:
+        """GB of the vectors that the job reads: of all items, or of the part that it extracts."""
+        n = n_parts(self.experiment, self.feature.extraction) if self.rule == "feature_part" else 1
+        return items(self.experiment) * row_bytes(self.experiment, self.feature) / n / _GB
+
+    @property
+    def compared_vectors(self) -> float:
+        """GB of the vectors of all items if a ground truth compares them; none if all of them need only labels."""
+        uses = [self.experiment.ground_truths[name] for name in self.feature.ground_truths]
+        return 0 if all(registry.GROUND_TRUTHS.entry(use.plugin).needs_labels for use in uses) else self.vectors
+
+    @property
+    def tested_vectors(self) -> float:
+        """GB of the vectors of all items if a hasher could have learned from those of the test set in another way."""
+        names = self.feature.hashers
+        other = any(self.experiment.hashers[name].grid or self.experiment.supervision(name) for name in names)
+        return self.vectors if other else 0
+
+    @property
+    def compared_pairs(self) -> float:
+        """Billions of pairs of a query and an item that ground truths compare, in units of 128 dimensions."""
+        pairs = sum(self._queries(split) for split in self.feature.splits) * self.items / 1e3
+        return pairs * row_bytes(self.experiment, self.feature) / 512 if self.compared_vectors else 0
+
+    @property
+    def training(self) -> float:
+        """GB of the vectors of the training set."""
+        return self._rows("train") * row_bytes(self.experiment, self.feature) / _GB
+
+    @property
+    def validation(self) -> float:
+        """GB of the vectors of the validation partitions."""
+        n_rows = self._rows("validation_query") + self._rows("validation_database")
+        return n_rows * row_bytes(self.experiment, self.feature) / _GB
+
+    @property
+    def training_pairs(self) -> float:
+        """Billions of pairs of training rows, in units of 128 dimensions."""
+        return self._rows("train") * self.training / 512
+
+    @property
+    def affinities(self) -> float:
+        """GB of the affinities, which grow with the square of the number of training rows."""
+        return _affinities_mb(self.experiment, self.feature, self._rows("train")) * _MB / _GB
+
+    @property
+    def codes(self) -> float:
+        """GB of the packed codes of all items."""
+        return self.items / 1e3 * max(sum(-(-n_bits // 8) for n_bits in lengths) for lengths in self._lengths())
+
+    @property
+    def all_codes(self) -> float:
+        """GB of the packed codes of all items by all methods of a feature."""
+        of_all = [*(self.feature.n_bits for _ in self.feature.hashers), *self._lengths()[1:]]
+        return self.items / 1e3 * sum(-(-n_bits // 8) for lengths in of_all for n_bits in lengths)
+
+    @property
+    def curves(self) -> float:
+        """The number of methods, runs, code lengths and ground truths of a feature."""
+        n_lengths = len(self.feature.n_bits) * len(self.feature.hashers) + sum(map(len, self._lengths()[1:]))
+        return n_lengths * self.feature.runs * len(self.feature.ground_truths)
+
+    @property
+    def unmapped_codes(self) -> float:
+        """GB of the files of finished codes, at one code length, that are read completely."""
+        return max((_unmapped_gb(self.experiment, name) for name in self._methods()), default=0)
+
+    @property
+    def encoded(self) -> float:
+        """Millions of items that are encoded, in units of 64 bits and 128 dimensions, at all code lengths."""
+        bits = max(sum(lengths) for lengths in self._lengths())
+        return self.items * bits * row_bytes(self.experiment, self.feature) / 4 / _PLACE
+
+    @property
+    def pairs(self) -> float:
+        """Billions of pairs of a query and an item that are counted, times 64-bit words, for all ground truths."""
+        words = max(sum(-(-n_bits // 64) for n_bits in lengths) for lengths in self._lengths())
+        pairs = sum(self._queries(split) for split in self.feature.splits) * self.shard_items / 1e3
+        return pairs * words * self._n_runs * len(self.feature.ground_truths)
+
+    @property
+    def shown_pairs(self) -> float:
+        """Billions of pairs that are counted for figures: at one code length of every method, under one split."""
+        n_methods = len(self.feature.hashers) + len(self._methods())
+        words = -(-sorted(self.feature.n_bits)[len(self.feature.n_bits) // 2] // 64)
+        pairs = max(map(self._queries, self.feature.splits)) * self.items / 1e3
+        return pairs * words * n_methods * len(self.feature.ground_truths)
+
+    @property
+    def scored(self) -> float:
+        """Billions of counts that metrics read: queries x distances x metrics x ground truths x extensions."""
+        config, distances = self.experiment.config, max(sum(lengths) + len(lengths) for lengths in self._lengths())
+        extensions = sum(1 if name == "none" else len(config["extension_bits"]) for name in self.feature.extensions)
+        kinds = len(config["metrics"]) * len(self.feature.ground_truths) * extensions * self._n_runs
+        return sum(self._queries(split) for split in self.feature.splits) * distances * kinds / _BILLION
+
+    @property
+    def fitting_memory(self) -> float:
+        """GB that the training of the hasher takes in addition to its vectors."""
+        return max((memory for memory, _ in self._fits()), default=0)
+
+    @property
+    def fitting_minutes(self) -> float:
+        """Minutes of the training of the hasher at all code lengths and points of its grid."""
+        return max((minutes for _, minutes in self._fits()), default=0)
+
+    def _fits(self) -> list[tuple[float, float]]:
+        n_train, uses = self._rows("train"), self.experiment.hashers
+        names = [self.hasher] if self.hasher else self.feature.hashers
+        return [_of_training(uses[name], n_train, len(self.feature.n_bits)) for name in names if name in uses]
+
+    def _methods(self) -> list[str]:
+        """Return the methods with finished codes that the job may be for."""
+        names = [self.hasher] if self.hasher else self.experiment.finished(self.feature.name)
+        return [name for name in names if name in self.experiment.codes]
+
+    def _lengths(self) -> list[list[int]]:
+        """Return the code lengths of each method that the job may be for."""
+        of_codes = [self.experiment.codes[name].n_bits for name in self._methods()]
+        return of_codes if self.hasher in self.experiment.codes else [self.feature.n_bits, *of_codes]
+
+    @property
+    def _n_runs(self) -> int:
+        return self.feature.runs if self.rule in _ALL_RUNS else 1
+
+    @property
+    def _n_cells(self) -> int:
+        return self._n_runs * len(self.feature.splits)
+
+    def _queries(self, split: str) -> int:
+        return self.experiment.sizes(split).get("query", min(items(self.experiment), _QUERIES))
+
+    def _rows(self, part: str) -> int:
+        """Return the number of rows of the largest partition of this name."""
+        unknown = items(self.experiment) if part == "train" else 0
+        return max(self.experiment.sizes(split).get(part, unknown) for split in self.feature.splits)
 
 
 def _of_training(use: Use, n_train: int, n_lengths: int) -> tuple[float, float]:
-    """Return the memory and the minutes that training a hasher adds, for all code lengths and points of its grid."""
+    """Return the memory (GB) and the minutes that training takes, for all code lengths and points of its grid."""
     learn = _of_network if registry.HASHERS.entry(use.plugin).extra == "learned" else _of_iterations
     of_points = [learn(use, use.options | point, n_train) for point in points(use.grid)]
-    return max(mb for mb, _ in of_points), n_lengths * sum(minutes for _, minutes in of_points)
+    return max(memory for memory, _ in of_points), n_lengths * sum(minutes for _, minutes in of_points)
 
 
 def _of_network(use: Use, options: Mapping[str, Any], n_train: int) -> tuple[float, float]:
     network, epochs = str(options.get("network")), int(options.get("epochs", _EPOCHS))
-    memory = _TORCH_MB + (_CONVOLUTION_MB if network in _ROW_MS else 0)
+    memory = _TORCH_GB + (_CONVOLUTION_GB if network in _ROW_MS else 0)
     return memory, epochs * n_train * _ROW_MS.get(network, _DENSE_ROW_MS) / 60_000
 
 
@@ -175,11 +321,6 @@ def _user_mb(experiment: Experiment) -> float:
     return sum(file.stat().st_size for file in _user_paths(experiment)[0]) / _MB
 
 
-def training_rows(experiment: Experiment, feature: FeaturePlan) -> int:
-    """Return the number of rows of a feature's largest training set."""
-    return max(experiment.sizes(split).get("train", items(experiment)) for split in feature.splits)
-
-
 def row_bytes(experiment: Experiment, feature: FeaturePlan) -> int:
     """Return the bytes of an item's float32 vectors of all modalities: the larger of before and after extraction."""
     lengths = experiment.dimensions(feature.name)
@@ -205,12 +346,30 @@ def n_parts(experiment: Experiment, extraction: str) -> int:
     return 1 if per_job is None else max(1, math.ceil(items(experiment) / per_job))
 
 
-def content_mb(experiment: Experiment) -> float:
-    """Return the size in megabytes of the dataset's images (1 byte per value) and longest vectors (2 bytes)."""
-    facts = experiment.facts
+def loaded_mb(experiment: Experiment) -> float:
+    """Return the size in megabytes of the images (1 byte per value) and longest vectors that are loaded into memory.
+
+    Vectors count 2 bytes per value: they are float32 in half of the datasets, and bytes in the others. A file of the
+    user that can't be mapped counts its size, an upper bound even for numbers in text files.
+    """
+    facts, files = experiment.facts, _user_paths(experiment)[0]
+    read_completely = sum(file.stat().st_size for file in files if not is_mapped(file)) / _MB
+    if registry.DATASETS.entry(experiment.config["dataset"]).streamed:
+        return read_completely
     image = math.prod(facts["image_shape"]) if "image_shape" in facts else 0
     vectors = 2 * max(facts.get("dimensions", {}).values(), default=0)
-    return max(items(experiment) * (image + vectors) / _MB, _user_mb(experiment))
+    return items(experiment) * (image + vectors) / _MB + read_completely
+
+
+def _unmapped_gb(experiment: Experiment, method: str) -> float:
+    """Return the size in GB of the largest file of finished codes that is read completely; 0 if there is none yet."""
+    codes, whole = experiment.codes[method], experiment.codes[method].binarize == "median"
+    named = {file for split in codes.splits for of_role in codes.files(split, 0).values() for file in of_role.values()}
+    paths = [path_of(file) for file in named]
+    return (
+        max((path.stat().st_size for path in paths if path.is_file() and (whole or not is_mapped(path))), default=0)
+        / _GB
+    )
 
 
 def _affinities_mb(experiment: Experiment, feature: FeaturePlan, n_train: int) -> float:

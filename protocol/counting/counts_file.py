@@ -53,33 +53,18 @@ def write_counts(
 
 @dataclass(frozen=True)
 class StoredCounts:
-    """The counts of one split, code length, extension and ground truth, with what `truths_record` recorded of it.
-
-    ``n_bits`` is the length of the plain code, and ``counts.n_bits`` that of the extended one.
-    """
+    """The counts of one split, code length and ground truth, with what `truths_record` recorded of it."""
 
     split: str
     n_bits: int
-    extension: str
-    extension_bits: int
     ground_truth: str
     relevance: str
     items: str
     counts: HammingCounts
 
 
-def read_counts(
-    path: str | Path, extensions: Iterable[tuple[str, int]] = (("none", 0),), *, split: str | None = None
-) -> Iterator[StoredCounts]:
-    """Yield the counts of a file that `write_counts` wrote; those of extended codes follow from the plain codes.
-
-    Parameters
-    ----------
-    path : path
-    extensions : iterable of (str, int)
-        The extensions of the codes, with their numbers of bits, as for `HammingCounts.extended`.
-    split : str, optional
-        The only split whose counts are read; all if None.
+def read_counts(path: str | Path, *, split: str | None = None) -> Iterator[StoredCounts]:
+    """Yield the counts of a file that `write_counts` wrote, all or those of one split.
 
     Raises
     ------
@@ -89,11 +74,8 @@ def read_counts(
     recorded = storage.read_provenance(path)["parameters"]["ground_truths"]
     for name in recorded if split is None else [split]:
         for n_bits, arrays in storage.grouped(storage.read_group(path, name)).items():
-            by_truth = unpack_counts(arrays)
-            for extension, s in extensions:
-                for truth, counts in by_truth.items():
-                    key = (name, int(n_bits), extension, int(s), truth)
-                    yield StoredCounts(*key, **recorded[name][truth], counts=counts.extended(extension, s))
+            for truth, counts in unpack_counts(arrays).items():
+                yield StoredCounts(name, int(n_bits), truth, **recorded[name][truth], counts=counts)
 
 
 def added_counts(paths: Iterable[str | Path]) -> dict[str, dict[str, dict[str, HammingCounts]]]:

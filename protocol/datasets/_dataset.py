@@ -13,7 +13,7 @@ from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.external import Span
 from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
-from protocol.provenance.storage import Writer
+from protocol.provenance.storage import Writer, decoded
 
 _BLOCK_BYTES = 16 << 20
 _IDS = 1 << 20  # ids created at a time, because Python strings take twice the memory
@@ -58,8 +58,8 @@ class Data:
 
     Parameters
     ----------
-    ids : ndarray of str, shape (n,)
-        A unique name for each item, the same in every run; n >= 1.
+    ids : ndarray of str, or of bytes (UTF-8), shape (n,)
+        A unique name for each item, the same in every run; n >= 1. Bytes take a quarter of the memory.
     labels : ndarray of int64, shape (n,), or of bool, shape (n, n_classes), or None
         Class index of each item, or membership in each class; None if the dataset has no labels.
     class_names : tuple of str
@@ -87,7 +87,7 @@ class Data:
     'dog'
     """
 
-    ids: NDArray[np.str_]
+    ids: NDArray
     labels: NDArray | None = None
     class_names: tuple[str, ...] = ()
     images: Sliceable | None = None
@@ -116,16 +116,18 @@ class Data:
         return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
 
     def _check_ids(self) -> None:
-        if self.ids.dtype.kind != "U" or self.ids.ndim != 1 or not self.ids.size:
+        if self.ids.dtype.kind not in "US" or self.ids.ndim != 1 or not self.ids.size:
             raise ProtocolError(
                 "ids: expected a string for each item, shape (n,) with n >= 1, got "
                 f"{self.ids.dtype} of shape {self.ids.shape}."
             )
+        if (self.ids[1:] > self.ids[:-1]).all():
+            return
         ordered = np.sort(self.ids)
         if (ordered[1:] == ordered[:-1]).any():
             distinct, counts = np.unique(ordered, return_counts=True)
             raise ProtocolError(
-                f"ids: expected unique ids, got {str(distinct[counts > 1][0])!r} for {counts.max()} items."
+                f"ids: expected unique ids, got {str(decoded(distinct[counts > 1])[0])!r} for {counts.max()} items."
             )
 
     def _check_vectors(self, name: str, vectors: Sliceable) -> None:
@@ -172,9 +174,9 @@ def blocks(array: Sliceable) -> Iterator[NDArray]:
         yield array[start : start + step]
 
 
-def numbered_ids(n: int) -> NDArray[np.str_]:
+def numbered_ids(n: int) -> NDArray[np.bytes_]:
     """Return ids for `n` items without names of their own: ``item-0000000``, ``item-0000001`` and so on."""
-    ids = np.empty(n, dtype=f"<U{len(f'item-{max(n - 1, 0):07d}')}")
+    ids = np.empty(n, dtype=f"S{len(f'item-{max(n - 1, 0):07d}')}")
     for start in range(0, n, _IDS):
         stop = min(start + _IDS, n)
         ids[start:stop] = [f"item-{row:07d}" for row in range(start, stop)]

@@ -77,6 +77,7 @@ def _ids(file: str) -> NDArray[np.str_]:
     statistics=_statistics,
     user_files=("features", "labels", "ids"),
     required=("features",),
+    streamed=True,
 )
 def load(
     paths: Mapping[str, Path], *, features: str | None = None, labels: str | None = None, ids: str | None = None

@@ -58,6 +58,7 @@ def _notes(n_skipped: int) -> tuple[str, ...]:
     statistics=_statistics,
     user_folders=("folder",),
     required=("folder",),
+    streamed=True,
 )
 def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
     """Your own images: a folder with a subfolder for each class, in any common format.

@@ -75,6 +75,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     statistics=_statistics,
     user_folders=("folder",),
     required=("folder",),
+    streamed=True,
 )
 def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
     """ImageNet-100: 100 classes of ImageNet by HashNet's lists; you supply the images.

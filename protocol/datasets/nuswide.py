@@ -95,6 +95,7 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
         ),
     ),
     statistics=_statistics,
+    streamed=True,
 )
 def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     """NUS-WIDE: 269,648 Flickr images, 81 concepts, as 500 visual words and 5,018 tags.

@@ -30,6 +30,7 @@ def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: in
     source="generated at random by this package",
     files=(),
     statistics=_statistics,
+    streamed=True,
 )
 def load(
     paths: Mapping[str, Path],

@@ -117,7 +117,7 @@ def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:
     file = content.with_name("items.h5")
     if not file.is_file():
         return None
-    ids = np.char.decode(storage.read(file, ["ids"])["ids"], "utf-8")
+    ids = storage.decoded(storage.read(file, ["ids"])["ids"])
     if len(ids) != n_items:
         raise ProtocolError(f"{file}: ids: expected {n_items}, one for each image of {content}, got {len(ids)}.")
     return ids

@@ -219,6 +219,20 @@ def versions() -> dict[str, str]:
     return found
 
 
+def decoded(texts: NDArray) -> NDArray[np.str_]:
+    """Return the texts of an array that `Writer.put` stored as UTF-8; other arrays are returned unchanged."""
+    return _recoded(np.char.decode, texts) if texts.dtype.kind == "S" else texts
+
+
+def _recoded(recode: Callable[[NDArray, str], NDArray], texts: NDArray) -> NDArray:
+    """Return texts encoded or decoded, in blocks, because NumPy needs 100 bytes for each text."""
+    step = _BLOCK_BYTES // 100
+    blocks = (
+        [recode(texts[start : start + step], "utf-8") for start in range(0, len(texts), step)] if texts.ndim else []
+    )
+    return np.concatenate(blocks) if len(blocks) > 1 else recode(texts, "utf-8")
+
+
 class Writer:
     """An HDF5 file that is being written: arrays are stored at once or in blocks of rows. Created by `writing`."""
 
@@ -230,8 +244,7 @@ class Writer:
     def put(self, name: str, values: Any) -> None:
         """Write a complete array; strings are stored as UTF-8."""
         array = np.asarray(values)
-        if array.dtype.kind == "U":
-            array = np.char.encode(array, "utf-8")
+        array = _recoded(np.char.encode, array) if array.dtype.kind == "U" else array
         packing = _PACKED if self._compress and array.ndim else {}
         self._file.create_dataset(name, data=array, **packing)
         self._digests[name] = array_digest(array)

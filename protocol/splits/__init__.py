@@ -3,6 +3,7 @@
 from protocol.splits._files import (
     SINGLE_LIST,
     list_paths,
+    official_parts,
     places_of,
     read_list,
     read_lists,
@@ -46,6 +47,7 @@ __all__ = [
     "drawing_split",
     "list_paths",
     "load_split",
+    "official_parts",
     "places_of",
     "read_list",
     "read_lists",

@@ -13,7 +13,7 @@ import gzip
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,11 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
                     f"split_options: from_lists: {name}: expected an existing file, got {given!r} (in {Path.cwd()})."
                 )
     return found
+
+
+def official_parts(items: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
+    """Return the row numbers of a dataset's official parts by name, from the arrays of its ``items.h5``."""
+    return {name: rows[:] for name, rows in storage.grouped(items).get("partitions", {}).items()}
 
 
 def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
@@ -122,7 +127,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield lines[-1], fields
 
 
-def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
+def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     """Return the row of each item in a dataset, in the order of the items; an item may occur twice.
 
     Parameters
@@ -130,8 +135,8 @@ def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.in
     items : ndarray of str or of int, shape (n,)
         Ids, or row numbers. An id matches the complete id of an item, or the part after its last ``/`` if only one item
         has that part, because published lists often contain the paths of another machine.
-    ids : ndarray of str, shape (n_items,)
-        The ids of the dataset.
+    ids : array of str or of UTF-8 bytes, shape (n_items,)
+        The ids of the dataset, in memory or in a file; they are read only if the items are ids.
     name : str
         Name of the list, for error messages.
 
@@ -142,7 +147,7 @@ def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.in
     """
     if items.dtype.kind in "iu":
         return rows(items, len(ids), name)
-    names = items.tolist()
+    ids, names = storage.decoded(ids[:]), items.tolist()
     places = {name: row for row, name in enumerate(ids.tolist())}
     found = np.fromiter((places.get(name, -1) for name in names), dtype=np.int64, count=len(names))
     if (found < 0).any():
@@ -157,7 +162,7 @@ def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.in
     return found
 
 
-def rows_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
+def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     """Return the rows of items in a dataset, ascending: `places_of` for items that must be unique.
 
     Raises
@@ -171,7 +176,7 @@ def rows_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int6
         repeated = distinct[counts > 1]
         raise ProtocolError(
             f"{name}: expected each item once, got duplicates of {counted(len(repeated), 'item')}; the first is "
-            f"{str(ids[repeated[0]])!r}."
+            f"{str(storage.decoded(ids[repeated[:1]])[0])!r}."
         )
     return distinct
 
@@ -191,7 +196,7 @@ def _places(ids: NDArray[np.str_]) -> dict[str, int]:
 
 
 def read_lists(
-    files: Mapping[str, str | Path], ids: NDArray[np.str_], *, n_classes: int | None = None
+    files: Mapping[str, str | Path], ids: Any, *, n_classes: int | None = None
 ) -> dict[str, NDArray[np.int64]]:
     """Read a split from a list for each partition.
 
@@ -199,8 +204,8 @@ def read_lists(
     ----------
     files : mapping of str to path
         As for `read_list`, by partition.
-    ids : ndarray of str, shape (n_items,)
-        The ids of the dataset.
+    ids : array of str or of UTF-8 bytes, shape (n_items,)
+        The ids of the dataset, as for `places_of`.
     n_classes : int or None
         Number of classes of the dataset, which the labels in a list must match. None if unknown.
 

@@ -43,7 +43,7 @@ class Split:
     @cached_property
     def ids(self) -> NDArray[np.str_]:
         """The ids of all items of the dataset, shape (n_items,)."""
-        return np.char.decode(self._stored["ids"], "utf-8")
+        return storage.decoded(self._stored["ids"])
 
     @cached_property
     def labels(self) -> NDArray | None:

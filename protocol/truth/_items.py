@@ -1,7 +1,7 @@
 """The input of ground truths, and a ground truth among the items of a single set, written in blocks."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,29 @@ BLOCK = 1 << 26
 """Pairs of items per block; if 5 % of them have a level, they take about 100 MB."""
 
 
-class Items(NamedTuple):
-    """The items of one partition: prepared features (n, d) and class labels (n,) or (n, n_classes), or None."""
+class Items:
+    """The items of one partition: prepared features (n, d) and class labels (n,) or (n, n_classes), or None.
 
-    X: NDArray[np.float32]
-    labels: NDArray | None
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n, d), or callable that returns it
+        A callable is called when the features are first read, so those of a large database are never computed for a
+        ground truth that only requires labels.
+    labels : ndarray of int, shape (n,), or of bool, shape (n, n_classes), or None
+
+    Examples
+    --------
+    >>> Items(lambda: np.zeros((2, 3), dtype=np.float32), None).X.shape
+    (2, 3)
+    """
+
+    def __init__(self, X: NDArray[np.float32] | Callable[[], NDArray[np.float32]], labels: NDArray | None) -> None:
+        self._X, self.labels = X, labels
+
+    @cached_property
+    def X(self) -> NDArray[np.float32]:  # noqa: N802 - the field's name
+        """The features (n, d)."""
+        return self._X() if callable(self._X) else self._X
 
 
 def write_among(

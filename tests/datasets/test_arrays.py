@@ -38,7 +38,7 @@ def test_labels_in_any_shape_become_classes_in_the_order_of_their_numbers(files,
     data = load({}, features=str(files / "x.npy"), labels=str(files / name))
     assert data.class_names == ("1", "3", "7")
     assert data.labels.tolist() == [1, 1, 2, 0, 2, 1]
-    assert data.ids[[0, 5]].tolist() == ["item-0000000", "item-0000005"]
+    assert data.ids[[0, 5]].tolist() == [b"item-0000000", b"item-0000005"]
 
 
 def test_a_matrix_of_zeros_and_ones_means_several_labels_per_item(files):

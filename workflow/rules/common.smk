@@ -143,6 +143,13 @@ def code(script, **plugins):
     return lambda wildcards: CODE.digest(script, wildcards)
 
 
+def displayed_metrics(wildcards):
+    """Return the metrics that the script of `display` computes."""
+    from protocol.report.display import METRICS
+
+    return METRICS
+
+
 def stamps(script):
     """Return a function that returns files that are newer than all results of other code than `code` declares.
 

@@ -48,7 +48,7 @@ rule display:
         extensions=of("extensions"),
         extended=of("extended_hasher"),
         empty=CONFIG["empty"],
-        code=code("display.py", metric=tuple(registry.names("metric"))),
+        code=code("display.py", metric=displayed_metrics),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
     script:

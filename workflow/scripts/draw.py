@@ -1,26 +1,25 @@
 """Draw the queries, validation partitions and training set of one run."""
 
-import numpy as np
-
 from protocol import registry
 from protocol.inputs.validation import n_classes
 from protocol.provenance import storage
-from protocol.splits import drawing_split, read_lists
+from protocol.splits import drawing_split, official_parts, read_lists
 
 
 def main(job):
     """Write the row numbers of every partition except the database, balanced over the classes if there are labels."""
-    items, protocol = storage.read(job.input.labels), registry.get("split", drawing_split(job.wildcards.draw))
-    ids, y = np.char.decode(items["ids"], "utf-8"), items.get("labels")
+    protocol = registry.get("split", drawing_split(job.wildcards.draw))
     files = {name: file for name, file in job.params.lists.items() if file is not None}
-    parts = protocol.drawn(
-        len(ids),
-        y,
-        seed=job.params.seed,
-        sizes=job.params.sizes,
-        official=storage.grouped(items).get("partitions", {}),
-        lists=read_lists(files, ids, n_classes=n_classes(y)),
-    )
+    with storage.opened(job.input.labels) as items:
+        y = items["labels"][:] if "labels" in items else None
+        parts = protocol.drawn(
+            len(items["ids"]),
+            y,
+            seed=job.params.seed,
+            sizes=job.params.sizes,
+            official=official_parts(items),
+            lists=read_lists(files, items["ids"], n_classes=n_classes(y)),
+        )
     provenance = storage.provenance(
         f"draw {job.wildcards.draw}",
         parameters={"sizes": dict(job.params.sizes), "run": int(job.wildcards.run)},

@@ -1,5 +1,7 @@
 """Build the ground truths of one run, for the database of every split protocol of a draw."""
 
+from functools import partial
+
 from protocol import registry
 from protocol.features import prepared
 from protocol.provenance import storage
@@ -13,19 +15,20 @@ def main(job):
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
         for split, path in zip(p.splits, job.input.splits, strict=True):
             items = {
-                name: Items(found.vectors(name, images), None if y is None else found.per_item(images, y))
+                name: Items(partial(found.vectors, name, images), None if y is None else found.per_item(images, y))
                 for name, images in storage.read(path, ["query", "database", "train"]).items()
             }
             for truth, use in p.ground_truths.items():
                 built = registry.get("ground_truth", use["use"])(**items, seed=p.seed, **use["options"])
                 arrays |= {f"{split}/{truth}/{name}": array for name, array in built.items()}
+        fitted_on = storage.array_digest(items["train"].X)
     inputs = {name: job.input[name] for name in ("labels", "features", "preprocessing")}
     provenance = storage.provenance(
         "ground truth",
         parameters=p.ground_truths,
         inputs=inputs | dict(zip(p.splits, job.input.splits, strict=True)),
         seed=p.seed,
-        fitted_on=storage.array_digest(items["train"].X),
+        fitted_on=fitted_on,
     )
     storage.write(job.output.ground_truth, arrays, provenance)
 

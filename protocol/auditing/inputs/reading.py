@@ -17,12 +17,12 @@ from protocol.auditing.inputs.groups import Groups
 from protocol.auditing.inputs.items import items_from, name_of
 from protocol.auditing.inputs.known_pairs import KnownPairs, known_pairs_for
 from protocol.auditing.inputs.label_issues import LabelIssues
-from protocol.auditing.inputs.split import Dataset, Split
+from protocol.auditing.inputs.split import Dataset, Split, StoredTexts
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.inputs.conversion import is_file
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
-from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_parts
+from protocol.splits import PARTITIONS, SplitProtocol, official_parts, places_of, read_parts
 
 _LARGEST = 2**63 - 1
 UNDECLARED = "from_lists"
@@ -110,10 +110,11 @@ def read_dataset(path: str | Path) -> Dataset:
         if array is None or array.ndim != 1 or array.dtype.kind != "S":
             raise ProtocolError(f"{path}: {name}: expected strings (n,), got {_described(array)}.")
     try:
-        ids, class_names = (np.char.decode(items[name], "utf-8") for name in ("ids", "class_names"))
+        ids, class_names = StoredTexts(items["ids"]), storage.decoded(items["class_names"])
     except UnicodeDecodeError as error:
         raise ProtocolError(f"{path}: ids and class_names: expected text in UTF-8, got other bytes.") from error
-    for name, array in storage.grouped(items).get("partitions", {}).items():
+    official = official_parts(items)
+    for name, array in official.items():
         if array.ndim != 1:
             raise ProtocolError(f"{path}: partition {name!r}: expected row numbers (n,), got {_described(array)}.")
     y, record = items.get("labels"), storage.read_provenance(path)
@@ -122,7 +123,7 @@ def read_dataset(path: str | Path) -> Dataset:
         ids=ids,
         y=None if y is None else class_labels(y, len(ids), f"{path}: labels"),
         class_names=class_names.tolist(),
-        official=storage.grouped(items).get("partitions", {}),
+        official=official,
         digest=record["digest"],
         name=str(record["maker"]).removeprefix("dataset").strip() or None,
     )
@@ -284,7 +285,7 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
         if all(items.dtype.kind in "iu" for items in arrays.values()):
             return Split(_by_row(arrays, dataset, names), dataset)
         dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
-    parts = {part: places_of(items, np.asarray(dataset.ids), names[part]) for part, items in arrays.items()}
+    parts = {part: places_of(items, dataset.ids, names[part]) for part, items in arrays.items()}
     return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
 
 

@@ -2,11 +2,40 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal, findings_of
+from protocol.provenance import storage
+
+_BLOCK = 1 << 20  # texts that are decoded at once
+
+
+class StoredTexts:
+    """Texts of a file, which are decoded when they are read, because an array of str takes four times the memory.
+
+    Parameters
+    ----------
+    encoded : ndarray of bytes, shape (n,)
+        UTF-8; raises UnicodeDecodeError for other bytes.
+    """
+
+    def __init__(self, encoded: NDArray[np.bytes_]) -> None:
+        self._encoded = encoded
+        for start in range(0, len(encoded), _BLOCK):
+            self[start : start + _BLOCK]
+
+    def __len__(self) -> int:
+        return len(self._encoded)
+
+    def __getitem__(self, index: Any) -> Any:
+        return storage.decoded(self._encoded[index])
+
+    def tolist(self) -> list[str]:
+        """Return all texts."""
+        return self[:].tolist()
 
 
 @dataclass(frozen=True)
@@ -17,7 +46,7 @@ class Dataset:
     ----------
     n_items : int or None
         None if it is not known, as for lists without ids or labels of the dataset.
-    ids : ndarray of str, shape (n,), or None
+    ids : ndarray of str, shape (n,), or StoredTexts, or None
         By item number; None if items are named by their numbers, which are row numbers.
     y : ndarray of int, shape (n,), or of bool, shape (n, n_classes), or None
         Class labels by item number.
@@ -34,7 +63,7 @@ class Dataset:
     """
 
     n_items: int | None = None
-    ids: NDArray | None = None
+    ids: Any = None
     y: NDArray | None = None
     labelled: NDArray[np.bool_] | None = None
     class_names: Sequence[str] = ()

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from protocol.report.description import PAGE, hasher_scales
-from protocol.report.display import BALL, LOOKUP_QUERIES
+from protocol.report.display import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
 from protocol.report.figure import Figure, Section
 from protocol.report.results import Results
 from protocol.scores.summary import PLACE, at
@@ -110,4 +110,6 @@ def _times(results: Results) -> Figure:
     mean = at(rows, **choices).groupby("radius")[["codes", "milliseconds"]].mean()
     last = mean.index.max()
     values = {"radius": last, "first": mean.loc[0], "last": mean.loc[last], "n_queries": LOOKUP_QUERIES}
+    is_large = any(len(parts.get("database", ())) > LOOKUP_ITEMS for parts in results.splits.values())
+    values["n_items"] = LOOKUP_ITEMS if is_large else None
     return _figure("lookup-times", results, rows, choices, **values)
