@@ -8,11 +8,12 @@ they are newer than the results.
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from protocol import registry
+from protocol.checks import ProtocolError
 from protocol.configuration.plan import Plan
 from protocol.provenance import storage
 
@@ -133,6 +134,18 @@ class Stamps:
             since = path.stat().st_mtime_ns
             _write(path, digest, since, time=since)
         self._changed.clear()
+
+
+def check_unchanged(paths: Iterable[Path], scripts: Path) -> None:
+    """Raise ProtocolError if the code of a stamp is another one than when jobs were last started.
+
+    `scripts` is the folder of the scripts.
+    """
+    for path in paths:
+        kind, _, name = path.name.partition("-")
+        starts, plugins = ([scripts / name], {}) if kind == "script" else ([], {kind: name})
+        if _read(path)[0] != registry.code_digest(*starts, **plugins):
+            raise ProtocolError(f"{kind} {name}: its code was edited after this run had begun. Run again.")
 
 
 def _read(path: Path) -> tuple[str, int]:

@@ -1,11 +1,16 @@
 """Stamps among the results, which are newer than the results of other code."""
 
 import os
+import runpy
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 from project import ROOT, SMALL
 
 from protocol import configuration
+from protocol.checks import ProtocolError
 from protocol.configuration.code import Stamps
 
 
@@ -66,3 +71,20 @@ def test_a_plan_that_starts_no_job_writes_stamps_only_next_to_results(tmp_path, 
     assert stamps(False, calls_confirm=False) == (both, [])
     assert stamps(True) == (both, [])
     assert stamps(True, calls_confirm=False) == (both, both)
+
+
+def test_a_job_whose_code_was_edited_after_the_plan_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stamps(True, calls_confirm=False)
+    check = runpy.run_path(str(ROOT / "workflow" / "scripts" / "job.py"))["check_code"]
+    job = SimpleNamespace(input=["own/file", *map(str, Path("results/small/code").iterdir())])
+    monkeypatch.setenv("PROTOCOL_PLANNED", "0")  # every file is newer
+    check(job)
+    stamp = Path("results/small/code/metric-mAP")
+    stamp.write_text(f"other{stamp.read_text()}")
+    with pytest.raises(
+        ProtocolError, match=r"^metric mAP: its code was edited after this run had begun\. Run again\.$"
+    ):
+        check(job)
+    monkeypatch.setenv("PROTOCOL_PLANNED", str(time.time()))
+    check(job)

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import time
 from operator import attrgetter
 from pathlib import Path
 
@@ -20,6 +21,10 @@ if (CHECKOUT / "protocol").is_dir():
 # Linear algebra uses one thread, since with several threads the last bits of a sum may differ.
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
+
+# Jobs on this machine verify that their code has not been edited since the plan.
+if workflow.is_main_process:
+    os.environ["PROTOCOL_PLANNED"] = str(time.time())
 
 try:
     from protocol import configuration, datasets, registry
