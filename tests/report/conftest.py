@@ -78,7 +78,7 @@ def experiment(labels):
                         combination = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
                         scores = metrics.evaluate(plain.extended(extension, s), METRICS)
                         rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
-                    stored = StoredCounts(split, n_bits, truth, items[0], items[3], plain)
+                    stored = StoredCounts(split, run, n_bits, truth, items[0], items[3], plain)
                     extensions = EXTENSIONS if hasher == "lsh" and n_bits == min(LENGTHS) else ()
                     of_radii = displaying.radius_rows(stored, extensions, empty="zero")
                     radii += [{"hasher": hasher} | row for row in of_radii]

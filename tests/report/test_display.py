@@ -21,7 +21,7 @@ PARTS = {"query": np.arange(100, 109), "database": np.arange(200, 231)}
 
 
 COUNTS = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS)["class_label"]
-STORED = StoredCounts("standard", N_BITS, "class_label", "class labels", "", COUNTS)
+STORED = StoredCounts("standard", 0, N_BITS, "class_label", "class labels", "", COUNTS)
 
 
 def values(rows, **columns):

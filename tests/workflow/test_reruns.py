@@ -9,7 +9,7 @@ import pytest
 from project import SMALL
 
 pytestmark = pytest.mark.ci
-AFTER_ITQ = {"model": 2, "count": 2, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
+AFTER_ITQ = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
 
 
 def append(path: Path, text: str) -> None:

@@ -116,8 +116,13 @@ def files(pattern):
     return lambda wildcards: PLAN.job(wildcards.items()).files(pattern)
 
 
+def of_cells(pattern):
+    """Return a function that returns the file of a pattern for each of those combinations."""
+    return lambda wildcards: PLAN.job(wildcards.items()).of_cells(pattern)
+
+
 def keys(*names):
-    """Return a function that returns fields of the combinations of `files`, in the same order, as tuples."""
+    """Return a function that returns fields of these combinations, in the same order, as tuples."""
     return lambda wildcards: PLAN.job(wildcards.items()).keys(*names)
 
 

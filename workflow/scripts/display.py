@@ -11,7 +11,7 @@ from protocol.truth.relevance import relevances_from_arrays
 def main(job):
     """Write a table for each figure; times go to a table of their own, from which no result is read."""
     p, split, radii, curves = job.params, job.wildcards.split, [], []
-    for path, (_, _, hasher) in zip(job.input.counts, p.runs, strict=True):
+    for path, (hasher,) in zip(job.input.counts, p.hashers, strict=True):
         for stored in read_counts(path, split=split):
             extensions = p.extensions if hasher == p.extended and stored.n_bits == min(p.n_bits) else ()
             radii += [{"hasher": hasher} | row for row in display.radius_rows(stored, extensions, empty=p.empty)]

@@ -8,12 +8,11 @@ from protocol.scores.summary import write_scores
 def main(job):
     """Write one row per split, run, code length, ground truth, extension and metric."""
     wc, p, rows = job.wildcards, job.params, []
-    for path, (_, run) in zip(job.input.counts, p.runs, strict=True):
-        for stored in read_counts(path):
-            place = (p.dataset, wc.feature, stored.ground_truth, stored.split, run, wc.hasher, stored.n_bits)
-            sizes = (stored.relevance, stored.counts.n_queries, stored.counts.n_database, stored.items)
-            for *extension, scores in evaluate_extended(stored.counts, p.extensions, p.metrics, empty=p.empty):
-                rows += [(*place, *extension, name, *sizes, mean(values)) for name, values in scores.items()]
+    for stored in read_counts(job.input.counts):
+        place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
+        sizes = (stored.relevance, stored.counts.n_queries, stored.counts.n_database, stored.items)
+        for *extension, scores in evaluate_extended(stored.counts, p.extensions, p.metrics, empty=p.empty):
+            rows += [(*place, *extension, name, *sizes, mean(values)) for name, values in scores.items()]
     write_scores(job.output.scores, rows)
 
 
