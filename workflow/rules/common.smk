@@ -24,7 +24,7 @@ for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
 
 # Jobs on this machine verify that their code has not been edited since the plan.
 if workflow.is_main_process:
-    os.environ["PROTOCOL_PLANNED"] = str(time.time())
+    os.environ.update(PROTOCOL_PLANNED=str(time.time()))
 
 try:
     from protocol import configuration, datasets, registry
