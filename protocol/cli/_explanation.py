@@ -242,7 +242,8 @@ def _example(kind: str, name: str, entry: Any) -> str:
         case "split":
             return _AUDIT.format(f"--protocol {name}")
         case "dataset":
-            return f"protocol check workflow/config/{name}.yaml"
+            file = "config/config.yaml" if name == "digits" else f"workflow/config/{name}.yaml"
+            return f"protocol check {file}"
         case "feature":
             change = f"features={{{name}: {{}}}}"
         case _:
