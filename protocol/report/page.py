@@ -19,6 +19,7 @@ from protocol.report.results import Results, named
 from protocol.report.sections import experiment_line, of_selections
 from protocol.report.styles import display_name
 
+PACKAGE_DATA = "templates/*.j2"
 _NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."
 _GLOBAL = "window.vegaEmbed = vegaEmbed;"
 _log = logging.getLogger(__name__)
