@@ -44,12 +44,13 @@ def test_evaluate_keeps_the_order_and_the_numbers():
 
 def test_every_metric_of_extended_codes_is_that_of_their_counts():
     names, extensions = [*everything(2), "mAP@2[retrieved]"], [("none", 0), ("same", 2), ("different", 1)]
+    counts = replace(COUNTS, index_average_precision=np.array([0.75, np.nan, 1.0]))
     for empty in ("zero", "drop"):
-        values = list(evaluate_extended(COUNTS, extensions, names, empty=empty))
+        values = list(evaluate_extended(counts, extensions, names, empty=empty))
         assert [own[:2] for own in values] == extensions
         for extension, s, own in values:
             assert list(own) == names
-            expected = evaluate(COUNTS.extended(extension, s), names, empty=empty)
+            expected = evaluate(counts.extended(extension, s), names, empty=empty)
             for name in names:
                 np.testing.assert_allclose(own[name], expected[name], rtol=1e-12, err_msg=f"{extension} {name}")
 

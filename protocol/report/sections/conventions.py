@@ -128,7 +128,7 @@ def _compared_scores(results: Results) -> "pd.DataFrame":
 
 def _compared(results: Results, here: "pd.DataFrame", metric: str, splits: list[str]) -> str:
     """Return in words how the scores under the first two splits differ."""
-    wide = here.pivot(index="hasher", columns="split", values="mean").dropna(axis=1, how="all")
+    wide = here.pivot_table(index="hasher", columns="split", values="mean")
     first, second = splits[:2]
     if not {first, second} <= set(wide):
         return PAGE.text("one-split", results=results, metric=metric)
