@@ -242,8 +242,7 @@ def _example(kind: str, name: str, entry: Any) -> str:
         case "split":
             return _AUDIT.format(f"--protocol {name}")
         case "dataset":
-            file = "config/config.yaml" if name == "digits" else f"workflow/config/{name}.yaml"
-            return f"protocol check {file}"
+            return "protocol check" + ("" if name == "digits" else f" workflow/config/{name}.yaml")
         case "feature":
             change = f"features={{{name}: {{}}}}"
         case _:
