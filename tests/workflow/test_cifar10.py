@@ -70,7 +70,7 @@ def test_provenance_records_name_the_mirror(cifar10):
 def test_the_stored_reference_results_are_reproduced(cifar10, root, sample):
     """Compare run 0 of LSH and ITQ at 16 bits, and every metric of the sample, with the stored results.
 
-    Rounding on another machine moves a bit here and there, and scores by far less than runs differ (mAP: 0.001 to 0.005).
+    Rounding on another machine moves a bit here and there, and scores by far less than runs differ (0.001 to 0.005).
     """
     cell, reference = ["ground_truth", "split", "run", "hasher", "n_bits", "metric"], root / "results/reference/cifar10"
     again = pd.read_csv(results(cifar10) / "metrics.csv").set_index(cell)["value"].sort_index()
