@@ -90,20 +90,20 @@ _HDF5 = {
         "N_BITS/items": "Packed codes of all items of the dataset, from which each split takes its database.",
         "image": "For each row of `items`, the row number of its item.",
     },
-    "NAME/FEATURE/DRAW/runR/HASHER/counts.h5": {
-        "SPLIT/N_BITS/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
-        "SPLIT/N_BITS/bucket_sizes": "The sizes of the buckets of the database, descending.",
-        "SPLIT/N_BITS/largest_bucket": "The largest bucket within each radius, (n_queries, n_bits + 1).",
-        "SPLIT/N_BITS/index_average_precision": "The average precision in the order of the database, (n_queries,).",
-        "SPLIT/N_BITS/GROUND_TRUTH/levels": "The levels of relevance, ascending.",
-        "SPLIT/N_BITS/GROUND_TRUTH/at_level": "Items of each level at each distance, "
+    "NAME/FEATURE/counts/HASHER.h5": {
+        "SPLIT/runR/N_BITS/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
+        "SPLIT/runR/N_BITS/bucket_sizes": "The sizes of the buckets of the database, descending.",
+        "SPLIT/runR/N_BITS/largest_bucket": "The largest bucket within each radius, (n_queries, n_bits + 1).",
+        "SPLIT/runR/N_BITS/index_average_precision": "The average precision in database order, (n_queries,).",
+        "SPLIT/runR/N_BITS/GROUND_TRUTH/levels": "The levels of relevance, ascending.",
+        "SPLIT/runR/N_BITS/GROUND_TRUTH/at_level": "Items of each level at each distance, "
         "(n_queries, n_levels, n_bits + 1).",
     },
 }
 _PLACES = {"N_BITS": r"\d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
 _NOTES = {
-    "counts.h5": "Counts have the smallest unsigned type that can represent them. They are those of the plain codes, "
-    "from which those of extension codes follow (`HammingCounts.extended`)."
+    "counts/HASHER.h5": "Counts have the smallest unsigned type that can represent them. They are those of the plain "
+    "codes, from which those of extension codes follow (`HammingCounts.extended`)."
 }
 _TABLES = {
     "metrics.csv": "One row for each value.",

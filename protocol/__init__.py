@@ -52,27 +52,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = {
-    "Evidence": "protocol.auditing",
-    "audit": "protocol.auditing",
-    "compare": "protocol.comparison",
-    "Codes": "protocol.evaluation",
-    "Hashing": "protocol.evaluation",
-    "Labels": "protocol.evaluation",
-    "Nearest": "protocol.evaluation",
-    "Outputs": "protocol.evaluation",
-    "Relevant": "protocol.evaluation",
-    "Rescoring": "protocol.evaluation",
-    "bucket_search": "protocol.evaluation",
-    "evaluate": "protocol.evaluation",
-    "find_duplicate_vectors": "protocol.duplicates",
-    "find_duplicates": "protocol.duplicates",
-    "lookup_time": "protocol.evaluation",
-    "quantisation": "protocol.evaluation",
-    "get": "protocol.registry",
-    "load_split": "protocol.splits",
-    "names": "protocol.registry",
+_NAMES = {
+    "auditing": "Evidence audit",
+    "comparison": "compare",
+    "duplicates": "find_duplicate_vectors find_duplicates",
+    "evaluation": "Codes Hashing Labels Nearest Outputs Relevant Rescoring "
+    "bucket_search evaluate lookup_time quantisation",
+    "registry": "get names",
+    "splits": "load_split",
 }
+_MODULES = {name: f"protocol.{module}" for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["__version__", *_MODULES]
 

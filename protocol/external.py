@@ -58,11 +58,20 @@ def create(file: "h5py.File", name: str, span: Span) -> "h5py.Dataset":
     return array
 
 
-def names_of(file: "h5py.File") -> list[str]:
-    """Return the names of a file's arrays; none is opened, because HDF5 requires the same prefix in all later calls."""
-    h5py, names = need("h5py", "hdf5"), list[str]()
-    file.visit(names.append)
-    return [name for name in names if file.get(name, getclass=True) is h5py.Dataset]
+def is_array(file: "h5py.File", name: str) -> bool:
+    """Return whether a file has an array, without opening it: HDF5 requires the same prefix in all later calls."""
+    h5py = need("h5py", "hdf5")
+    return bool(file.get(name, getclass=True) is h5py.Dataset)
+
+
+def names_of(file: "h5py.File", group: str = "") -> list[str]:
+    """Return the names of the arrays of a file, or of one of its groups; none is opened."""
+    names: list[str] = []
+    if group:
+        file[group].visit(lambda name: names.append(f"{group}/{name}"))
+    else:
+        file.visit(names.append)
+    return [name for name in names if is_array(file, name)]
 
 
 def open_array(file: "h5py.File", name: str) -> "h5py.Dataset":

@@ -52,7 +52,7 @@ class Kind:
 
     def consequence_of(self, **words: str) -> str:
         """Return what follows for one split; `words` contains the words for each place in the template."""
-        return _PLACE.sub(lambda place: words[place[1]], self.template)
+        return _PLACE.sub(lambda match: words[match[1]], self.template)
 
     @property
     def source(self) -> str:

@@ -97,13 +97,13 @@ def explanation(kind: str, name: str) -> str:
     ProtocolError
         If there is no such name; the message lists the closest ones.
     """
-    found = _entry(kind, name)
+    entry = _entry(kind, name)
     sections = [
         f"{kind.replace('_', ' ')} {name}",
-        *_description(found),
-        "\n".join(_lines(properties(kind, found))),
+        *_description(entry),
+        "\n".join(_lines(properties(kind, entry))),
         "\n".join(_options(kind, name)),
-        f"example:\n  {_example(kind, name, found)}",
+        f"example:\n  {_example(kind, name, entry)}",
         f"more: {OF_KIND[kind]}",
     ]
     return "\n\n".join(section for section in sections if section)
@@ -112,14 +112,14 @@ def explanation(kind: str, name: str) -> str:
 def _entry(kind: str, name: str) -> Any:
     if kind in registry.PACKAGES:
         return registry.entry(kind, name)
-    found = {entry.name: entry for entry in entries(kind)}
-    return found[one_of(name, found, kind, listing=f"protocol list {kind}s")]
+    by_name = {entry.name: entry for entry in entries(kind)}
+    return by_name[one_of(name, by_name, kind, listing=f"protocol list {kind}s")]
 
 
-def _description(found: Any) -> Iterator[str]:
+def _description(entry: Any) -> Iterator[str]:
     """Yield the summary, and the paragraphs of the docstring that explain a plug-in, with formulas as plain text."""
-    yield textwrap.fill(found.summary, _WIDTH)
-    plugin = getattr(found, "plugin", None)
+    yield textwrap.fill(entry.summary, _WIDTH)
+    plugin = getattr(entry, "plugin", None)
     plugin = getattr(plugin, "func", plugin)  # a metric may be a functools.partial
     if not (inspect.isfunction(plugin) or inspect.isclass(plugin)):
         return
@@ -132,32 +132,32 @@ def _description(found: Any) -> Iterator[str]:
             yield textwrap.fill(words, _WIDTH, break_on_hyphens=False)
 
 
-def properties(kind: str, found: Any) -> Iterator[tuple[str, str]]:
+def properties(kind: str, entry: Any) -> Iterator[tuple[str, str]]:
     """Yield the title and the text of each declared property, and the source."""
     if kind == "finding":
-        yield "consequence", found.consequence
-    for field in dataclasses.fields(found):
-        value = getattr(found, field.name)
+        yield "consequence", entry.consequence
+    for field in dataclasses.fields(entry):
+        value = getattr(entry, field.name)
         if field.name not in _NOT_SHOWN and value not in ("", (), None):
             words = re.sub(r"\{(\w+)[^}]*\}", lambda place: _LETTERS[place[1]], _words(value))
             yield _TITLES.get(field.name, field.name.replace("_", " ")), words
-    yield from _computed(kind, found)
-    yield ("treatment in the papers" if kind == "finding" else "source"), found.source
+    yield from _computed(kind, entry)
+    yield ("treatment in the papers" if kind == "finding" else "source"), entry.source
 
 
-def _computed(kind: str, found: Any) -> Iterator[tuple[str, str]]:
+def _computed(kind: str, entry: Any) -> Iterator[tuple[str, str]]:
     """Yield the properties that no field of an entry declares."""
     match kind:
         case "metric":
             from protocol.evaluation import CONVENTIONS
 
-            yield "computed with", _call(found)
-            used = [rules.name for rules in CONVENTIONS if any(registry.entry(kind, m) is found for m in rules.metrics)]
+            yield "computed with", _call(entry)
+            used = [rules.name for rules in CONVENTIONS if any(registry.entry(kind, m) is entry for m in rules.metrics)]
             yield "conventions", ", ".join(used) or "none"
         case "dataset":
-            yield "files", files(found)
+            yield "files", files(entry)
         case "split":
-            yield from ((part.replace("_", " "), _partition(part, found.plugin)) for part in found.plugin.partitions)
+            yield from ((part.replace("_", " "), _partition(part, entry.plugin)) for part in entry.plugin.partitions)
 
 
 def _partition(part: str, split: "SplitProtocol") -> str:
@@ -218,9 +218,9 @@ def _options(kind: str, name: str) -> Iterator[str]:
             raise
         yield f"options: {reason}"
         return
-    found = options(kind, name).values()
-    yield "options:" if found else "options: none"
-    for option in found:
+    declared = options(kind, name).values()
+    yield "options:" if declared else "options: none"
+    for option in declared:
         form = option.form or option.expected
         yield f"  {option.name}: {form}" + ("" if "default" in form else f", default {plain(option.default)}")
         yield from textwrap.wrap(
@@ -228,12 +228,12 @@ def _options(kind: str, name: str) -> Iterator[str]:
         )
 
 
-def _example(kind: str, name: str, found: Any) -> str:
+def _example(kind: str, name: str, entry: Any) -> str:
     """Return a command that uses a name."""
     match kind:
         case "metric":
             requested = name.replace("@K", "@10").replace("@rR", "@r2").replace("F_beta", "F0.5")
-            command = _VECTORS if found.relevant else _EVALUATE
+            command = _VECTORS if entry.relevant else _EVALUATE
             return command.format(f"--metric {shlex.quote(requested)}")
         case "convention":
             return _EVALUATE.format(f"--convention {name} --spread")
@@ -247,13 +247,13 @@ def _example(kind: str, name: str, found: Any) -> str:
             change = f"features={{{name}: {{}}}}"
         case _:
             change = f"{kind}s=[{name}]"
-    return f"protocol check {_configuration(kind, found)}--config {shlex.quote(change)}"
+    return f"protocol check {_configuration(kind, entry)}--config {shlex.quote(change)}"
 
 
-def _configuration(kind: str, found: Any) -> str:
+def _configuration(kind: str, entry: Any) -> str:
     """Return a shipped config file whose experiment can use a plug-in; "" if the default experiment can."""
-    if ".cross_modal" in found.module:
+    if ".cross_modal" in entry.module:
         return "workflow/config/wiki_cross.yaml "
-    if kind == "feature" and found.plugin().reads != "images":
+    if kind == "feature" and entry.plugin().reads != "images":
         return "workflow/config/synthetic.yaml "
     return ""

@@ -34,9 +34,9 @@ def plain(tex: str) -> str:
     text = " ".join(tex.split())
     text = re.sub(r"\\(?:mathrm|text)\{([^{}]*)\}", r"\1", text)
     group = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
-    while (found := re.search(rf"\\(frac|binom){group}{group}", text)) is not None:
-        whole, over, under = found[0], found[2], found[3]
-        plain_form = f"{_bracketed(over)}/{_bracketed(under)}" if found[1] == "frac" else f"C({over}, {under})"
+    while (match := re.search(rf"\\(frac|binom){group}{group}", text)) is not None:
+        whole, over, under = match[0], match[2], match[3]
+        plain_form = f"{_bracketed(over)}/{_bracketed(under)}" if match[1] == "frac" else f"C({over}, {under})"
         text = text.replace(whole, plain_form)
     for pattern, words in _WORDS.items():
         text = re.sub(pattern, words, text)

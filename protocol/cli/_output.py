@@ -26,20 +26,20 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     inputs : iterable of str, Path or None
         Files as the user named them; a key, as in ``F.npz:key``, is ignored.
     """
-    given = {option: path for option, path in outputs.items() if path is not None}
-    if not given:
+    requested = {option: path for option, path in outputs.items() if path is not None}
+    if not requested:
         return
     from protocol.inputs.arrays import path_of
     from protocol.provenance.storage import check_writable
 
     files = [path for name in inputs if name is not None for path in (Path(name), path_of(name))]
-    for option, path in given.items():
+    for option, path in requested.items():
         if any(map(functools.partial(_is_same, path), files)):
             raise ProtocolError(f"{option}: expected a file that is not an input, got {path}, which would be replaced.")
-    for (option, path), (other, second) in itertools.combinations(given.items(), 2):
+    for (option, path), (other, second) in itertools.combinations(requested.items(), 2):
         if _is_same(path, second):
             raise ProtocolError(f"{option} and {other}: expected two files, got {path} for both.")
-    for path in given.values():
+    for path in requested.values():
         check_writable(path.parent)
 
 

@@ -126,10 +126,10 @@ def _files(experiment: "Experiment") -> list[str]:
 def _jobs(experiment: "Experiment") -> list[str]:
     from protocol.configuration import Plan
 
-    found = Plan(experiment).jobs(_TARGETS)
-    text = ", ".join(f"{rule}\N{NO-BREAK SPACE}{number:,}" for rule, number in found.items())
+    n_jobs = Plan(experiment).jobs(_TARGETS)
+    text = ", ".join(f"{rule}\N{NO-BREAK SPACE}{number:,}" for rule, number in n_jobs.items())
     lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(text, 100)]
-    return [f"{sum(found.values()):,} if there are no results yet", *lines]
+    return [f"{sum(n_jobs.values()):,} if there are no results yet", *lines]
 
 
 def _needs(experiment: "Experiment") -> list[str]:

@@ -16,8 +16,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
     for status in arguments.status:
         one_of(status, papers.STATUSES, "status")
-    with progress("checking", " claims") as shown:
-        entries = papers.ledger(arguments.results, arguments.id, progress=shown)
+    with progress("checking", " claims") as report:
+        entries = papers.ledger(arguments.results, arguments.id, progress=report)
     entries = [entry for entry in entries if not arguments.status or entry["status"] in arguments.status]
     if arguments.json:
         papers.write_ledger(arguments.json, entries)

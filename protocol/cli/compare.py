@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.html:
         tables = (Path(file).with_name(name) for file in arguments.files for name in ("metrics.csv", "runs.csv"))
         check_outputs({"--html": arguments.html}, [*arguments.files, *tables])
-    found = compare(
+    comparison = compare(
         *arguments.files,
         metrics=arguments.metric,
         assume=arguments.assume,
@@ -26,5 +26,5 @@ def run(arguments: argparse.Namespace) -> None:
         from protocol.provenance.storage import replacing
 
         with replacing(arguments.html) as path:
-            path.write_text(found.to_html(), encoding="utf-8")
-    show(f"{found!r}")
+            path.write_text(comparison.to_html(), encoding="utf-8")
+    show(f"{comparison!r}")

@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
     if truth is not None and arguments.relevance is not None:
         raise ProtocolError("ground truth: expected --relevance or vectors, got both.")
-    with stages() as shown:
-        found = evaluate(
+    with stages() as report:
+        evaluation = evaluate(
             *codes(arguments),
             query_labels=arguments.query_labels,
             database_labels=arguments.database_labels,
@@ -40,18 +40,18 @@ def run(arguments: argparse.Namespace) -> None:
             convention=arguments.convention,
             spread=arguments.spread,
             threads=arguments.threads,
-            progress=shown,
+            progress=report,
         )
-    write(arguments, found, list(_searches(arguments, found)), trec)
+    write(arguments, evaluation, list(_searches(arguments, evaluation)), trec)
 
 
-def _searches(arguments: argparse.Namespace, found: "Evaluation") -> "Iterator[Printed]":
+def _searches(arguments: argparse.Namespace, evaluation: "Evaluation") -> "Iterator[Printed]":
     """Yield the results of searching buckets and the times of lookups, where options request them."""
     from protocol.evaluation import Codes, Relevant, bucket_search, lookup_time
 
-    query, database = (Codes(side, found.n_bits) for side in (found.codes.query, found.codes.database))
+    query, database = (Codes(side, evaluation.n_bits) for side in (evaluation.codes.query, evaluation.codes.database))
     if arguments.tables:
-        truth = Relevant(found.truth.relevance)
+        truth = Relevant(evaluation.truth.relevance)
         yield bucket_search(query, database, arguments.tables, truth=truth, convention=arguments.convention)
     if arguments.lookup_radius is not None:
         yield lookup_time(query, database, radius=arguments.lookup_radius)
@@ -114,23 +114,23 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
 
 
 def write(
-    arguments: argparse.Namespace, found: "Evaluation", others: "Sequence[Printed]", trec: "TrecOptions | None"
+    arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequence[Printed]", trec: "TrecOptions | None"
 ) -> None:
     """Write the files that were requested, and print the results."""
-    found = found.named(
+    evaluation = evaluation.named(
         arguments.name, dataset=arguments.dataset, split=arguments.split, ground_truth=arguments.ground_truth
     )
     results = list(others)
     if arguments.exclude_queries is not None:
-        results.insert(0, found.without(arguments.exclude_queries))
+        results.insert(0, evaluation.without(arguments.exclude_queries))
     if trec is not None:
-        results.append(found.to_trec(trec))
+        results.append(evaluation.to_trec(trec))
     if arguments.per_query:
-        found.write_per_query(arguments.per_query)
+        evaluation.write_per_query(arguments.per_query)
     if arguments.json:
-        found.write_json(arguments.json, *results, per_query=arguments.per_query)
+        evaluation.write_json(arguments.json, *results, per_query=arguments.per_query)
     if arguments.pr_curves:
-        found.write_pr_curves(arguments.pr_curves)
+        evaluation.write_pr_curves(arguments.pr_curves)
     if arguments.top_n_curves:
-        found.write_top_n_curves(arguments.top_n_curves)
-    show("\n\n".join(map(str, [found, *results])))
+        evaluation.write_top_n_curves(arguments.top_n_curves)
+    show("\n\n".join(map(str, [evaluation, *results])))

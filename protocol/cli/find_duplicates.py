@@ -19,13 +19,13 @@ def run(arguments: argparse.Namespace) -> None:
     _check(arguments)
     options = {name: getattr(arguments, name) for name in ("query_ids", "database_ids", "most", "threads")}
     options |= {} if arguments.least is None else {"least": arguments.least}
-    with stages() as shown:
+    with stages() as report:
         if arguments.vectors:
             options |= {"exact": arguments.exact or None}
-            proposals = find_duplicate_vectors(arguments.query, arguments.database, progress=shown, **options)
+            proposals = find_duplicate_vectors(arguments.query, arguments.database, progress=report, **options)
         else:
             options |= {"mirror": not arguments.no_mirror}
-            proposals = find_duplicates(arguments.query, arguments.database, progress=shown, **options)
+            proposals = find_duplicates(arguments.query, arguments.database, progress=report, **options)
     if arguments.csv:
         proposals.to_csv(arguments.csv)
     if arguments.sheet:

@@ -19,8 +19,8 @@ def run(arguments: argparse.Namespace) -> None:
     vectors = nearest(arguments)
     if vectors is None:
         raise ProtocolError("--query-vectors and --database-vectors are missing.")
-    with stages() as shown:
-        found = quantisation(
+    with stages() as report:
+        result = quantisation(
             vectors,
             _first(arguments),
             rescoring=Rescoring(_second(arguments), arguments.target, arguments.largest_factor),
@@ -29,9 +29,9 @@ def run(arguments: argparse.Namespace) -> None:
             convention=arguments.convention,
             spread=arguments.spread,
             threads=arguments.threads,
-            progress=shown,
+            progress=report,
         )
-    write(arguments, found, [], trec)
+    write(arguments, result, [], trec)
 
 
 def _first(arguments: argparse.Namespace) -> Any:

@@ -112,8 +112,8 @@ class Comparison:
         from protocol.report.page import render
 
         scores = self.to_frame()
-        shown = [(part, scores[scores["section"] == part.name]) for part in self.sections]
-        return render("Comparison", [replace(p, figures=[_figure(p.name, s)]) if len(s) else p for p, s in shown])
+        with_scores = [(part, scores[scores["section"] == part.name]) for part in self.sections]
+        return render("Comparison", [replace(p, figures=[_figure(p.name, s)]) if len(s) else p for p, s in with_scores])
 
 
 def compare(

@@ -37,7 +37,7 @@ class Matched:
     left_out: dict[str, list[str]]
 
 
-def assumptions(given: str | Iterable[str]) -> dict[str, str | None]:
+def assumptions(assumed: str | Iterable[str]) -> dict[str, str | None]:
     """Return the assumed fields with their values; None means the value that the other files record.
 
     Examples
@@ -46,7 +46,7 @@ def assumptions(given: str | Iterable[str]) -> dict[str, str | None]:
     {'dataset': None, 'split': 'standard'}
     """
     values: dict[str, str | None] = {}
-    for text in [given] if isinstance(given, str) else given:
+    for text in [assumed] if isinstance(assumed, str) else assumed:
         field, equals, value = text.partition("=")
         one_of(field, PROTOCOL, "assume")
         if equals and not value.strip():
@@ -143,8 +143,8 @@ def _filled(kind: _Protocol, kinds: Mapping[_Protocol, Score], assumed: Mapping[
     for at, field in enumerate(PROTOCOL):
         if kind[at] is not None or field not in assumed:
             continue
-        given = assumed[field]
-        known = {given} if given else {other[at] for other in kinds if other[at] and _may_agree(kind, other, assumed)}
+        value = assumed[field]
+        known = {value} if value else {other[at] for other in kinds if other[at] and _may_agree(kind, other, assumed)}
         if len(known) > 1:
             score = kinds[kind]
             raise ProtocolError(

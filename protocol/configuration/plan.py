@@ -58,13 +58,14 @@ class Plan:
         Methods with finished codes are among the hashers. `only` restricts the combinations, as in ``feature="gist"``;
         ``finished=False`` selects the hashers that are trained, ``finished=True`` the methods with finished codes.
         """
-        return list(dict.fromkeys(pattern.format(**one) for one in self._restricted(only)))
+        return list(dict.fromkeys(pattern.format(**one) for one in self.combinations(**only)))
 
     def keys(self, *names: str, **only: Any) -> list[tuple[Any, ...]]:
         """Return the values of some fields for every combination, each tuple once, in the order of `each`."""
-        return list(dict.fromkeys(tuple(one[name] for name in names) for one in self._restricted(only)))
+        return list(dict.fromkeys(tuple(one[name] for name in names) for one in self.combinations(**only)))
 
-    def _restricted(self, only: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def combinations(self, **only: Any) -> list[dict[str, Any]]:
+        """Return every combination, as the fields of `Combination`; `only` restricts them, as for `each`."""
         return [one for one in self._combinations if only.items() <= one.items()]
 
     def searched(self, pattern: str) -> list[str]:
@@ -118,9 +119,9 @@ class Plan:
                 "selection": len(self.selections),
                 "model": len(self.each(_HASHER, finished=False)),
                 "finished_codes": len(self.each(_HASHER, finished=True)),
-                "count": codes * (n_shards == 1),
+                "count": scores * (n_shards == 1),
                 "count_shard": codes * n_shards * (n_shards > 1),
-                "add_counts": codes * (n_shards > 1),
+                "add_counts": scores * (n_shards > 1),
                 "score": scores,
                 "score_without": scores * len(self.duplicates),
                 "duplicates": len(self.duplicates),
@@ -227,9 +228,8 @@ class Plan:
     @property
     def times(self) -> list[str]:
         """The benchmark files of the jobs that the results come from."""
-        n_shards, hasher = self.config["count_shards"], f"<benchmarks>/{_HASHER}"
-        shards = [f"{hasher}/shards/{number}-of-{n_shards}/count_shard.tsv" for number in range(1, n_shards + 1)]
-        counting = [f"{hasher}/count.tsv"] if n_shards == 1 else [f"{hasher}/add_counts.tsv", *shards]
+        hasher = f"<benchmarks>/{_HASHER}"
+        shards = [f"{hasher}/shards/{shard}/count_shard.tsv" for shard in self.shards]
         return [
             "<data>/benchmarks/dataset.tsv",
             *self.each("<benchmarks>/draws/{draw}/run{run}/draw.tsv"),
@@ -240,9 +240,16 @@ class Plan:
             *self.searched(f"{hasher}/selection.tsv"),
             *self.each(f"{hasher}/model.tsv", finished=False),
             *self.each(f"{hasher}/finished_codes.tsv", finished=True),
-            *(file for pattern in counting for file in self.each(pattern)),
+            *(file for pattern in shards for file in self.each(pattern)),
+            *self.each(f"<benchmarks>/{{feature}}/{{hasher}}/{'add_counts' if shards else 'count'}.tsv"),
             *self.each("<benchmarks>/{feature}/{hasher}/score.tsv"),
         ]
+
+    @property
+    def shards(self) -> list[str]:
+        """The names of the shards in which the database of a hasher and run is counted; none if it is not divided."""
+        n_shards = self.config["count_shards"]
+        return [f"{number}-of-{n_shards}" for number in range(1, n_shards + 1)] if n_shards > 1 else []
 
     # Parameters
 
@@ -335,6 +342,10 @@ class Job:
         """Return the files of a pattern for every combination that agrees with the wildcards, each once."""
         return self.plan.each(pattern, **self.combination)
 
+    def of_cells(self, pattern: str) -> list[str]:
+        """Return the file of a pattern for every split and run of a feature and hasher, in the order of `keys`."""
+        return [pattern.format(**one) for one in self.plan.combinations(**self.combination)]
+
     def keys(self, *names: str) -> list[tuple[Any, ...]]:
         """Return some fields of the combinations of `files`, each tuple once, in the same order."""
         return self.plan.keys(*names, **self.combination)
@@ -354,6 +365,12 @@ class Job:
         """The parts of an extraction; none if one job extracts everything."""
         folder = f"<data>/{self.wildcards['extraction']}/parts"
         return [f"{folder}/{part}.h5" for part in range(self.n_parts)] if self.n_parts > 1 else []
+
+    @property
+    def shards(self) -> list[str]:
+        """The counts of all shards, for every split and run."""
+        folder = f"<results>/{_HASHER}/shards"
+        return [f"{one}/{shard}.h5" for one in self.of_cells(folder) for shard in self.plan.shards]
 
     @property
     def supervision_file(self) -> dict[str, str]:

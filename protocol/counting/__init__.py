@@ -1,10 +1,11 @@
 """Counting: the number of database items of each relevance level at each Hamming distance from a query."""
 
+from protocol.counting.all_runs import added, counted
 from protocol.counting.asymmetric import asymmetric_counts
 from protocol.counting.bucket_search import BucketSearch, bucket_search, lookup_time
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
-from protocol.counting.counts_file import StoredCounts, added_counts, read_counts, truths_record, write_counts
+from protocol.counting.counts_file import StoredCounts, read_counts, truths_record, write_counts
 from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
 from protocol.truth.relevance import (
     LabelRelevance,
@@ -24,11 +25,12 @@ __all__ = [
     "NeighbourRelevance",
     "Relevance",
     "StoredCounts",
-    "added_counts",
+    "added",
     "asymmetric_counts",
     "bucket_search",
     "count",
     "count_in_shards",
+    "counted",
     "ground_truth_sha256",
     "lookup_time",
     "pack_counts",

@@ -236,8 +236,9 @@ class HammingCounts:
             ]
         return type(self)(**arrays)
 
+    @cached_property
     def pooled(self) -> Self:
-        """Return the counts summed over the queries as a single row, for micro averages.
+        """The counts summed over the queries as a single row, for micro averages.
 
         The largest buckets are also summed, so that the row is consistent, although the sum is not the size of any
         bucket. The average precision with ties in database order is omitted, because it is not a count.

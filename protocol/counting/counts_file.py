@@ -1,8 +1,9 @@
-"""The file with the counts of a complete database, which one job either computes at once or adds up from shards."""
+"""The file with the counts of one hasher in all runs and splits, which are counted at once or added up from shards."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -12,16 +13,29 @@ from protocol.scores.identity import items_sha256
 from protocol.truth.relevance import Relevance, ground_truth_sha256
 
 
-def truths_record(truths: Mapping[str, Relevance], chosen: Mapping[str, NDArray]) -> dict[str, dict[str, str]]:
+class Counted(NamedTuple):
+    """The counts of one split, run and code length that are to be stored.
+
+    ``arrays`` are those of `pack_counts`, ``ground_truths`` is the `truths_record` of the split and run, and
+    ``made_of`` is as for `protocol.provenance.reuse.unchanged`.
+    """
+
+    group: str
+    arrays: Mapping[str, NDArray]
+    ground_truths: Mapping[str, Mapping[str, str]]
+    made_of: Mapping[str, Any] = {}
+
+
+def truths_record(truths: Mapping[str, Relevance], rows: Mapping[str, NDArray]) -> dict[str, dict[str, str]]:
     """Return, for each ground truth, its kind (``relevance``) and the digest of the items of the run (``items``).
 
     Parameters
     ----------
     truths : mapping of str to Relevance
-    chosen : mapping of str to ndarray of int64
+    rows : mapping of str to ndarray of int64
         The rows of the dataset that are queries (``query``) and database items (``database``).
     """
-    digests = {part: storage.array_digest(rows) for part, rows in chosen.items()}
+    digests = {part: storage.array_digest(rows[part]) for part in ("query", "database")}
     return {
         name: {"relevance": truth.kind, "items": items_sha256(**digests, ground_truth=ground_truth_sha256(truth))}
         for name, truth in truths.items()
@@ -30,79 +44,52 @@ def truths_record(truths: Mapping[str, Relevance], chosen: Mapping[str, NDArray]
 
 def write_counts(
     path: str | Path,
-    arrays: Mapping[str, NDArray],
-    *,
-    ground_truths: Mapping[str, Mapping[str, Mapping[str, str]]],
-    inputs: Mapping[str, str | Path],
+    counts: Iterable[Counted],
+    inputs: Mapping[tuple[str, int], Mapping[str, str | Path]],
 ) -> None:
-    """Write counts with their provenance record.
+    """Write the counts of one hasher with their provenance record; only one group of them is in memory at a time.
 
     Parameters
     ----------
     path : path
-    arrays : mapping of str to ndarray
-        Arrays from `pack_counts`, under the names ``split/n_bits/array``.
-    ground_truths : mapping
-        For each split, the records of its ground truths (`truths_record`).
-    inputs : mapping of str to path
-        The files from which the counts were computed.
+    counts : iterable of Counted
+    inputs : mapping of (str, int) to mapping of str to path
+        The files from which the counts of each split and run were computed, by kind.
     """
-    parameters = {"ground_truths": ground_truths}
-    storage.write(path, arrays, storage.provenance("counts", parameters=parameters, inputs=inputs), compress=True)
+    files = {f"{kind}/{split}/run{run}": file for (split, run), own in inputs.items() for kind, file in own.items()}
+    record = storage.provenance("counts", parameters={"ground_truths": {}}, inputs=files, fits={})
+    with storage.writing(path, record, compress=True) as file:
+        for of_length in counts:
+            record["parameters"]["ground_truths"][of_length.group.rpartition("/")[0]] = of_length.ground_truths
+            record["fits"][of_length.group] = {"made_of": of_length.made_of}
+            for name, array in sorted(of_length.arrays.items()):
+                file.put(f"{of_length.group}/{name}", array)
 
 
 @dataclass(frozen=True)
 class StoredCounts:
-    """The counts of one split, code length, extension and ground truth, with what `truths_record` recorded of it.
-
-    ``n_bits`` is the length of the plain code, and ``counts.n_bits`` that of the extended one.
-    """
+    """The counts of one split, run, code length and ground truth, with its `truths_record`."""
 
     split: str
+    run: int
     n_bits: int
-    extension: str
-    extension_bits: int
     ground_truth: str
     relevance: str
     items: str
     counts: HammingCounts
 
 
-def read_counts(
-    path: str | Path, extensions: Iterable[tuple[str, int]] = (("none", 0),), *, split: str | None = None
-) -> Iterator[StoredCounts]:
-    """Yield the counts of a file that `write_counts` wrote; those of extended codes follow from the plain codes.
-
-    Parameters
-    ----------
-    path : path
-    extensions : iterable of (str, int)
-        The extensions of the codes, with their numbers of bits, as for `HammingCounts.extended`.
-    split : str, optional
-        The only split whose counts are read; all if None.
+def read_counts(path: str | Path, *, split: str | None = None) -> Iterator[StoredCounts]:
+    """Yield the counts of a file that `write_counts` wrote, all or those of one split.
 
     Raises
     ------
     ProtocolError
         The errors of `storage.read`.
     """
-    recorded = storage.read_provenance(path)["parameters"]["ground_truths"]
-    for name in recorded if split is None else [split]:
-        for n_bits, arrays in storage.grouped(storage.read_group(path, name)).items():
-            by_truth = unpack_counts(arrays)
-            for extension, s in extensions:
-                for truth, counts in by_truth.items():
-                    key = (name, int(n_bits), extension, int(s), truth)
-                    yield StoredCounts(*key, **recorded[name][truth], counts=counts.extended(extension, s))
-
-
-def added_counts(paths: Iterable[str | Path]) -> dict[str, dict[str, dict[str, HammingCounts]]]:
-    """Return the sums of the counts in several files, by split, code length and ground truth."""
-    total: dict[str, dict[str, dict[str, HammingCounts]]] = {}
-    for path in paths:
-        for split, of_split in storage.grouped(storage.read(path)).items():
-            sums = total.setdefault(split, {})
-            for n_bits, packed in storage.grouped(of_split).items():
-                before, own = sums.get(n_bits), unpack_counts(packed)
-                sums[n_bits] = {truth: before[truth] + own[truth] for truth in own} if before else own
-    return total
+    for cell, recorded in storage.read_provenance(path)["parameters"]["ground_truths"].items():
+        of_split, run = cell.split("/run")
+        groups = storage.grouped(storage.read_group(path, cell)) if split in (None, of_split) else {}
+        for n_bits, arrays in groups.items():
+            for truth, counts in unpack_counts(arrays).items():
+                yield StoredCounts(of_split, int(run), int(n_bits), truth, **recorded[truth], counts=counts)

@@ -8,6 +8,7 @@ distances of all previous items.
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -76,19 +77,10 @@ def count_in_shards(
     >>> counts.retrieved, counts.relevant, counts.bucket_sizes, counts.largest_bucket
     (array([[1, 2, 0, 1]]), array([[1, 1, 0, 0]]), array([2, 1, 1]), array([[1, 2, 2, 2]]))
     """
-    n_database = len(database_codes)
+    n_database, counter = len(database_codes), partial(count, query_codes, n_bits=n_bits, threads=threads)
     if n_database <= integer(shard_items, "shard_items"):
-        return count(
-            query_codes,
-            database_codes,
-            n_bits,
-            relevances,
-            bucket_sizes=bucket_sizes,
-            largest_bucket=largest_bucket,
-            calls=calls,
-            threads=threads,
-            progress=progress,
-        )
+        counter = partial(counter, bucket_sizes=bucket_sizes, largest_bucket=largest_bucket)
+        return counter(database_codes, relevances=relevances, calls=calls, progress=progress)
     codes.check(query_codes, n_bits, "query codes")
     for name, relevance in relevances.items():
         check_relevance(relevance, len(query_codes), n_database, name)
@@ -102,17 +94,8 @@ def count_in_shards(
     report = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
 
     def counted(part: NDArray[np.uint8], truths: Mapping[str, Relevance], *, largest: bool) -> dict[str, HammingCounts]:
-        return count(
-            query_codes,
-            part,
-            n_bits,
-            truths,
-            bucket_sizes=False,
-            largest_bucket=largest,
-            calls=calls * len(shards),
-            threads=threads,
-            progress=report.of_part(len(part)),
-        )
+        done, of_buckets = report.of_part(len(part)), {"bucket_sizes": False, "largest_bucket": largest}
+        return counter(part, relevances=truths, calls=calls * len(shards), progress=done, **of_buckets)
 
     largest = np.zeros((len(query_codes), n_bits + 1), dtype=np.int64)
     while repeated:

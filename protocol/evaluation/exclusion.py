@@ -105,12 +105,12 @@ def rows_from(values: Any, name: str = _ROLE) -> NDArray[np.int64]:
 
 def _listed(path: Path) -> NDArray[np.int64]:
     """Return the row numbers in a text file: the first field of each line that is not blank."""
-    found = []
+    rows = []
     for number, line in enumerate(lines(path, "row numbers of queries"), start=1):
         fields = line.replace(",", " ").replace(";", " ").split()
         if not fields or (number == 1 and fields[0].lower() in _HEADER):
             continue
         if not (fields[0].isascii() and fields[0].isdecimal()) or len(fields[0]) > _MOST_DIGITS:
             raise ProtocolError(f"{path}: line {number}: expected the row number of a query, got {fields[0][:80]!r}.")
-        found.append(int(fields[0]))
-    return np.array(found, dtype=np.int64)
+        rows.append(int(fields[0]))
+    return np.array(rows, dtype=np.int64)

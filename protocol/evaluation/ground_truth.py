@@ -117,15 +117,15 @@ class Nearest:
             If one exceeds the size of the database.
         """
         default = [number for number in NEIGHBOURS if number <= n_database]
-        wanted = {"neighbours": default if self.k is None else np.atleast_1d(self.k).tolist()}
-        wanted |= {f"metric {name!r}": [keywords(name)["cutoff"]] for name in metrics}
-        for name, numbers in [*wanted.items(), ("relevant_neighbours", [self.relevant or 1])]:
+        requested = {"neighbours": default if self.k is None else np.atleast_1d(self.k).tolist()}
+        requested |= {f"metric {name!r}": [keywords(name)["cutoff"]] for name in metrics}
+        for name, numbers in [*requested.items(), ("relevant_neighbours", [self.relevant or 1])]:
             if max(numbers) > n_database:
                 raise ProtocolError(
                     f"{name}: expected at most {n_database:,} nearest items, the size of the database, got "
                     f"{max(numbers):,}."
                 )
-        return tuple(sorted({number for numbers in wanted.values() for number in numbers}))
+        return tuple(sorted({number for numbers in requested.values() for number in numbers}))
 
 
 @dataclass(frozen=True)
@@ -238,12 +238,12 @@ def ground_truth(
         return _nearest_items(truth, (n_queries, n_database), metrics, threads, progress)
     if isinstance(truth, Labels):
         query, database, lacking = label_pair(truth.query, truth.database, n_queries, n_database)
-        found = GroundTruth({0: LabelRelevance(query, database)}, labels_not_in_database=lacking)
+        result = GroundTruth({0: LabelRelevance(query, database)}, labels_not_in_database=lacking)
     else:
-        found = GroundTruth({0: relevance_from(truth.items, n_queries, n_database)})
+        result = GroundTruth({0: relevance_from(truth.items, n_queries, n_database)})
     for metric in metrics:
-        _check_lists(metric, found.relevance)
-    return found
+        _check_lists(metric, result.relevance)
+    return result
 
 
 def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
@@ -273,7 +273,7 @@ def _nearest_items(
     numbers = truth.numbers(len(database), metrics)
     relevant = truth.relevant or max(truth.numbers(len(database)))
     try:
-        found = nearest(
+        neighbours = nearest(
             query,
             database,
             max(relevant, *numbers),
@@ -286,7 +286,8 @@ def _nearest_items(
         sides = {"query": named(truth.query, "query vectors"), "database": named(truth.database, "database vectors")}
         raise ProtocolError(f"{sides[side]}: {rest}" if side in sides else str(error)) from error
     by_number = {
-        number: NeighbourRelevance(*found.first(number), len(database)) for number in sorted({1, relevant, *numbers})
+        number: NeighbourRelevance(*neighbours.first(number), len(database))
+        for number in sorted({1, relevant, *numbers})
     }
     record = NearestItems(truth.distance, database.shape[1], str(database.dtype), numbers, relevant)
     return GroundTruth(by_number, relevant, nearest=record)
@@ -444,12 +445,12 @@ def _neighbours(
         if lengths.min() >= 0 and lengths.sum() == indices.size:
             order = np.lexsort((indices, np.repeat(np.arange(lengths.size), lengths)))
             indices, levels = indices[order], None if levels is None else levels[order]
-        found = NeighbourRelevance(indptr, indices, expected[1], levels)
+        relevance = NeighbourRelevance(indptr, indices, expected[1], levels)
     except ProtocolError as error:
         raise ProtocolError(f"{name}: {error}") from error
-    if indices.size == expected[0] * expected[1] and found.levels.size == 1:
+    if indices.size == expected[0] * expected[1] and relevance.levels.size == 1:
         raise ProtocolError(
             f"{name}: expected the relevant items of each query, got all {expected[1]:,} items for every query. "
             "A complete ranking of the database does not define which items are relevant."
         )
-    return found
+    return relevance

@@ -15,7 +15,7 @@ from protocol.evaluation.conventions import CONVENTIONS, Convention, find
 
 _NEEDS = {"radius": "the Hamming radius", "buckets": "the buckets of the database"}
 _CUTOFFS = (1000, 5000)
-_SPREAD = (
+SPREAD = (
     "mAP[best]",
     "mAP",
     "mAP[index]",
@@ -23,6 +23,7 @@ _SPREAD = (
     *(f"mAP@{cutoff}[{denominator}]" for cutoff in _CUTOFFS for denominator in ("all", "retrieved", "min")),
     "AUPRC[area]",
 )
+"""The variants of mAP that `spread_rows` compares."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +270,7 @@ def spread_pairs(n_database: int, ranking: str) -> list[tuple[str, str]]:
 
     Cutoffs beyond the size of the database are omitted, because the value is that of the complete ranking.
     """
-    names = [name for name in _SPREAD if is_defined(name, ranking)]
+    names = [name for name in SPREAD if is_defined(name, ranking)]
     names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_database]
     return [(name, empty) for name in names for empty in ("zero", "drop")]
 

@@ -230,8 +230,8 @@ def _rankings(
     for row, code in enumerate(of_queries):
         distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
         levels = np.zeros(size, dtype=np.int64)
-        positions, found = truth.row(row)
-        levels[positions] = found
+        positions, of_relevant = truth.row(row)
+        levels[positions] = of_relevant
         keys = distances.astype(np.uint16)  # NumPy uses radix sort for a stable sort of this type
         by_id = size - 1 - np.argsort(keys[::-1], kind="stable")[:depth]
         if options.ties == "distance":

@@ -134,7 +134,7 @@ def trained(
     codes = {
         part: packed_codes(models, of_part, of_database=part == "items") for part, of_part in blocks.items() if models
     }
-    found = {n_bits: Stored(reused.fit, *reused.arrays) for n_bits, reused in earlier.items()}
+    found = {n_bits: Stored(reused.fit, *reused.arrays()) for n_bits, reused in earlier.items()}
     for n_bits, model in models.items():
         of_length = {part: packed[n_bits] for part, packed in codes.items()}
         found[n_bits] = Stored({"made_of": made_of[n_bits], **model.fit_record_}, model.to_arrays(), of_length)

@@ -375,9 +375,9 @@ def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
         raise ProtocolError(
             f"{path}: expected an array of numbers, got pickled Python objects, which are never loaded."
         )
-    declared, found = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
-    if declared != found or min(shape, default=0) < 0:
-        raise ProtocolError(f"{path}: expected {declared} bytes of data for shape {shape}, got {found}.")
+    declared, actual = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
+    if declared != actual or min(shape, default=0) < 0:
+        raise ProtocolError(f"{path}: expected {declared} bytes of data for shape {shape}, got {actual}.")
     stream.seek(0)
 
 
@@ -416,14 +416,14 @@ def _npz_array(archive: zipfile.ZipFile, path: Path, key: str) -> NDArray:
 
 def _npz_member(archive: zipfile.ZipFile, path: Path, key: str) -> zipfile.ZipInfo:
     """Return the member of an archive that contains an array; refuse members that NumPy does not write."""
-    found = [member for member in archive.infolist() if member.filename in (key, f"{key}.npy")]
-    if len(found) > 1:
-        raise ProtocolError(f"{path}: expected one array {key!r}, got {len(found)}.")
-    if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    members = [member for member in archive.infolist() if member.filename in (key, f"{key}.npy")]
+    if len(members) > 1:
+        raise ProtocolError(f"{path}: expected one array {key!r}, got {len(members)}.")
+    if members[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ProtocolError(
-            f"{path}: expected arrays that are stored or deflated, got the compression {found[0].compress_type}."
+            f"{path}: expected arrays that are stored or deflated, got the compression {members[0].compress_type}."
         )
-    return found[0]
+    return members[0]
 
 
 def _npz(path: Path, key: str | None) -> NDArray:

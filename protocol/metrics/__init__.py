@@ -1,6 +1,6 @@
 """Metrics as pure functions of the counts, one file per family."""
 
-from protocol.metrics._by_name import ALL, evaluate, everything, keywords, needs
+from protocol.metrics._by_name import ALL, evaluate, evaluate_extended, everything, keywords, needs
 from protocol.metrics._ties import ORDERS, hypergeometric, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
 from protocol.metrics.neighbours import neighbours_found
@@ -13,6 +13,7 @@ __all__ = [
     "PRCurve",
     "TopNCurve",
     "evaluate",
+    "evaluate_extended",
     "everything",
     "hypergeometric",
     "keywords",

@@ -1,6 +1,6 @@
 """Metrics by name: their values, the keyword arguments in a name, and the list of "all" metrics."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,36 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
     {'precision@r0': array([1. , 0.5]), 'precision_micro@r0': array([0.66666667])}
     """
     return {name: registry.get("metric", name)(counts, empty=empty) for name in names}
+
+
+def evaluate_extended(
+    counts: HammingCounts, extensions: Iterable[tuple[str, int]], names: Iterable[str], *, empty: str = "zero"
+) -> Iterator[tuple[str, int, dict[str, NDArray[np.float64]]]]:
+    """Yield the metrics of extended codes; those of the ranking are computed once, since no extension changes it.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        The counts of the plain codes.
+    extensions : iterable of (str, int)
+        The extensions with their numbers of bits, as for `HammingCounts.extended`.
+    names, empty
+        As for `evaluate`.
+
+    Yields
+    ------
+    extension : str
+    extension_bits : int
+    values : dict of str to ndarray of float64
+        As `evaluate` returns them.
+    """
+    names = list(names)
+    of_ranking = [name for name in names if registry.METRICS.entry(name).defined_on == "ranking"]
+    of_codes = [name for name in names if name not in of_ranking]
+    shared = evaluate(counts, of_ranking, empty=empty)
+    for extension, s in extensions:
+        values = shared | evaluate(counts.extended(extension, s), of_codes, empty=empty)
+        yield extension, s, {name: values[name] for name in names}
 
 
 def keywords(metric: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zer
     PRCurve(precision=array([0.75 , 0.375]), recall=array([0.75, 1.  ]))
     """
     is_micro = one_of(average, AVERAGES, "average") == "micro"
-    balls = counts.pooled() if is_micro else counts
+    balls = counts.pooled if is_micro else counts
     precision = ratio(balls.relevant_within, balls.retrieved_within, empty=empty)
     recall = ratio(balls.relevant_within, balls.n_relevant[:, None], empty=empty)
     if is_micro:

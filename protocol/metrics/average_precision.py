@@ -1,6 +1,7 @@
 """Average precision of the Hamming ranking, with variants for ties, the cutoff and the denominator."""
 
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from protocol.registry import MetricRecord
 TIES = ("expected", "best", "worst", "index")
 DENOMINATORS = ("all", "retrieved", "min")
 _BLOCK = 128  # queries per block, so that the arrays of a block fit in the cache
+_DEVIATIONS, _LEAST_REACH = 12, 40  # by Bernstein's inequality, numbers farther from the mean have less than 1e-25
 
 
 def average_precision(
@@ -143,28 +145,56 @@ def sum_of_precisions(
 def expected_over_retrieved(
     counts: HammingCounts, gains: NDArray[np.integer], top: int, empty: str
 ) -> NDArray[np.float64]:
-    """Return the expected ratio of the sum up to rank `top` to the number of relevant items up to it, (n_queries,)."""
+    r"""Return the expected ratio of the sum up to rank `top` to the number of relevant items up to it, (n_queries,).
+
+    If j items of the tie that contains rank `top` are drawn and relevant, the sum is a + b j + c j^2, and the number is
+    P + j, so the ratio is the sum of these coefficients times the moments of 1 / (P + j).
+    """
     cut = (np.arange(counts.n_queries), last_distance(counts, top))
-    n, m, before, relevant_before = ties_at(counts, cut)
+    _, m, before, _ = ties_at(counts, cut)
     gain, drawn = gains[cut], top - before
     gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(m, 1)
-    fewest, most = np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)
-    sure = sum_of_precisions(counts, gains, before)
     harmonic = _harmonic_numbers(counts.n_database)
     harmonic = harmonic[top] - harmonic[before]
-    values = np.empty(counts.n_queries)
+    slope = level / np.maximum(drawn - 1, 1) * (drawn - (before + 1) * harmonic)
+    moments = _moments(counts, top)
+    expected = sum_of_precisions(counts, gains, before) * moments.zeroth
+    expected += ((gain_before + level) * harmonic - slope) / drawn * moments.first + slope / drawn * moments.second
+    return ratio(expected, moments.defined if empty == "drop" else 1.0, empty=empty)
+
+
+class _Moments(NamedTuple):
+    """The expected values of 1, j and j^2, each divided by P + j, and the probability of P + j > 0, (n_queries,)."""
+
+    zeroth: NDArray[np.float64]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    defined: NDArray[np.float64]
+
+
+@lru_cache(maxsize=1)  # mAP@K[retrieved] and WAP@K[retrieved] of the same counts need them
+def _moments(counts: HammingCounts, top: int) -> _Moments:
+    """Return the moments of the number j of relevant items in the last tie up to rank `top`, after P relevant items.
+
+    Numbers whose probability is below the precision of a float are left out.
+    """
+    n, m, before, relevant_before = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
+    drawn = top - before
+    mean = m * drawn / n
+    reach = _LEAST_REACH + _DEVIATIONS * np.sqrt(mean * (1 - m / n) * (n - drawn) / np.maximum(n - 1, 1))
+    fewest = np.maximum.reduce([np.zeros_like(m), drawn - (n - m), (mean - reach).astype(np.int64)])
+    most = np.minimum.reduce([m, drawn, (mean + reach).astype(np.int64)])
+    moments = np.empty((4, counts.n_queries))
     by_width = np.argsort(most - fewest, kind="stable")  # so that widths in a block are similar
     for start in range(0, counts.n_queries, _BLOCK):
         rows = by_width[start : start + _BLOCK]
-        n_relevant = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)  # among the drawn ones
-        d, start_rank = drawn[rows, None], before[rows, None]
-        chance = hypergeometric(n_relevant, n[rows, None], m[rows, None], d)
-        gain_drawn = n_relevant * level[rows, None]
-        summed = _in_tie(d, n_relevant, gain_drawn, start_rank, gain_before[rows, None], d, harmonic[rows, None])
-        value = ratio(sure[rows, None] + summed, relevant_before[rows, None] + n_relevant, empty=empty)
-        chance[np.isnan(value)] = 0
-        values[rows] = ratio((chance * np.nan_to_num(value)).sum(axis=1), chance.sum(axis=1), empty=empty)
-    return values
+        j = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
+        chance = hypergeometric(j, n[rows, None], m[rows, None], drawn[rows, None])
+        n_relevant = relevant_before[rows, None] + j
+        chance[n_relevant == 0] = 0
+        share = chance / np.maximum(n_relevant, 1)
+        moments[:, rows] = [(share * j**power).sum(axis=1) for power in range(3)] + [chance.sum(axis=1)]
+    return _Moments(*moments)
 
 
 @lru_cache(maxsize=1)  # several metrics of one database need it

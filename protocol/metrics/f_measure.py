@@ -142,4 +142,4 @@ def f_measure_micro(
     >>> f_measure_micro(counts, radius=0).round(4)
     array([0.6667])
     """
-    return f_measure(counts.pooled(), radius=radius, beta=beta, empty=empty)
+    return f_measure(counts.pooled, radius=radius, beta=beta, empty=empty)

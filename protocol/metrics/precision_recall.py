@@ -155,7 +155,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") 
     >>> precision_micro(HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]]), radius=0).round(4)
     array([0.6667])
     """
-    return precision(counts.pooled(), radius=radius, empty=empty)
+    return precision(counts.pooled, radius=radius, empty=empty)
 
 
 @_metric(
@@ -196,4 +196,4 @@ def recall_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") -> 
     >>> recall_micro(HammingCounts.from_histograms([[1, 2], [2, 1]], [[1, 0], [1, 1]]), radius=0).round(4)
     array([0.6667])
     """
-    return recall(counts.pooled(), radius=radius, empty=empty)
+    return recall(counts.pooled, radius=radius, empty=empty)

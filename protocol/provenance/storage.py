@@ -361,16 +361,16 @@ class _Arrays(Mapping[str, Any]):
     """The arrays of an open file by name; one whose bytes are in another file is verified when it is looked up."""
 
     def __init__(self, file: "h5py.File") -> None:
-        self._file, self._names, self._external = file, external.names_of(file), dict[str, Any]()
+        self._file, self._external = file, dict[str, Any]()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(external.names_of(self._file))
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(external.names_of(self._file))
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
+        if not external.is_array(self._file, name):
             raise KeyError(name)
         array = external.open_array(self._file, name)
         if not array.external:
@@ -514,12 +514,12 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
 
     Raises the errors of `read`.
     """
-    with _opened(path) as (_, found):
-        names = sorted(name for name in found if name.startswith(f"{group}/"))
+    with _opened(path) as (file, found):
+        names = external.names_of(file, group) if group in file else []
         if not names:
             groups = sorted({name.partition("/")[0] for name in found})
             raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(groups)}.")
-        return {name.removeprefix(f"{group}/"): found[name][...] for name in names}
+        return {name.removeprefix(f"{group}/"): found[name][...] for name in sorted(names)}
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import codes, metrics
 from protocol.counting import HammingCounts, StoredCounts, count, lookup_time
-from protocol.evaluation.scoring import spread_of
+from protocol.evaluation.scoring import SPREAD, spread_of
 from protocol.truth.relevance import Relevance
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
 LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 _MOST_RADIUS = 10
 _RANKS = 60
+_OF_EXTENSIONS = ("RAMAP", "precision", "recall")
+METRICS = ("mAP@K[retrieved]", *(f"{metric}@rR" for metric in _OF_EXTENSIONS), *SPREAD)
+"""All registered metrics that the tables contain; the others are not computed here."""
 
 
 def middle(lengths: Sequence[int]) -> int:
@@ -48,50 +51,31 @@ def middle(lengths: Sequence[int]) -> int:
     return sorted(lengths)[len(lengths) // 2]
 
 
-def radius_rows(plain: Iterable[StoredCounts], *, empty: str) -> Iterator[Row]:
-    """Yield the values of one run's plain codes at every radius.
+def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = (), *, empty: str) -> Iterator[Row]:
+    """Yield the values of one run's plain codes at every radius, and those of their extensions.
 
     Parameters
     ----------
-    plain : iterable of StoredCounts
-        The counts of plain codes of one hasher, run and split.
+    stored : StoredCounts
+    extensions : sequence of (str, int), default=()
+        The extensions for which RAMAP, mAP@K, precision and recall are computed, as in RAMAP's tables 2 and 3.
     empty : {"zero", "drop"}
         Treatment of undefined values.
     """
-    for own in plain:
-        for metric, radius, value in _of_plain(own.counts, empty):
-            yield _code(own) | {"metric": metric, "radius": radius, "value": value}
+    place: Row = {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
+    for metric, radius, value in _of_plain(stored.counts, empty):
+        yield place | {"extension": "none", "extension_bits": 0, "metric": metric, "radius": radius, "value": value}
+    of_extensions = _of_extensions(stored.counts, extensions, empty) if extensions else ()
+    for extension, s, metric, radius, value in of_extensions:
+        yield place | {"extension": extension, "extension_bits": s, "metric": metric, "radius": radius, "value": value}
 
 
-def extension_rows(extended: Iterable[StoredCounts], shortest: int, *, empty: str) -> Iterator[Row]:
-    """Yield RAMAP, mAP@K, precision and recall of the shortest codes with all extensions, as in RAMAP's tables 2 and 3.
-
-    Parameters
-    ----------
-    extended : iterable of StoredCounts
-        The counts of extended codes of one hasher, run and split.
-    shortest : int
-        The shortest length of the plain codes.
-    empty : {"zero", "drop"}
-        Treatment of undefined values.
-    """
-    for own in extended:
-        if own.n_bits == shortest:
-            for metric, radius, value in _of_extensions(own.counts, empty, shortest):
-                yield _code(own) | {"metric": metric, "radius": radius, "value": value}
-
-
-def _code(own: StoredCounts) -> Row:
-    return {name: getattr(own, name) for name in ("ground_truth", "n_bits", "extension", "extension_bits")}
-
-
-def curve_rows(plain: Iterable[StoredCounts], *, empty: str) -> Iterator[Row]:
+def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
     """Yield precision and recall of the top N, and precision within the ball, of one run's plain codes.
 
     Parameters
     ----------
-    plain : iterable of StoredCounts
-        The counts of plain codes of one hasher, run and split.
+    stored : StoredCounts
     empty : {"zero", "drop"}
         Treatment of undefined values.
 
@@ -101,9 +85,9 @@ def curve_rows(plain: Iterable[StoredCounts], *, empty: str) -> Iterator[Row]:
         ``metric`` is precision or recall (of the top N = ``at``), precision_in_ball (at the radius ``at``), or
         without_relevant (the share of the queries without relevant items).
     """
-    for own in plain:
-        for metric, at, value in _of_curves(own.counts, empty):
-            yield {"ground_truth": own.ground_truth, "n_bits": own.n_bits, "metric": metric, "at": at, "value": value}
+    place: Row = {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
+    for metric, at, value in _of_curves(stored.counts, empty):
+        yield place | {"metric": metric, "at": at, "value": value}
 
 
 def _of_curves(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
@@ -123,20 +107,25 @@ def _of_plain(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, flo
     for radius in range(counts.n_bits + 1):
         yield "precision_micro", radius, float(curve.precision[radius])
         yield "recall_micro", radius, float(curve.recall[radius])
-    for radius in range(min(counts.n_bits, _MOST_RADIUS) + 1):
-        yield "empty", radius, _mean(counts, f"empty@r{radius}", empty)
+    empty_balls = (counts.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
+    yield from (("empty", radius, value) for radius, value in enumerate(empty_balls.tolist()))
 
 
-def _of_extensions(counts: HammingCounts, empty: str, shortest: int) -> Iterator[tuple[str, int, float]]:
+def _of_extensions(
+    plain: HammingCounts, extensions: Iterable[tuple[str, int]], empty: str
+) -> Iterator[tuple[str, int, str, int, float]]:
     """Yield the values that exist at radius 0, 1, ..., up to one more than the length of the plain code."""
-    step = cutoff_step(counts.n_database)
-    for radius in range(min(shortest, _MOST_RADIUS) + 2):
-        cutoff = step * (radius + 1)
-        if cutoff <= counts.n_database:
-            yield f"mAP@{cutoff}[retrieved]", radius, _mean(counts, f"mAP@{cutoff}[retrieved]", empty)
-        if radius <= counts.n_bits:
-            for metric in ("RAMAP", "precision", "recall"):
-                yield metric, radius, _mean(counts, f"{metric}@r{radius}", empty)
+    step, radii = cutoff_step(plain.n_database), range(min(plain.n_bits, _MOST_RADIUS) + 2)
+    of_cutoffs = {radius: f"mAP@{step * (radius + 1)}[retrieved]" for radius in radii}
+    of_cutoffs = {radius: name for radius, name in of_cutoffs.items() if step * (radius + 1) <= plain.n_database}
+    for extension, s, values in metrics.evaluate_extended(plain, extensions, of_cutoffs.values(), empty=empty):
+        counts = plain.extended(extension, s)
+        for radius in radii:
+            if radius in of_cutoffs:
+                yield extension, s, of_cutoffs[radius], radius, metrics.mean(values[of_cutoffs[radius]])
+            if radius <= counts.n_bits:
+                for metric in _OF_EXTENSIONS:
+                    yield extension, s, metric, radius, _mean(counts, f"{metric}@r{radius}", empty)
 
 
 def cutoff_step(n_database: int) -> int:

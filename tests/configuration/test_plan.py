@@ -33,7 +33,7 @@ def test_splits_of_one_draw_share_everything_but_the_split():
         "preprocessing": 2,
         "ground_truth": 2,
         "model": 4,  # runs x hashers
-        "count": 4,
+        "count": 2,  # hashers
         "score": 2,
         "display": 2,
         "metrics": 1,
@@ -45,7 +45,7 @@ def test_splits_of_one_draw_share_everything_but_the_split():
 
 def test_each_shard_is_counted_in_a_separate_job():
     found, at_once = jobs(count_shards=3, metrics=["mAP"]), jobs()
-    assert (found["count_shard"], found["add_counts"]) == (3 * at_once["count"], at_once["count"])
+    assert (found["count_shard"], found["add_counts"]) == (3 * at_once["model"], at_once["count"])
     assert set(found) ^ set(at_once) == {"count", "count_shard", "add_counts"}
 
 
@@ -104,7 +104,7 @@ def test_scores_without_near_duplicates_need_judged_pairs(root):
     assert not {"score_without", "duplicates"} & set(jobs())
 
 
-COUNTS = "<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"
+CODES = "<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"
 
 
 def test_files_agree_with_the_wildcards(root):
@@ -118,16 +118,18 @@ def test_files_agree_with_the_wildcards(root):
     ]
     of_hasher = plan.job({"feature": "gist", "hasher": "itq"})
     assert of_hasher.keys("draw", "run") == [("thesis", 0), ("thesis", 1)]  # of two splits
+    assert of_hasher.keys("split", "run") == [("standard", 0), ("standard", 1), ("improved", 0), ("improved", 1)]
+    assert of_hasher.of_cells("{split} {draw}") == ["standard thesis"] * 2 + ["improved thesis"] * 2
     assert of_run.file("<data>/{extraction}/features.h5") == "<data>/gist/features.h5"
-    assert plan.job({"feature": "sift", "split": "improved"}).files(COUNTS) == [
-        "<results>/sift/thesis/run0/lsh/counts.h5"
+    assert plan.job({"feature": "sift", "split": "improved"}).files(CODES) == [
+        "<results>/sift/thesis/run0/lsh/codes.h5"
     ]
     with pytest.raises(ProtocolError, match=r"^experiment 'small' has no job for feature sift, run 1\.$"):
         plan.job({"feature": "sift", "run": "1"}).file("{draw}")
-    # Two splits with different draws: `display` reads the counts of the draw of its split alone.
+    # Two splits with different draws: `display` reads the codes of the draw of its split alone.
     plan = shipped(root, "cifar10_s1")
     wildcards = {"feature": next(iter(plan.experiment.features)), "split": "cifar10_s1"}
-    assert {path.split("/")[2] for path in plan.job(wildcards).files(COUNTS)} == {"cifar10_1k_5k"}
+    assert {path.split("/")[2] for path in plan.job(wildcards).files(CODES)} == {"cifar10_1k_5k"}
     assert plan.job({"split": "cifar10_s1", "run": "0"}).file("{draw}") == "cifar10_1k_5k"
 
 
@@ -198,8 +200,12 @@ def test_counting():
     assert job.extensions == [("none", 0), ("same", 1), ("same", 8), ("different", 1), ("different", 8)]
     assert job.extended_hasher == "lsh"
     assert planned(hashers=["sh", "itq"]).job({"feature": "gist"}).extended_hasher == "sh"
-    times = planned(count_shards=3, metrics=["mAP"]).times
-    assert sum(path.endswith("count_shard.tsv") for path in times) == 3 * sum("add_counts" in path for path in times)
+    plan = planned(count_shards=3, metrics=["mAP"])
+    assert sum(path.endswith("count_shard.tsv") for path in plan.times) == 3 * plan.jobs()["model"]
+    assert sum(path.endswith("add_counts.tsv") for path in plan.times) == 2  # hashers
+    shards = plan.job({"feature": "gist", "hasher": "itq"}).shards
+    assert len(shards) == 3 * 4  # of each run of both splits, which share a draw
+    assert shards[:4:3] == [f"<results>/gist/thesis/run{run}/itq/shards/1-of-3.h5" for run in (0, 1)]
 
 
 def test_the_leak_study(root):

@@ -25,7 +25,7 @@ def test_derived_counts():
 
 
 def test_pooled_sums_over_queries():
-    pooled = HammingCounts(**GOOD).pooled()
+    pooled = HammingCounts(**GOOD).pooled
     assert pooled.retrieved.tolist() == [[1, 3, 2]]
     assert pooled.at_level.tolist() == [[[1, 0, 1], [0, 1, 1]]]
     assert pooled.largest_bucket.tolist() == [[1, 3, 4]]
@@ -82,7 +82,7 @@ def test_arrays_that_were_not_requested_are_absent():
     counts = HammingCounts(**{name: array for name, array in GOOD.items() if name != "largest_bucket"})
     arrays = pack_counts({"a": counts})
     assert "largest_bucket" not in {*arrays, *counts.to_arrays()}
-    for again in (counts, counts.pooled(), HammingCounts.from_arrays(counts.to_arrays()), unpack_counts(arrays)["a"]):
+    for again in (counts, counts.pooled, HammingCounts.from_arrays(counts.to_arrays()), unpack_counts(arrays)["a"]):
         assert again.largest_bucket is None
     del arrays["bucket_sizes"]
     assert unpack_counts(arrays)["a"].bucket_sizes is None
@@ -96,7 +96,7 @@ def test_average_precision_in_index_order_is_stored_by_ground_truth():
     again = unpack_counts(arrays)
     np.testing.assert_array_equal(again["a"].index_average_precision, values)
     assert again["b"].index_average_precision is None
-    assert counts.pooled().index_average_precision is None
+    assert counts.pooled.index_average_precision is None
 
 
 def test_from_histograms():
@@ -137,7 +137,7 @@ def test_the_sum_of_parts_has_the_levels_of_both():
     assert total.levels.tolist() == [1, 2, 3]
     assert total.at_level.tolist() == [[[1, 0], [0, 1], [1, 0]], [[0, 0], [0, 0], [1, 0]]]
     assert (total.bucket_sizes, total.largest_bucket, total.index_average_precision) == (None, None, None)
-    assert total.pooled().bucket_sizes is None
+    assert total.pooled.bucket_sizes is None
     assert unpack_counts(pack_counts({"a": total}))["a"].at_level.tolist() == total.at_level.tolist()
 
 

@@ -156,8 +156,8 @@ def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):
     database, labels = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("codes", "labels"))
     counted = []
 
-    def noted(query_codes, part, n_bits, truths, **options):
-        counted.append((len(part), truths["t"].n_database))
+    def noted(query_codes, part, *, n_bits, relevances, **options):
+        counted.append((len(part), relevances["t"].n_database))
         zeros = [[0] * n_bits] * len(query_codes)
         return {
             "t": HammingCounts.from_histograms(np.insert(zeros, 0, len(part), axis=1), np.insert(zeros, 0, 0, axis=1))

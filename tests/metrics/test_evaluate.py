@@ -265,7 +265,7 @@ def test_long_codes_do_not_overflow():
 def test_utilisation_is_of_the_codes_that_the_database_could_use():
     retrieved = [[2, 3, 1, 0], [0, 6, 0, 0]]
     counts = HammingCounts.from_histograms(retrieved, np.zeros((2, 4)))
-    for either in (counts, counts.pooled()):  # six items in three buckets, eight codes
+    for either in (counts, counts.pooled):  # six items in three buckets, eight codes
         assert evaluate(either, ["utilisation"])["utilisation"].tolist() == [3 / 6]
     few_bits = HammingCounts.from_histograms([[7, 2]], [[0, 0]])  # nine items in two buckets, two codes
     assert evaluate(few_bits, ["utilisation"])["utilisation"].tolist() == [1.0]

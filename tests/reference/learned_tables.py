@@ -22,7 +22,7 @@ import pandas as pd
 import runs
 
 from protocol import codes, registry
-from protocol.counting import lookup_time, unpack_counts
+from protocol.counting import lookup_time, read_counts
 from protocol.metrics import evaluate, mean
 from protocol.provenance import storage
 from protocol.report.display import histogram_rows
@@ -128,9 +128,9 @@ def _first_hits(run: Path, draw: Path) -> tuple[list[dict], list[dict]]:
     database = storage.read(run / "splits" / "cifar10_s1" / "run0" / "splits.h5", ["database"])["database"]
     for hasher in M:
         packed = codes.of_split(storage.read(draw / "run0" / hasher / "codes.h5"), database)
-        counts = [_counts(path / "counts.h5") for path in sorted(draw.glob(f"run*/{hasher}"))]
+        counts = list(read_counts(draw.parent / "counts" / f"{hasher}.h5"))
         for n_bits, of_length in packed.items():
-            within = [unpack_counts(one[str(n_bits)])["class_label"].retrieved_within for one in counts]
+            within = [stored.counts.retrieved_within for stored in counts if stored.n_bits == n_bits]
             cell = {"n_bits": n_bits, "hasher": hasher}
             radius = np.concatenate([(retrieved > 0).argmax(axis=1) for retrieved in within])
             hits.append(cell | {"median_radius": int(np.median(radius))})
@@ -139,20 +139,15 @@ def _first_hits(run: Path, draw: Path) -> tuple[list[dict], list[dict]]:
     return tuple(sorted(rows, key=lambda row: row["n_bits"]) for rows in (hits, times))
 
 
-def _counts(path: Path) -> dict[str, dict]:
-    """Return the counts of the only split in a file, by code length."""
-    (of_split,) = storage.grouped(storage.read(path)).values()
-    return {key.split()[0]: arrays for key, arrays in storage.grouped(of_split).items()}
-
-
 def _without_empty_balls(draw: Path) -> list[dict[str, Any]]:
     """Return mLGAP where a radius with an empty ball is left out of a query's mean, which the paper leaves open."""
     rows = []
-    for path in draw.glob("run0/*/counts.h5"):
-        for n_bits, arrays in _counts(path).items():
-            scores = evaluate(unpack_counts(arrays)["class_label"], GAPS[1:], empty="drop")
-            means = {name: f"{mean(values):.4f}" for name, values in scores.items()}
-            rows.append({"n_bits": int(n_bits), "hasher": path.parent.name} | means)
+    for path in (draw.parent / "counts").glob("*.h5"):
+        for stored in read_counts(path):
+            if stored.run == 0:
+                scores = evaluate(stored.counts, GAPS[1:], empty="drop")
+                means = {name: f"{mean(values):.4f}" for name, values in scores.items()}
+                rows.append({"n_bits": stored.n_bits, "hasher": path.stem} | means)
     return sorted(rows, key=lambda row: (row["n_bits"], row["hasher"]))
 
 

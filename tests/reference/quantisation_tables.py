@@ -90,7 +90,7 @@ def main(results: str | Path = pages.RESULTS) -> None:
         chapters.append(chapter(name, results))
     for file, parts in (("runs", runs), ("rescoring", curves)):
         pages.write(pd.concat(parts, ignore_index=True), FOLDER / f"{file}.csv")
-    records = [storage.read_provenance(next((folder / name).glob("*/*/run0/itq/counts.h5"))) for name in EXPERIMENTS]
+    records = [storage.read_provenance(next((folder / name).glob("*/counts/itq.h5"))) for name in EXPERIMENTS]
     page = pages.render(
         "quantisation",
         configs=", ".join(f"`workflow/config/{name}.yaml`" for name in EXPERIMENTS),

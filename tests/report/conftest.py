@@ -67,25 +67,22 @@ def experiment(labels):
         }
         radii, curves, first_codes = [], [], {hasher: {} for hasher in HASHERS}
         for run, (noise, hasher) in itertools.product(range(RUNS), zip((0.45, 0.1), HASHERS, strict=True)):
-            stored = []
             for n_bits in LENGTHS:
                 packed = codes_of(labels, n_bits, run, noise)
                 pair = {"query": packed[query], "database": packed[database]}
                 first_codes[hasher].setdefault(n_bits, pair)
                 counts = count(pair["query"], pair["database"], n_bits, truths)
-                for (extension, s), (truth, plain) in itertools.product(EXTENSIONS, counts.items()):
-                    own = plain.extended(extension, s)
-                    combination = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
-                    items = (truths[truth].kind, own.n_queries, own.n_database, f"{split} {run}")
-                    scores = metrics.evaluate(own, METRICS)
-                    rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
-                    stored.append(StoredCounts(split, n_bits, extension, s, truth, items[0], items[3], own))
-            plain = [one for one in stored if one.extension == "none"]
-            of_radii = list(displaying.radius_rows(plain, empty="zero"))
-            if hasher == "lsh":
-                of_radii += displaying.extension_rows(stored, min(LENGTHS), empty="zero")
-            radii += [{"hasher": hasher} | row for row in of_radii]
-            curves += [{"hasher": hasher} | row for row in displaying.curve_rows(plain, empty="zero")]
+                for truth, plain in counts.items():
+                    items = (truths[truth].kind, plain.n_queries, plain.n_database, f"{split} {run}")
+                    for extension, s in EXTENSIONS:
+                        combination = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
+                        scores = metrics.evaluate(plain.extended(extension, s), METRICS)
+                        rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
+                    stored = StoredCounts(split, run, n_bits, truth, items[0], items[3], plain)
+                    extensions = EXTENSIONS if hasher == "lsh" and n_bits == min(LENGTHS) else ()
+                    of_radii = displaying.radius_rows(stored, extensions, empty="zero")
+                    radii += [{"hasher": hasher} | row for row in of_radii]
+                    curves += [{"hasher": hasher} | row for row in displaying.curve_rows(stored, empty="zero")]
         tables = displaying.of_run(first_codes, truths, parts, LENGTHS)
         tables |= {"radii": displaying.mean_over_runs(radii), "curves": displaying.mean_over_runs(curves)}
         for name, table in tables.items():

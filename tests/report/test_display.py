@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from protocol import codes, metrics
+from protocol import codes, metrics, registry
 from protocol.counting import StoredCounts, count
 from protocol.evaluation.scoring import spread_of
 from protocol.report import display
@@ -20,12 +20,8 @@ TRUTHS = {"class_label": LabelRelevance(LABELS[:9], LABELS[9:])}
 PARTS = {"query": np.arange(100, 109), "database": np.arange(200, 231)}
 
 
-def stored(*extensions, n_bits=N_BITS):
-    """The counts of plain or extended codes, as read from a file."""
-    for extension, s in extensions:
-        extended = codes.extend(**PAIR, n_bits=N_BITS, extension=extension, extension_bits=s)
-        counts = count(*extended, TRUTHS)["class_label"]
-        yield StoredCounts("standard", n_bits, extension, s, "class_label", "class labels", "", counts)
+COUNTS = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS)["class_label"]
+STORED = StoredCounts("standard", 0, N_BITS, "class_label", "class labels", "", COUNTS)
 
 
 def values(rows, **columns):
@@ -33,7 +29,7 @@ def values(rows, **columns):
 
 
 def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions():
-    rows = list(display.radius_rows(stored(("none", 0)), empty="zero"))
+    rows = list(display.radius_rows(STORED, empty="zero"))
     distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
     relevant = LABELS[:9, None] == LABELS[None, 9:]
     for radius in range(N_BITS + 1):
@@ -45,7 +41,7 @@ def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions()
 
 
 def test_extension_tables_are_the_metrics_and_stop_where_they_do():
-    rows = list(display.extension_rows(stored(("none", 0), ("different", 1)), N_BITS, empty="zero"))
+    rows = list(display.radius_rows(STORED, [("none", 0), ("different", 1)], empty="zero"))
     extended = codes.extend(**PAIR, n_bits=N_BITS, extension="different", extension_bits=1)
     counts = count(*extended, TRUTHS)["class_label"]
     found = values(rows, metric="RAMAP", extension="different")
@@ -57,22 +53,17 @@ def test_extension_tables_are_the_metrics_and_stop_where_they_do():
     assert values(rows, metric=name, extension="different") == {0: metrics.mean(metrics.evaluate(counts, [name])[name])}
 
 
-def test_extension_tables_are_of_the_shortest_codes():
-    assert not list(display.extension_rows(stored(("same", 1)), N_BITS - 2, empty="zero"))
-
-
 def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted():
-    rows = list(display.curve_rows(stored(("none", 0)), empty="zero"))
-    counts = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS)["class_label"]
+    rows = list(display.curve_rows(STORED, empty="zero"))
     found = {(row["metric"], row["at"]): row["value"] for row in rows}
     assert len(found) == len(rows)
     for kind, name in (("precision", "P@{}"), ("recall", "R@{}"), ("precision_in_ball", "precision@r{}")):
         at = [place for metric, place in found if metric == kind]
         names = [name.format(place) for place in at]
-        expected = metrics.evaluate(counts, names)
+        expected = metrics.evaluate(COUNTS, names)
         assert [found[kind, place] for place in at] == pytest.approx([metrics.mean(expected[own]) for own in names])
     assert max(place for metric, place in found if metric == "precision") == 31
-    assert found["without_relevant", 0] == (counts.n_relevant == 0).mean()
+    assert found["without_relevant", 0] == (COUNTS.n_relevant == 0).mean()
 
 
 def test_means_over_runs_do_not_depend_on_the_order_of_the_cells():
@@ -148,3 +139,18 @@ def test_finished_codes_may_lack_code_lengths():
     for lengths, absent in ((shorter, {"histogram"}), (longer, {"conventions", "retrieved"})):
         tables = display.of_run({"h": pairs}, TRUTHS, PARTS, lengths)
         assert {name for name, table in tables.items() if table.empty} == absent
+
+
+def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):
+    """The rule runs again if one of these metrics is edited."""
+    computed, get = set(), registry.METRICS.get
+    monkeypatch.setattr(
+        registry.METRICS, "get", lambda name: computed.add(registry.METRICS.entry(name).name) or get(name)
+    )
+    for rows in (
+        display.radius_rows(STORED, [("none", 0), ("same", 1)], empty="zero"),
+        display.curve_rows(STORED, empty="zero"),
+        display.convention_rows(PAIR, N_BITS, TRUTHS, calls=1),
+    ):
+        assert list(rows)
+    assert computed == {registry.METRICS.entry(name).name for name in display.METRICS}

@@ -100,9 +100,9 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     storage.write(splits, parts, storage.provenance("split standard", parameters={}, inputs={}))
     retrieved, relevant = np.array([[1, 1, 0], [0, 2, 0], [2, 0, 0]]), np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0]])
     packed = pack_counts({"class_label": HammingCounts.from_histograms(retrieved, relevant)})
-    arrays = {f"standard/2/{name}": own for name, own in packed.items()}
-    described = {"standard": {"class_label": {"relevance": "class labels", "items": "x"}}}
-    counts = tmp_path / "gist" / "thesis" / "run3" / "itq" / "counts.h5"
+    arrays = {f"standard/run3/2/{name}": own for name, own in packed.items()}
+    described = {"standard/run3": {"class_label": {"relevance": "class labels", "items": "x"}}}
+    counts = tmp_path / "gist" / "counts" / "itq.h5"
     storage.write(counts, arrays, storage.provenance("counts", parameters={"ground_truths": described}, inputs={}))
     job = SimpleNamespace(
         wildcards=SimpleNamespace(feature="gist", hasher="itq"),
@@ -111,9 +111,8 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
             metrics=["mAP", "precision_micro@r0"],
             empty="zero",
             splits=[("standard", 3)],
-            runs=[("thesis", 3)],
         ),
-        input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=[counts]),
+        input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=counts),
         output=SimpleNamespace(scores=tmp_path / "itq.csv"),
     )
     script.main(job)

@@ -51,7 +51,7 @@ def test_a_typical_epsilon_ball_contains_about_fifty_items(cifar10):
 def test_provenance_records_name_the_mirror(cifar10):
     note = f"{ARCHIVE} is not the official file"
     loaded = [cifar10.data / name for name in ("content.h5", "items.h5", "gist/features.h5")]
-    for path in (*loaded, results(cifar10) / "gist/thesis/run0/itq/counts.h5"):
+    for path in (*loaded, results(cifar10) / "gist/counts/itq.h5"):
         assert any(note in line for line in storage.read_provenance(path)["notes"]), path
     assert note in (results(cifar10) / "report.html").read_text()
 

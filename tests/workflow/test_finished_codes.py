@@ -52,7 +52,7 @@ def scored(tiny, tmp_path_factory, config):
     shutil.copytree(tiny.folder / "results", results.folder / "results")
     export(results)
     namespace(results.folder, blocks("python")[2])
-    jobs = {"finished_codes": 6, "count": 6, "score": 3, "metrics": 1, "claims": 1, "display": 2, "report": 1}
+    jobs = {"finished_codes": 6, "count": 3, "score": 3, "metrics": 1, "claims": 1, "display": 2, "report": 1}
     assert results.planned(config, "report") == jobs
     return results.stages(config, "all", "paper")
 
@@ -114,8 +114,8 @@ def test_the_file_of_codes_records_its_input_files(scored):
     assert record["parameters"]["files"] == {file: storage.file_sha256(scored.folder / file) for file in files}
     assert any("'exported_part' were made outside this pipeline" in note for note in record["notes"])
     assert set(storage.grouped(storage.read(path))) == {"improved"}
-    counts = storage.read_provenance(path.with_name("counts.h5"))
-    assert counts["inputs"]["codes"] == record["digest"]
+    counts = storage.read_provenance(scored.folder / RESULTS / "gist" / "counts" / "exported_part.h5")
+    assert counts["inputs"]["codes/improved/run1"] == record["digest"]
 
 
 def test_a_changed_file_scores_its_own_run_again(scored, config):

@@ -67,7 +67,7 @@ def test_what_is_run_again(ran, tmp_path):
     }
     export(ran)
     ran.write(SMALL | {"codes": METHODS}, "codes.yaml")
-    again = {"finished_codes": 4, "count": 4, "score": 2, "metrics": 1, "claims": 1, "display": 2, "report": 1}
+    again = {"finished_codes": 4, "count": 2, "score": 2, "metrics": 1, "claims": 1, "display": 2, "report": 1}
     assert ran.jobs("report", config="codes.yaml") == again
     edit(ran, "papers/thesis/claims.py")
     assert ran.jobs("claims") == {"claims": 1}
@@ -78,12 +78,12 @@ def test_what_is_run_again(ran, tmp_path):
 def test_editing_a_hasher_reruns_only_its_jobs(ran):
     stamps = {path: path.stat().st_mtime_ns for path in (ran.folder / RESULTS / "gist").rglob("*.h5")}
     edit(ran, "hashers/itq.py")
-    again = {"model": 2, "count": 2, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
+    again = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
     assert ran.jobs() == again
     assert ran.run("counts").returncode == 0
     rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
-    assert rerun == {path for path in stamps if "itq" in path.parts}
-    assert len(rerun) == 6  # models, codes and counts of two runs
+    assert rerun == {path for path in stamps if "itq" in (path.parent.name, path.stem)}
+    assert len(rerun) == 5  # models and codes of two runs, and counts
 
 
 def test_another_seed_reruns_only_random_stages(small, ran):
@@ -96,7 +96,7 @@ def test_another_seed_reruns_only_random_stages(small, ran):
 def test_another_code_length_trains_only_that_length(ran, tmp_path):
     lengths = SMALL | {"n_bits": [8, 12, 16, 32]}
     ran.write(lengths)
-    assert ran.jobs("metrics") == {"model": 4, "count": 4, "score": 2, "metrics": 1}
+    assert ran.jobs("metrics") == {"model": 4, "count": 2, "score": 2, "metrics": 1}
     done = ran.run("metrics")
     assert done.returncode == 0, done.stderr
     logs = sorted((ran.folder / RESULTS).glob("logs/gist/thesis/run*/*/model.log"))
@@ -108,7 +108,7 @@ def test_another_code_length_trains_only_that_length(ran, tmp_path):
     (tmp_path / "fresh").mkdir()
     fresh = Results(tmp_path / "fresh").stages(lengths, "metrics")
     files = sorted(path.relative_to(fresh.folder) for path in (fresh.folder / RESULTS / "gist").rglob("*.h5"))
-    assert len(files) == 2 * (2 + 2 * 3)  # of each run: preprocessing, ground truth; models, codes, counts by hasher
+    assert len(files) == 2 * (2 + 2 * 2) + 2  # of each run: preprocessing, ground truth, models and codes; counts
     for path in (*files, f"{RESULTS}/metrics.csv", f"{RESULTS}/summary.csv"):
         assert (ran.folder / path).read_bytes() == (fresh.folder / path).read_bytes(), path
 
@@ -117,7 +117,7 @@ def test_another_code_length_trains_only_that_length(ran, tmp_path):
 CODES = f"{RESULTS}/gist/thesis/run0/itq/codes.h5"
 NAMES = [
     *("draws/thesis/run1.h5", "splits/standard/run0/splits.h5", "gist/thesis/run1/ground_truth.h5"),
-    *("gist/thesis/run1/lsh/counts.h5", "gist/scores/itq.csv", "gist/display/standard/radii.csv"),
+    *("gist/counts/lsh.h5", "gist/scores/itq.csv", "gist/display/standard/radii.csv"),
     *("runs.csv", "claims.json"),
 ]
 WRITTEN = ["results/datasets/digits/content.h5", CODES, *(f"{RESULTS}/{name}" for name in NAMES)]

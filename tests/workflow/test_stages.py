@@ -80,14 +80,14 @@ def test_every_file_has_a_provenance_record_with_its_inputs_seed_and_versions(ti
     folder, cell = tiny.folder / RESULTS, tiny.folder / RESULTS / "gist" / "thesis" / "run1"
     paths = {"features": tiny.data / "gist" / "features.h5", "draw": folder / "draws" / "thesis" / "run1.h5"}
     paths |= {"splits": folder / "splits" / "standard" / "run1" / "splits.h5"}
-    paths |= {name: cell / "itq" / f"{name}.h5" for name in ("codes", "counts")}
+    paths |= {"codes": cell / "itq" / "codes.h5", "counts": tiny.folder / RESULTS / "gist" / "counts" / "itq.h5"}
     record = {name: storage.read_provenance(path) for name, path in paths.items()}
     made = record["codes"]
     assert made["maker"] == "hasher itq"
     assert made["inputs"]["features"] == record["features"]["digest"]
     assert made["inputs"]["draw"] == record["splits"]["inputs"]["draw"] == record["draw"]["digest"]
-    assert record["counts"]["inputs"]["codes"] == made["digest"]
-    assert record["counts"]["inputs"]["standard"] == record["splits"]["digest"]
+    assert record["counts"]["inputs"]["codes/standard/run1"] == made["digest"]
+    assert record["counts"]["inputs"]["splits/standard/run1"] == record["splits"]["digest"]
     assert record["splits"]["seed"] == record["draw"]["seed"] > 0
     made_of = [made["fits"][n_bits]["made_of"] for n_bits in ("8", "16")]
     assert made_of[0]["seed"] != made_of[1]["seed"]

@@ -103,8 +103,13 @@ def files(pattern):
     return lambda wildcards: PLAN.job(wildcards.items()).files(pattern)
 
 
+def of_cells(pattern):
+    """Return a function that returns the file of a pattern for each of those combinations."""
+    return lambda wildcards: PLAN.job(wildcards.items()).of_cells(pattern)
+
+
 def keys(*names):
-    """Return a function that returns fields of the combinations of `files`, in the same order, as tuples."""
+    """Return a function that returns fields of these combinations, in the same order, as tuples."""
     return lambda wildcards: PLAN.job(wildcards.items()).keys(*names)
 
 
@@ -133,6 +138,13 @@ def code(script, **plugins):
     """
     CODE.declare(script, plugins)
     return lambda wildcards: CODE.digest(script, wildcards)
+
+
+def displayed_metrics(wildcards):
+    """Return the metrics that the script of `display` computes."""
+    from protocol.report.display import METRICS
+
+    return METRICS
 
 
 def stamps(script):

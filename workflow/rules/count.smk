@@ -1,26 +1,26 @@
 rule count:
-    """Count the database items at each Hamming distance, in the database of every split protocol of a draw."""
+    """Count the database items at each Hamming distance, for every split and run of one hasher on a feature."""
     input:
         stamps("count.py"),
-        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
-        ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
-        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
+        codes=of_cells("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
+        ground_truths=of_cells("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
+        splits=of_cells("<results>/splits/{split}/run{run}/splits.h5"),
     output:
-        counts="<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5",
+        counts="<results>/{feature}/counts/{hasher}.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/{hasher}/counts.log",
+        "<logs>/{feature}/counts/{hasher}.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"
+        "<benchmarks>/{feature}/{hasher}/count.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
         **needs("count"),
     params:
-        splits=files("{split}"),
+        cells=keys("split", "run"),
         index_order="index_average_precision" in needs_of_metrics(CONFIG["metrics"]),
         code=code("count.py"),
     message:
-        "counts: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "counts: {wildcards.hasher} on {wildcards.feature}"
     script:
         "../scripts/count.py"

@@ -33,30 +33,29 @@ rule count_shard:
 
 
 rule add_counts:
-    """Add up the counts of all shards of the database."""
+    """Add up the counts of all shards of the database, for every split and run of one hasher on a feature."""
     input:
         stamps("add_counts.py"),
-        shards=gather.count(
-            "<results>/{{feature}}/{{draw}}/run{{run}}/{{hasher}}/shards/{scatteritem}.h5"
-        ),
-        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
-        ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
-        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
+        shards=of("shards"),
+        codes=of_cells("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
+        ground_truths=of_cells("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
+        splits=of_cells("<results>/splits/{split}/run{run}/splits.h5"),
     output:
-        counts="<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5",
+        counts="<results>/{feature}/counts/{hasher}.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/{hasher}/add_counts.log",
+        "<logs>/{feature}/counts/{hasher}.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/add_counts.tsv"
+        "<benchmarks>/{feature}/{hasher}/add_counts.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
         **needs("add_counts"),
     params:
-        splits=files("{split}"),
+        cells=keys("split", "run"),
+        n_shards=CONFIG["count_shards"],
         code=code("add_counts.py"),
     message:
-        "counts of all shards: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "counts of all shards: {wildcards.hasher} on {wildcards.feature}"
     script:
         "../scripts/add_counts.py"

@@ -6,7 +6,7 @@ rule score_without:
         stamps("score_without.py"),
         labels="<data>/items.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
-        counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
+        counts="<results>/{feature}/counts/{hasher}.h5",
     output:
         scores="<results>/{feature}/duplicates/{hasher}.csv",
         checksums=checksums("<results>/{feature}/duplicates/{hasher}.csv"),
@@ -22,7 +22,6 @@ rule score_without:
     params:
         dataset=DATASET,
         splits=keys("split", "run"),
-        runs=keys("draw", "run"),
         metrics=CONFIG["metrics"],
         empty=CONFIG["empty"],
         pairs=known_pairs_sha256(DATASET),

@@ -1,7 +1,7 @@
 rule counts:
     """Count the distances for all hashers of the experiment."""
     input:
-        each("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
+        each("<results>/{feature}/counts/{hasher}.h5"),
     localrule: True
 
 
@@ -9,7 +9,7 @@ rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
         stamps("score.py"),
-        counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
+        counts="<results>/{feature}/counts/{hasher}.h5",
     output:
         scores="<results>/{feature}/scores/{hasher}.csv",
         checksums=checksums("<results>/{feature}/scores/{hasher}.csv"),
@@ -24,7 +24,6 @@ rule score:
         **needs("score"),
     params:
         dataset=DATASET,
-        runs=keys("draw", "run"),
         extensions=of("extensions"),
         metrics=CONFIG["metrics"],
         empty=CONFIG["empty"],

@@ -10,7 +10,7 @@ rule display:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
         stamps("display.py"),
-        counts=files("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
+        counts=files("<results>/{feature}/counts/{hasher}.h5"),
         codes=files("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
         ground_truth=file("<results>/{feature}/{draw}/run0/ground_truth.h5"),
         splits="<results>/splits/{split}/run0/splits.h5",
@@ -42,13 +42,12 @@ rule display:
     resources:
         **needs("display"),
     params:
-        runs=keys("draw", "run", "hasher"),
         hashers=keys("hasher"),
         n_bits=of("feature.n_bits"),
         extensions=of("extensions"),
         extended=of("extended_hasher"),
         empty=CONFIG["empty"],
-        code=code("display.py", metric=tuple(registry.names("metric"))),
+        code=code("display.py", metric=displayed_metrics),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
     script:

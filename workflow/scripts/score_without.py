@@ -17,16 +17,13 @@ def main(job):
     for path, key in zip(job.input.splits, p.splits, strict=True):
         split = auditing.Split(storage.read(path), dataset)
         remaining[key] = np.delete(np.arange(len(split.entries["query"])), pairs.queries(split))
-    for path, (_, run) in zip(job.input.counts, p.runs, strict=True):
-        for own in read_counts(path):
-            queries = remaining[own.split, run]
-            if not queries.size:
-                continue
-            code = (own.n_bits, own.extension, own.extension_bits)
-            sizes = (own.relevance, queries.size, own.counts.n_database, own.items)
-            key = (p.dataset, wc.feature, own.ground_truth, own.split, run, wc.hasher, *code)
-            scores = evaluate(own.counts.of_queries(queries), p.metrics, empty=p.empty)
-            rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
+    for stored in read_counts(job.input.counts):
+        queries = remaining[stored.split, stored.run]
+        if queries.size:
+            place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
+            sizes = (stored.relevance, queries.size, stored.counts.n_database, stored.items)
+            scores = evaluate(stored.counts.of_queries(queries), p.metrics, empty=p.empty)
+            rows += [(*place, "none", 0, name, *sizes, mean(values)) for name, values in scores.items()]
     write_scores(job.output.scores, rows)
 
 

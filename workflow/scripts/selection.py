@@ -32,7 +32,7 @@ def main(job):
     relevance = relevance_from_arrays(truth, len(database.X))
     validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["empty"])
     left, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
-    scores = {n_bits: own.arrays[0]["scores"] for n_bits, own in reusable.items()}
+    scores = {n_bits: earlier.arrays()[0]["scores"] for n_bits, earlier in reusable.items()}
     scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)
     place = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
     record = selection_provenance(hasher, grid, scores, made_of, place=place, options=p.hasher_options, inputs=inputs)

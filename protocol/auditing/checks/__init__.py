@@ -53,17 +53,17 @@ def about(run: Run, *, n_runs: int, has_log: bool = False) -> list[str]:
 def _not_possible(run: Run, n_runs: int, has_log: bool) -> list[str]:
     """Return the checks that were not possible, each with what it needs; the parameters are those of `about`."""
     split, dataset, known, undeclared = run.split, run.split.dataset, run.known, run.name == UNDECLARED
-    given = [part for part, items in split.parts.items() if len(items)]
-    absent = [part for part in PARTITIONS if part not in given]
-    unlabelled = [part for part in given if dataset.class_labels(split[part]) is None]
-    unsized = [part for part in given if part not in known.sizes]
+    present = [part for part, items in split.parts.items() if len(items)]
+    absent = [part for part in PARTITIONS if part not in present]
+    unlabelled = [part for part in present if dataset.class_labels(split[part]) is None]
+    unsized = [part for part in present if part not in known.sizes]
     kinds_of_copies = {copies.is_equal for copies in known.copies.values()}
     complete = dataset.n_items is not None and is_complete(split, run.protocol)
     missing = {
         f"overlaps with missing partitions ({', '.join(absent)})": absent,
-        f"size-mismatch{_for(unsized, given)} (needs protocol or sizes)": undeclared and unsized,
+        f"size-mismatch{_for(unsized, present)} (needs protocol or sizes)": undeclared and unsized,
         "class-imbalance (needs protocol)": undeclared,
-        f"classes and relevance{_for(unlabelled, given)} (needs labels)": unlabelled,
+        f"classes and relevance{_for(unlabelled, present)} (needs labels)": unlabelled,
         "near-duplicate (needs features)": not known.copies,
         "near-duplicates that are not identical (needs distance)": kinds_of_copies == {True},
         "known-near-duplicate (needs known pairs)": known.judged is None,
@@ -79,6 +79,6 @@ def _not_possible(run: Run, n_runs: int, has_log: bool) -> list[str]:
     return [check for check, is_missing in missing.items() if is_missing]
 
 
-def _for(parts: Sequence[str], given: Sequence[str]) -> str:
+def _for(parts: Sequence[str], present: Sequence[str]) -> str:
     """Return a phrase that names the partitions without some information; empty if all of them lack it."""
-    return "" if len(parts) == len(given) else f" for {', '.join(parts)}"
+    return "" if len(parts) == len(present) else f" for {', '.join(parts)}"

@@ -104,7 +104,7 @@ def audit_libraries(files: Iterable[str | Path]) -> Findings:
         others = [file for version, created in by_version.items() if version != most_common for file in created]
         examples = [f"{version}: {created[0]}" for version, created in by_version.items()]
         versions = " and ".join(by_version)
-        made = findings_of("mixed-libraries", "warning", len(others), examples, library=library, versions=versions)
-        for finding in made:
+        mixed = findings_of("mixed-libraries", "warning", len(others), examples, library=library, versions=versions)
+        for finding in mixed:
             findings.setdefault(others[0], []).append(finding)
     return findings

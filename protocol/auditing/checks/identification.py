@@ -221,8 +221,8 @@ def _facts(split: Split) -> _Facts:
 
 def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
     n_items, n_classes = (protocol.n_items or facts.split.dataset.n_items), (protocol.n_classes or facts.n_classes)
-    given = {part: facts.sizes.get(part, 1) for part in protocol.open}
-    declared = protocol.sizes(given, n_items=n_items, n_classes=n_classes)
+    open_sizes = {part: facts.sizes.get(part, 1) for part in protocol.open}
+    declared = protocol.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
     sizes = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
     sizes |= {part: size for part, size in declared.items() if part not in protocol.open}
     shared = {(a, b): facts.sizes.get(a, 0) * protocol.overlaps(a, b) for a, b in _PAIRS}

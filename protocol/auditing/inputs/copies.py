@@ -132,5 +132,5 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
             block = block + 0.0  # -0.0 becomes 0.0
         for row in block.view(np.uint8).reshape(len(block), -1):
             digests += hashlib.blake2b(row.data, digest_size=16).digest()
-    _, first, place = np.unique(np.frombuffer(digests, dtype="V16"), return_index=True, return_inverse=True)
-    return first[place]
+    _, first, inverse = np.unique(np.frombuffer(digests, dtype="V16"), return_index=True, return_inverse=True)
+    return first[inverse]

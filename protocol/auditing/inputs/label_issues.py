@@ -92,12 +92,12 @@ class _Reader:
         return LabelIssues(flags[0], None if judged is None else flags[1], f"{self.name}{where}", why)
 
     def issues_of_counts(
-        self, rows: NDArray, counts: NDArray[np.float64], given: NDArray[np.float64], where: str, why: str
+        self, rows: NDArray, counts: NDArray[np.float64], n_agreeing: NDArray[np.float64], where: str, why: str
     ) -> LabelIssues:
         """Return issues from the number of annotators who gave each answer, and of those who gave the dataset's."""
         total = counts.sum(axis=1)
-        shares = np.divide(given, total, out=np.zeros_like(given), where=total > 0)
-        doubtful = (given < counts.max(axis=1)) | (shares < self.agreement)
+        shares = np.divide(n_agreeing, total, out=np.zeros_like(n_agreeing), where=total > 0)
+        doubtful = (n_agreeing < counts.max(axis=1)) | (shares < self.agreement)
         return self.issues(rows, doubtful & (total > 0), total > 0, where, why)
 
     def labels(self, purpose: str, got: str) -> NDArray:

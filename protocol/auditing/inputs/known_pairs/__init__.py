@@ -8,7 +8,7 @@ features, and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 
 the test set and within the training set were not judged, so a split drawn from all images may have further duplicates.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,15 +39,10 @@ _ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, the
 _HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
 
 
-def _cifar10_id(row: int) -> str:
-    return f"data_batch_{row // 10_000 + 1}/{row % 10_000:05d}" if row < _TEST else f"test_batch/{row - _TEST:05d}"
-
-
-def _cifar100_id(row: int) -> str:
-    return f"train/{row:05d}" if row < _TEST else f"test/{row - _TEST:05d}"
-
-
-_IDS = {"cifar10": _cifar10_id, "cifar100": _cifar100_id}
+_IDS: dict[str, Callable[[int], str]] = {
+    "cifar10": lambda row: f"{f'data_batch_{row // 10_000 + 1}' if row < _TEST else 'test_batch'}/{row % 10_000:05d}",
+    "cifar100": lambda row: f"train/{row:05d}" if row < _TEST else f"test/{row - _TEST:05d}",
+}
 SHIPPED = tuple(_IDS)
 """The datasets for which judged pairs are shipped."""
 
