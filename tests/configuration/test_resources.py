@@ -1,5 +1,7 @@
 """The memory and time of jobs: they grow with the dataset, the feature, the hasher and the attempt."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
@@ -11,6 +13,8 @@ from protocol.configuration.options import options
 from protocol.configuration.plan import TARGETS
 from protocol.configuration.resources import INDEXED, NEEDS, items, loaded_mb, row_bytes
 from protocol.report.display import LOOKUP_ITEMS
+
+MEASURED = yaml.safe_load(Path(__file__).with_name("measured.yaml").read_text())
 
 
 @pytest.fixture
@@ -56,6 +60,15 @@ def test_only_ground_truths_that_compare_vectors_need_the_matrix(loaded):
         mb(truth, 2_000_000) - mb(truth, 1_000_000) for truth in ("nearest_neighbours", "class_label")
     )
     assert compared - by_label == pytest.approx(4 * 512, abs=1)
+
+
+@pytest.mark.parametrize("measured", MEASURED, ids=lambda measured: measured["source"])
+def test_a_job_requests_3_to_20_times_its_measured_time(loaded, measured):
+    experiment, ratios = loaded(measured["config"], **measured["changes"]), {}
+    for job, seconds in measured["seconds"].items():
+        rule, _, hasher = job.partition(" ")
+        ratios[job] = 60 * need(experiment, rule, hasher=hasher or None)["runtime"] / seconds
+    assert {job: ratio for job, ratio in ratios.items() if not 3 <= ratio <= 20} == {}
 
 
 LARGE = {
