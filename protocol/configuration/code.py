@@ -8,7 +8,7 @@ they are newer than the results.
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,20 @@ class Code:
     plan : Plan
     path : callable
         Returns the path of a script from its name.
+    starts : callable
+        Returns whether the plan is made in order to start jobs. Otherwise, stamps are only brought up to date where
+        there are results.
+    calls_confirm : bool
+        Whether `confirm` is called when jobs start. Otherwise, a plan that is made in order to start jobs confirms.
     """
 
-    def __init__(self, plan: Plan, path: Callable[[str], str]) -> None:
-        self._plan, self._path = plan, path
+    def __init__(
+        self, plan: Plan, path: Callable[[str], str], starts: Callable[[], bool], *, calls_confirm: bool = True
+    ) -> None:
+        self._plan, self._path, self._starts, self._calls_confirm = plan, path, starts, calls_confirm
         self._plugins: dict[str, Plugins] = {}
         self._stamps = Stamps()
+        self._updated = False
         self._digest = functools.cache(self._digest_of)
 
     def declare(self, script: str, plugins: Plugins) -> None:
@@ -47,28 +55,34 @@ class Code:
         return self._digest(script, tuple(self._names(script, wildcards)))
 
     def stamps(self, script: str, wildcards: Any) -> list[Path]:
-        """Return the stamps of a script and of the job's plug-ins."""
+        """Return the stamps of a script and of the job's plug-ins. A job without results may have none."""
+        if not self._updated:  # all at once, because Snakemake remembers which files it has seen in a folder
+            self._updated, starts = True, self._starts()
+            self._update(everywhere=starts)
+            if starts and not self._calls_confirm:
+                self._stamps.confirm()
         of_plugins = [self._stamp(kind, name) for kind, names in self._names(script, wildcards) for name in names]
-        return [self._stamp("script", script), *dict.fromkeys(of_plugins)]
+        return [path for path in [self._stamp("script", script), *dict.fromkeys(of_plugins)] if path.exists()]
 
-    def update(self, *, confirm: bool = False) -> None:
-        """Bring all stamps up to date, and confirm them if requested; raise ProtocolError if one can't be written.
+    def _update(self, *, everywhere: bool) -> None:
+        """Bring all stamps up to date, or only those next to results; raise ProtocolError if one can't be written."""
+        for path, digest in self._digests():
+            if everywhere or path.parents[1].exists():
+                self._stamps.update(path, digest)
 
-        Snakemake remembers which files it has seen, so this comes before its plan.
-        """
+    def _digests(self) -> Iterator[tuple[Path, str]]:
         for script in self._plugins:
-            self._stamps.update(self._stamp("script", script), self._digest(script, ()))
+            yield self._stamp("script", script), self._digest(script, ())
         plugins = self._plan.plugins | {"split": tuple(registry.names("split"))}  # one split may draw for another
         declared = [plugins, *self._plugins.values()]
         pairs = {(kind, names) for one in declared for kind, names in one.items() if not callable(names)}
         for kind, names in pairs:
             for name in (names,) if isinstance(names, str) else names:
-                self._stamps.update(self._stamp(kind, name), registry.code_digest(**{kind: name}))
-        if confirm:
-            self.confirm()
+                yield self._stamp(kind, name), registry.code_digest(**{kind: name})
 
     def confirm(self) -> None:
         """Record that jobs with the present code are started."""
+        self._update(everywhere=True)
         self._stamps.confirm()
 
     def _digest_of(self, script: str, plugins: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
@@ -103,7 +117,7 @@ class Stamps:
         Raises
         ------
         ProtocolError
-            If the stamp can't be written, or is not a stamp.
+            If the stamp can't be written.
         """
         if path in self._changed:
             return
@@ -122,11 +136,22 @@ class Stamps:
         self._changed.clear()
 
 
+def check_unchanged(paths: Iterable[Path], scripts: Path) -> None:
+    """Raise ProtocolError if the code of a stamp is another one than when jobs were last started.
+
+    `scripts` is the folder of the scripts.
+    """
+    for path in paths:
+        kind, _, name = path.name.partition("-")
+        starts, plugins = ([scripts / name], {}) if kind == "script" else ([], {kind: name})
+        if _read(path)[0] != registry.code_digest(*starts, **plugins):
+            raise ProtocolError(f"{kind} {name}: its code was edited after this run had begun. Run again.")
+
+
 def _read(path: Path) -> tuple[str, int]:
-    digest, _, since = path.read_text(encoding="utf-8").partition("\n")
-    if not since.strip().isdigit():
-        raise ProtocolError(f"{path}: not a record of code. Delete it; the jobs that it belongs to are then repeated.")
-    return digest, int(since)
+    """Return the digest and the time in a stamp. A damaged one is of no code, so that its jobs are repeated."""
+    digest, _, since = path.read_text(encoding="utf-8", errors="replace").partition("\n")
+    return (digest, int(since)) if since.strip().isdecimal() else ("", 0)
 
 
 def _write(path: Path, digest: str, since: int, *, time: int | None = None) -> None:

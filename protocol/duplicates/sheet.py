@@ -13,6 +13,7 @@ from protocol.duplicates.inputs import Items, opened_images
 from protocol.duplicates.proposals import Proposals
 from protocol.provenance.storage import replacing
 
+PACKAGE_DATA = "sheet.html.j2"
 JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
 """Names of the judgements 0 to 3, as in the lists of ciFAIR."""
 _LONGEST = 128  # pixels, of the longer side of an image on the sheet
@@ -64,7 +65,7 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template("sheet.html.j2").render(
+    page = environment.get_template(PACKAGE_DATA).render(
         about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals)
     )
     with replacing(path) as temporary:

@@ -50,7 +50,7 @@ class _Source:
     origins: dict[str, _Import | None]
     """For each global name, the import that binds it, or None if the file itself defines it."""
     data: tuple[str, ...]
-    """Patterns of the files that it reads or runs: its constant ``PACKAGE_DATA``, and templates."""
+    """Patterns of the files that it reads or runs: its constant ``PACKAGE_DATA``."""
 
 
 def digest(*starts: str | Path) -> str:
@@ -78,8 +78,8 @@ def digest(*starts: str | Path) -> str:
     -----
     Imports inside functions count; those under ``if TYPE_CHECKING`` do not. ``from protocol.hashers import Hasher`` is
     followed to the module that defines ``Hasher``, and not to the other modules that ``hashers/__init__.py`` imports.
-    Plug-ins are found by name at run time, so the caller must add them. If a module imports jinja2, the templates in
-    its folder are also covered; if it has a constant ``PACKAGE_DATA``, the files in its folder that fit this pattern.
+    Plug-ins are found by name at run time, so the caller must add them. If a module has a constant ``PACKAGE_DATA``,
+    the files in its folder that fit this pattern are also covered: templates, tables, scripts.
 
     Examples
     --------
@@ -190,7 +190,6 @@ def _read(path: Path, module: str) -> _Source:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "PACKAGE_DATA"
     ]
     packages = {imported[0].split(".")[0] for imported in imports}
-    data += ["**/*.j2"] if "jinja2" in packages else []
     libraries = frozenset(_LIBRARIES[package] for package in packages & set(_LIBRARIES))
     return _Source(_digest_of_tree(tree), tuple(dict.fromkeys(imports)), libraries, origins, tuple(data))
 

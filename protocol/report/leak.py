@@ -12,6 +12,7 @@ from protocol.scores.tables import read_table
 if TYPE_CHECKING:
     import pandas as pd
 
+PACKAGE_DATA = "leak.md.j2"
 LEVEL = 0.05
 SMALL_LEAK = 0.001
 """The leak, in mAP, for which the required number of runs is computed."""
@@ -159,7 +160,7 @@ def leak_text(
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    return environment.get_template("leak.md.j2").render(
+    return environment.get_template(PACKAGE_DATA).render(
         experiment=experiment,
         study=study,
         conclusion=conclusion(summary, pooled),

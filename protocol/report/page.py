@@ -1,19 +1,27 @@
 """The page: one HTML file that opens offline, with the results of an experiment and their provenance."""
 
+import contextlib
 import functools
+import hashlib
 import logging
+import os
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from protocol.checks import printable
+from protocol.checks import ProtocolError, printable
+from protocol.provenance.checksums import verified
+from protocol.provenance.storage import replacing
 from protocol.report.drawing import DrawingError, pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results, named
 from protocol.report.sections import experiment_line, of_selections
 from protocol.report.styles import display_name
 
+PACKAGE_DATA = "templates/*.j2"
 _NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."
+_GLOBAL = "window.vegaEmbed = vegaEmbed;"
 _log = logging.getLogger(__name__)
 
 
@@ -129,6 +137,25 @@ def _finalized(value: Any) -> Any:
 @functools.cache
 def _vega() -> str:
     """Return the scripts that draw Vega-Lite specifications, escaped for a page."""
+    return _bundle().replace("</script", "<\\/script")
+
+
+def _bundle() -> str:
+    """Return the scripts of Vega, Vega-Lite and vega-embed.
+
+    vl-convert takes over a second to bundle them, always with the same result, which is therefore stored in the user's
+    cache (``$XDG_CACHE_HOME``, by default ``~/.cache``). A damaged file in it is replaced, and a folder that can't be
+    written is not used.
+    """
     import vl_convert
 
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    snippet = hashlib.sha256(_GLOBAL.encode()).hexdigest()[:8]
+    path = cache / "hashing-protocol" / f"vega-embed-{version('vl-convert-python')}-{snippet}.js"
+    with contextlib.suppress(ProtocolError):
+        return verified(path).decode("utf-8")
+    bundle = str(vl_convert.javascript_bundle(_GLOBAL))
+    if cache.is_absolute():  # relative without a home folder
+        with contextlib.suppress(ProtocolError, OSError), replacing(path, checksum=True) as temporary:
+            temporary.write_text(bundle, encoding="utf-8")
+    return bundle

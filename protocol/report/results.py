@@ -2,10 +2,10 @@
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from numpy.typing import NDArray
 
@@ -20,6 +20,7 @@ from protocol.scores.summary import PLACE, at, shared_of
 if TYPE_CHECKING:
     import pandas as pd
 
+Value = TypeVar("Value")
 _KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"}
 
 
@@ -200,10 +201,22 @@ class Results:
         return {name: self.ordered(table) for name, table in self.displayed.items()}
 
     def select(self, selection: Mapping[str, Any]) -> "Results":
-        """Return the results with another selection, and with the tables that do not depend on it."""
+        """Return the results with another selection, and with everything that does not depend on it."""
         other = dataclasses.replace(self, selected=selection)
-        vars(other).update(plain=self.plain, table=self.table, hashers=self.hashers, leads=self.leads)
+        shared = {"plain": self.plain, "table": self.table, "hashers": self.hashers, "leads": self.leads}
+        vars(other).update(shared, _of_all=self._of_all)
         return other
+
+    def once(self, function: Callable[..., Value], *arguments: Hashable) -> Value:
+        """Return ``function(self, *arguments)``, computed once for all selections, on which it must not depend."""
+        key = (function, *arguments)
+        if key not in self._of_all:
+            self._of_all[key] = function(self, *arguments)
+        return cast(Value, self._of_all[key])
+
+    @cached_property
+    def _of_all(self) -> dict[Hashable, Any]:
+        return {}
 
     @cached_property
     def leads(self) -> dict[tuple[Any, ...], Lead]:

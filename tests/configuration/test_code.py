@@ -1,9 +1,15 @@
 """Stamps among the results, which are newer than the results of other code."""
 
 import os
+import runpy
+import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from project import ROOT, SMALL
 
+from protocol import configuration
 from protocol.checks import ProtocolError
 from protocol.configuration.code import Stamps
 
@@ -36,7 +42,49 @@ def test_a_dry_run_of_edited_code_does_not_count_once_the_code_is_restored(tmp_p
     assert planned(path, "a") == first
 
 
-def test_a_damaged_stamp_is_refused(tmp_path):
-    (tmp_path / "stamp").write_text("half")
-    with pytest.raises(ProtocolError, match=r"stamp: not a record of code\. Delete it"):
-        planned(tmp_path / "stamp", "a")
+def test_a_damaged_stamp_is_of_no_code(tmp_path):
+    path = tmp_path / "stamp"
+    first = planned(path, "a")
+    path.write_text("a")
+    assert first < planned(path, "a")
+
+
+def stamps(starts, **options):
+    """Return the stamps of a job in a new process, and those among them that are confirmed."""
+    code = configuration.Code(
+        configuration.Plan(configuration.load(SMALL)),
+        lambda script: str(ROOT / "workflow" / "scripts" / script),
+        lambda: starts,
+        **options,
+    )
+    code.declare("score.py", {"metric": "mAP"})
+    paths = code.stamps("score.py", {})
+    return [path.name for path in paths], [path.name for path in paths if path.read_text()[0] != "\n"]
+
+
+def test_a_plan_that_starts_no_job_writes_stamps_only_next_to_results(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert stamps(False) == ([], [])
+    assert list(tmp_path.iterdir()) == []
+    both = ["script-score.py", "metric-mAP"]
+    Path("results/small").mkdir(parents=True)
+    assert stamps(False, calls_confirm=False) == (both, [])
+    assert stamps(True) == (both, [])
+    assert stamps(True, calls_confirm=False) == (both, both)
+
+
+def test_a_job_whose_code_was_edited_after_the_plan_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stamps(True, calls_confirm=False)
+    check = runpy.run_path(str(ROOT / "workflow" / "scripts" / "job.py"))["check_code"]
+    job = SimpleNamespace(input=["own/file", *map(str, Path("results/small/code").iterdir())])
+    monkeypatch.setenv("PROTOCOL_PLANNED", "0")  # every file is newer
+    check(job)
+    stamp = Path("results/small/code/metric-mAP")
+    stamp.write_text(f"other{stamp.read_text()}")
+    with pytest.raises(
+        ProtocolError, match=r"^metric mAP: its code was edited after this run had begun\. Run again\.$"
+    ):
+        check(job)
+    monkeypatch.setenv("PROTOCOL_PLANNED", str(time.time()))
+    check(job)

@@ -47,6 +47,7 @@ CHANGED = {
     "inputs/archives.py": ["cifar10"],
     "report/_drawing_child.py": ["page"],
     "report/templates/style.css.j2": ["page"],
+    "report/leak.md.j2": [],
     "papers/talr/claims.yaml": ["page"],
     "papers/figures.yaml": ["page"],
     "checks.py": ["itq", "cvh", "cifar10", "model", "count", "score", "page"],
@@ -114,6 +115,16 @@ def test_comments_and_docstrings_that_nothing_reads_do_not_count(made, old, new,
     before = sources.digest("protocol.a")
     made({"protocol/a.py": TEXT.replace(old, new)})
     assert (sources.digest("protocol.a") != before) == counts
+
+
+def test_every_data_file_that_a_job_can_read_belongs_to_a_module():
+    package = sources._ROOT / "protocol"
+    modules = [".".join(path.relative_to(sources._ROOT).with_suffix("").parts) for path in package.rglob("*.py")]
+    data = [path for path in package.rglob("*.*") if path.suffix in (".j2", ".toml", ".yaml", ".csv")]
+    read = {
+        path.relative_to(sources._ROOT).as_posix() for path in data if path.parent.name not in ("cli", "configuration")
+    }
+    assert read <= set(sources.files(*(module.removesuffix(".__init__") for module in modules)))
 
 
 def test_the_versions_of_imported_libraries_count(made, monkeypatch):

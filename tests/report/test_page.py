@@ -8,10 +8,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import vl_convert
 from browser import ALL_DRAWN, DRAWN, opened, select
 
 from protocol.report import page
-from protocol.report.sections import ORDER, experiment_line, of_selections, sections
+from protocol.report.results import named
+from protocol.report.sections import _FOLLOWING, ORDER, experiment_line, of_selections, sections
 from protocol.scores.summary import at
 
 FIGURES = {
@@ -33,6 +35,36 @@ def path(html, tmp_path_factory):
 def undrawn(monkeypatch):
     """Leave the static pictures out of every page of a test."""
     monkeypatch.setattr(sys.modules[page.__module__], "_drawn", lambda figures: None)
+
+
+@pytest.mark.parametrize("damage", ["none", "content", "folder"])
+def test_the_scripts_are_bundled_once_and_again_if_the_cache_is_damaged(tmp_path, monkeypatch, damage):
+    module, calls = sys.modules[page.__module__], []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda snippet: calls.append(snippet) or "</script> \u2713")
+    if damage == "folder":
+        (tmp_path / "cache").write_text("a file")
+    first = module._bundle()
+    if damage == "content":
+        (script,) = (tmp_path / "cache").rglob("*.js")
+        script.write_text("damaged")
+    assert module._bundle() == first == "</script> \u2713"
+    assert module._bundle() == first
+    assert calls == ["window.vegaEmbed = vegaEmbed;"] * {"none": 1, "content": 2, "folder": 3}[damage]
+
+
+def content(section):
+    figures = () if section is None else section.figures
+    return section and (section.text, section.tables), [
+        (own.shows, own.sentences, own.choices, own.csv) for own in figures
+    ]
+
+
+def test_what_selections_share_does_not_depend_on_them(results):
+    shown = named(results)
+    for selection, section in itertools.product(shown.selections[::-4], _FOLLOWING):
+        alone = dataclasses.replace(shown, selected=selection)
+        assert content(section(shown.select(selection))) == content(section(alone))
 
 
 def of(results, name):

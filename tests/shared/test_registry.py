@@ -218,7 +218,7 @@ def test_a_job_whose_plug_in_changes_the_working_directory_names_it(root, tmp_pa
         "from job import run\nscope = {}\n"
         f"exec(compile('import os\\ndef fit(): os.chdir(\"/\")', {str(plugin)!r}, 'exec'), scope)\n"
         f"def main(job):\n    import numpy as np\n    np.save('x.npy', [1])\n    scope['fit']()\n    {ends}\n"
-        "run(main, Record(log='job.log', rule='model', wildcards={}, params={}, output=[]))\n"
+        "run(main, Record(log='job.log', rule='model', wildcards={}, params={}, input=[], output=[]))\n"
     )
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import time
 from operator import attrgetter
 from pathlib import Path
 
@@ -20,6 +21,10 @@ if (CHECKOUT / "protocol").is_dir():
 # Linear algebra uses one thread, since with several threads the last bits of a sum may differ.
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
+
+# Jobs on this machine verify that their code has not been edited since the plan.
+if workflow.is_main_process:
+    os.environ.update(PROTOCOL_PLANNED=str(time.time()))
 
 try:
     from protocol import configuration, datasets, registry
@@ -52,7 +57,7 @@ try:
         DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"]
     )
     check_recorded(FILES, PLACE)
-    check_writable(f"results/{EXPERIMENT.name}")
+    check_writable(f"results/{EXPERIMENT.name}/code")
 except ProtocolError as error:
     raise WorkflowError(str(error))
 
@@ -84,8 +89,16 @@ def is_there(path):
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
+def starts_jobs():
+    """Return whether Snakemake makes a plan in order to start its jobs, unlike a dry run or a summary."""
+    return workflow.executor_plugin is not None and not workflow.dryrun
+
+
 CODE = configuration.Code(
-    PLAN, lambda script: str(source(f"workflow/scripts/{script}"))
+    PLAN,
+    lambda script: str(source(f"workflow/scripts/{script}")),
+    starts_jobs,
+    calls_confirm=not IS_MODULE,  # Snakemake does not call a module's `onstart`
 )
 # Every script imports this one, and a script from git sees only fetched files.
 source("workflow/scripts/job.py")

@@ -30,7 +30,9 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     logging.info("%s %s", job.rule, dict(job.wildcards.items()))
     logging.info("parameters: %s", dict(job.params.items()))
     try:
+        check_code(job)
         _in_one_directory(main, job)
+        check_code(job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
         # Snakemake's benchmark files sample a job every half second, and miss the peak of a short one.
@@ -41,6 +43,22 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     except Exception:
         logging.exception("unexpected error in rule %s", job.rule)
         sys.exit(1)
+
+
+def check_code(job: Any) -> None:
+    """Raise ProtocolError if the code of the job was edited after the plan, with which its results would be recorded.
+
+    It is compared with the stamps among the inputs, but only if a loaded file is newer than the plan. A job on another
+    machine has no stamps.
+    """
+    planned = float(os.environ.get("PROTOCOL_PLANNED", "inf"))
+    stamps = [path for path in map(Path, job.input) if path.parent.name == "code"]
+    files = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] == "protocol"]
+    files += [Path(__file__).with_name(path.name.removeprefix("script-")) for path in stamps if "script-" in path.name]
+    if stamps and any(not os.path.exists(file) or os.path.getctime(file) > planned for file in files):
+        from protocol.configuration.code import check_unchanged
+
+        check_unchanged(stamps, Path(__file__).parent)
 
 
 def _in_one_directory(main: Callable[[Any], None], job: Any) -> None:

@@ -20,12 +20,7 @@ _WORDS = {"feature": "feature", "ground_truth": "ground truth", "split": "split"
 
 def answer_section(results: Results) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    rows = at(results.plain, metric=results.metric)
-    tables = [_main_table(results)]
-    if len(rows[[*PLACE]].drop_duplicates()) > 1:
-        groups = rows.groupby(["ground_truth", "split"], sort=False)
-        tables += [_table(results, truth, split, own) for (truth, split), own in groups]
-    scores = results.by_metric(results.plain)[["metric", *PLACE, "hasher", "n_bits", "mean", "std"]]
+    tables, scores = [_main_table(results), *results.once(_tables)], results.once(_scores)
     lower = [name for name in results.config["metrics"] if registry.METRICS.entry(name).better == "lower"]
     figure = PAGE.figure(
         "by-length",
@@ -85,11 +80,7 @@ def _difference(lead: Lead) -> str:
 def _elsewhere(results: Results, n_bits: int) -> list[str]:
     """Return how often each hasher is best at other places, if there are any, apart for other hashers or runs."""
     here, leads = (*results.place.values(), n_bits), results.leads
-    scores = results.ordered(at(results.run_scores, metric=results.metric))
-    plans = {
-        key: (tuple(own["hasher"].unique()), own["run"].nunique())
-        for key, own in scores.groupby([*PLACE, "n_bits"], sort=False)
-    }
+    plans = results.once(_plans)
     others: dict[Any, list[tuple[Any, ...]]] = {plans[here]: []}
     for key, lead in leads.items():
         if key[:3] != here[:3] and lead.second is not None:
@@ -101,6 +92,13 @@ def _elsewhere(results: Results, n_bits: int) -> list[str]:
         if keys
     ]
     return [PAGE.text("elsewhere", results=results, groups=groups, best=leads[here].best)] if groups else []
+
+
+def _plans(results: Results) -> dict[tuple[Any, ...], tuple[tuple[str, ...], int]]:
+    """Return the hashers and the number of runs at each place and code length."""
+    scores = results.ordered(at(results.run_scores, metric=results.metric))
+    groups = scores.groupby([*PLACE, "n_bits"], sort=False)
+    return {key: (tuple(own["hasher"].unique()), own["run"].nunique()) for key, own in groups}
 
 
 def _varying(keys: list[tuple[Any, ...]]) -> list[str]:
@@ -130,6 +128,20 @@ def _main_table(results: Results) -> Table:
         confidence=CONFIDENCE,
         one_dataset=ONE_DATASET,
     )
+
+
+def _scores(results: Results) -> "pd.DataFrame":
+    """Return every score of plain codes, by metric."""
+    return results.by_metric(results.plain)[["metric", *PLACE, "hasher", "n_bits", "mean", "std"]]
+
+
+def _tables(results: Results) -> list[Table]:
+    """Return the table of each ground truth and split, if there are several places."""
+    rows = at(results.plain, metric=results.metric)
+    if len(rows[[*PLACE]].drop_duplicates()) == 1:
+        return []
+    groups = rows.groupby(["ground_truth", "split"], sort=False)
+    return [_table(results, truth, split, own) for (truth, split), own in groups]
 
 
 def _table(results: Results, truth: str, split: str, rows: "pd.DataFrame") -> Table:

@@ -29,9 +29,7 @@ def conventions_section(results: Results) -> Section:
 
 
 def _ties(results: Results) -> Figure:
-    scores = results.plain[results.plain["metric"].isin(_NAMES)]
-    wide = scores.assign(metric=scores["metric"].map(_NAMES)).pivot_table(index=_CELL, columns="metric", values="mean")
-    rows = results.ordered(wide.reset_index()[[*_CELL, *_NAMES.values()]])
+    rows = results.once(_orders_of_ties)
     here = at(rows, **results.combination).reset_index(drop=True)
     pairs = list(itertools.combinations(here.to_dict("records"), 2))
     return PAGE.figure(
@@ -46,13 +44,23 @@ def _ties(results: Results) -> Figure:
     )
 
 
-def _by_convention(results: Results) -> Figure:
+def _orders_of_ties(results: Results) -> "pd.DataFrame":
+    scores = results.plain[results.plain["metric"].isin(_NAMES)]
+    wide = scores.assign(metric=scores["metric"].map(_NAMES)).pivot_table(index=_CELL, columns="metric", values="mean")
+    return results.ordered(wide.reset_index()[[*_CELL, *_NAMES.values()]])
+
+
+def _values(results: Results) -> "pd.DataFrame":
     """Return every value that a named convention calls mAP, of run 0."""
     columns = ["feature", "ground_truth", "split", "n_bits", "hasher", "metric", "undefined", "called_map_by", "value"]
     rows = results.table["conventions"][columns].fillna({"called_map_by": ""})
     undefined = rows["undefined"].map(lambda way: "" if way == "either way" else f", 0/0: {way}")
     named = np.where(rows["called_map_by"] != "", "by a convention", "by none")
-    rows = rows.assign(label=rows["metric"] + undefined, named=named)
+    return rows.assign(label=rows["metric"] + undefined, named=named)
+
+
+def _by_convention(results: Results) -> Figure:
+    rows = results.once(_values)
     sentences = _sentences(at(rows, **results.place).dropna(subset="value"), results)
     scores = at(results.plain, **results.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
@@ -89,12 +97,11 @@ def splits_compared_section(results: Results) -> Section | None:
     splits = list(dict.fromkeys(results.plain["split"]))
     if len(splits) == 1:
         return None
-    columns = ["metric", "feature", "ground_truth", "n_bits", "hasher", "split", "mean", "std"]
-    rows = results.by_metric(results.plain[results.plain["metric"].isin([*_METRICS, results.metric])])[columns]
+    rows = results.once(_compared_scores)
     place = {key: value for key, value in results.combination.items() if key != "split"}
+    here = at(rows, **place)
     sentences = {
-        metric: _compared(results, at(own, **place), metric, splits)
-        for metric, own in rows.groupby("metric", sort=False)
+        metric: _compared(results, at(here, metric=metric), metric, splits) for metric in rows["metric"].unique()
     }
     colours = [COLOURS[i % len(COLOURS)] for i in range(len(splits))]
     figure = PAGE.figure(
@@ -112,6 +119,11 @@ def splits_compared_section(results: Results) -> Section | None:
         for split, parts in ((split, results.splits[split]) for split in splits)
     ]
     return PAGE.section("splits-compared", [PAGE.text("databases", databases=databases)], [figure], splits=splits)
+
+
+def _compared_scores(results: Results) -> "pd.DataFrame":
+    columns = ["metric", "feature", "ground_truth", "n_bits", "hasher", "split", "mean", "std"]
+    return results.by_metric(results.plain[results.plain["metric"].isin([*_METRICS, results.metric])])[columns]
 
 
 def _compared(results: Results, here: "pd.DataFrame", metric: str, splits: list[str]) -> str:

@@ -18,28 +18,51 @@ _CELL = [*PLACE, "n_bits", "hasher"]
 
 def curves_section(results: Results) -> Section:
     """Return the four figures, all but recall with the level of chance."""
-    n_runs, radii = at(results.table["curves"], **results.place)["n_runs"], at(results.table["radii"], extension="none")
-    # The ball that contains the whole database has the precision of a random order.
-    whole = at(radii[radii["radius"] == radii["n_bits"]], metric="precision_micro")
-    chance = whole[[*_CELL, "value"]].rename(columns={"value": "chance"})
+    n_runs = at(results.table["curves"], **results.place)["n_runs"]
     figures = [
-        _top(results, "precision", _AT, chance),
-        _top(results, "recall", None, None),
-        _pr_curve(results, radii, chance),
-        *_in_ball(results, chance),
+        _top(results, "precision", _AT),
+        _top(results, "recall", None),
+        _pr_curve(results),
+        *_in_ball(results),
     ]
     return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs))], figures)
+
+
+def _chance(results: Results) -> "pd.DataFrame":
+    """Return the precision of a random order, which is that of the ball that contains the whole database."""
+    radii = at(results.table["radii"], extension="none", metric="precision_micro")
+    return radii[radii["radius"] == radii["n_bits"]][[*_CELL, "value"]].rename(columns={"value": "chance"})
+
+
+def _top_rows(results: Results, metric: str) -> "pd.DataFrame":
+    """Return the values of the top N, those of precision with the level of chance."""
+    rows = at(results.table["curves"], metric=metric)
+    rows = rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
+    return rows.merge(results.once(_chance), on=_CELL) if metric == "precision" else rows
+
+
+def _pr_rows(results: Results) -> "pd.DataFrame":
+    on, radii = [*_CELL, "radius"], at(results.table["radii"], extension="none")
+    precision, recall = (
+        at(radii, metric=f"{side}_micro")[[*on, "value"]].rename(columns={"value": side})
+        for side in ("precision", "recall")
+    )
+    rows = results.ordered(precision.merge(recall, on=on).merge(results.once(_chance), on=_CELL))
+    return rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
+
+
+def _ball_rows(results: Results) -> "pd.DataFrame":
+    rows = at(results.table["curves"], metric="precision_in_ball")[[*_CELL, "value"]]
+    return rows.rename(columns={"value": "precision"}).merge(results.once(_chance), on=_CELL)
 
 
 def _figure(name: str, results: Results, rows: "pd.DataFrame", choices: dict[str, Any], **values: Any) -> Figure:
     return PAGE.figure(name, rows, choices, chart=hasher_scales(results.hashers), results=results, **values)
 
 
-def _top(results: Results, metric: str, cutoff: int | None, chance: "pd.DataFrame | None") -> Figure:
+def _top(results: Results, metric: str, cutoff: int | None) -> Figure:
     """Return precision or recall of the top N; the sentence quotes the N nearest to `cutoff`, or else the largest."""
-    rows = at(results.table["curves"], metric=metric)
-    rows = rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
-    rows = rows if chance is None else rows.merge(chance, on=_CELL)
+    rows = results.once(_top_rows, metric)
     here = at(rows, **results.combination)
     n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda own: abs(own - cutoff))
     best = at(here, N=n).sort_values(metric, ascending=False, kind="stable").iloc[0]
@@ -47,14 +70,8 @@ def _top(results: Results, metric: str, cutoff: int | None, chance: "pd.DataFram
     return _figure(f"{metric}-at-n", results, rows, results.combination, n=n, best=best, several=several)
 
 
-def _pr_curve(results: Results, radii: "pd.DataFrame", chance: "pd.DataFrame") -> Figure:
-    on = [*_CELL, "radius"]
-    precision, recall = (
-        at(radii, metric=f"{side}_micro")[[*on, "value"]].rename(columns={"value": side})
-        for side in ("precision", "recall")
-    )
-    rows = results.ordered(precision.merge(recall, on=on).merge(chance, on=_CELL))
-    rows = rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
+def _pr_curve(results: Results) -> Figure:
+    rows = results.once(_pr_rows)
     here = at(rows, **results.combination)
     half = here[here["recall"] >= 0.5].sort_values("radius", kind="stable")
     first = half.drop_duplicates("hasher")
@@ -62,10 +79,9 @@ def _pr_curve(results: Results, radii: "pd.DataFrame", chance: "pd.DataFrame") -
     return _figure("pr-curves", results, rows, results.combination, best=best)
 
 
-def _in_ball(results: Results, chance: "pd.DataFrame") -> list[Figure]:
+def _in_ball(results: Results) -> list[Figure]:
     """Return the figure of precision within the ball by code length; none if all codes are shorter than the radius."""
-    rows = at(results.table["curves"], metric="precision_in_ball")[[*_CELL, "value"]]
-    rows = rows.rename(columns={"value": "precision"}).merge(chance, on=_CELL)
+    rows = results.once(_ball_rows)
     here = at(rows, **results.place).reset_index(drop=True)
     if here.empty:
         return []

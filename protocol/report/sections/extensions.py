@@ -7,7 +7,7 @@ from protocol.checks import counted
 from protocol.report.description import PAGE
 from protocol.report.figure import ABSENT, COLOURS, Figure, Section, number
 from protocol.report.results import Results
-from protocol.scores.summary import at
+from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def extensions_section(results: Results) -> Section | None:
     """Return RAMAP, mAP of the top K, precision and recall by radius for every extension; None without extensions."""
     if (at(results.table["radii"], **results.place)["extension"] == "none").all():
         return None
-    rows = _rows(results)
+    rows = results.once(_rows, results.once(_hashers)[tuple(results.place.values())])
     here = at(rows, **results.place)
     codes = {"hasher": here["hasher"].iloc[0], "n_bits": int(here["n_bits"].iloc[0])}
     place = PAGE.text("extended", results=results, **codes)
@@ -34,7 +34,7 @@ def extensions_section(results: Results) -> Section | None:
     tables = [
         _cut_table(here, radii, where),
         PAGE.table("ramap-table-3", by_radius, header=header, place=where),
-        PAGE.table("identities", [check._asdict() for check in check_identities(results.summary)]),
+        PAGE.table("identities", [check._asdict() for check in results.once(_identities)]),
     ]
     return PAGE.section("extensions", [PAGE.text("extensions")], [_figure(results, rows, codes, place)], tables)
 
@@ -44,7 +44,7 @@ def _figure(results: Results, rows: Any, codes: dict[str, Any], place: str) -> F
     means = at(results.summary, **results.place, **codes, metric="mAP")["mean"]
     return PAGE.figure(
         "extensions",
-        _together(rows[rows["metric"].isin(_BY_RADIUS)]),
+        results.once(_curves, codes["hasher"]),
         {"metric": "RAMAP"} | results.place,
         chart={"colours": list(COLOURS)},
         radius=radius,
@@ -54,16 +54,30 @@ def _figure(results: Results, rows: Any, codes: dict[str, Any], place: str) -> F
     )
 
 
-def _rows(results: Results) -> Any:
+def _shown(results: Results) -> Any:
+    """Return the values of extended codes in the order of the extensions."""
     table = results.table["radii"]
-    is_shown = table["metric"].isin(["RAMAP", "precision", "recall"]) | table["metric"].str.startswith("mAP@")
-    rows = table[is_shown]
+    rows = table[table["metric"].isin(_BY_RADIUS) | table["metric"].str.startswith("mAP@")]
     s = rows["extension_bits"].map(lambda bits: f" +{bits}" if bits else "")
     rows = rows.assign(codes=rows["extension"].map(_NAMES) + s, rank=rows["extension"].map(list(_NAMES).index))
-    rows = rows.sort_values(["rank", "extension_bits"], kind="stable")
+    return rows.sort_values(["rank", "extension_bits"], kind="stable")
+
+
+def _hashers(results: Results) -> dict[tuple[str, ...], str]:
+    """Return the hasher whose extended codes each place has."""
+    rows = results.once(_shown)
+    return {place: str(own.iloc[0]) for place, own in rows.groupby([*PLACE], sort=False)["hasher"]}
+
+
+def _rows(results: Results, hasher: str) -> Any:
     columns = ["metric", "feature", "ground_truth", "split", "hasher", "n_bits", "codes", "radius", "value", "n_runs"]
-    first = at(rows, **results.place)[["hasher"]].iloc[0]
-    return results.ordered(at(rows, hasher=first["hasher"])[columns])
+    return results.ordered(at(results.once(_shown), hasher=hasher)[columns])
+
+
+def _curves(results: Results, hasher: str) -> Any:
+    """Return the values by radius of a hasher's codes, as `_together`."""
+    rows = results.once(_rows, hasher)
+    return _together(rows[rows["metric"].isin(_BY_RADIUS)])
 
 
 def _together(rows: Any) -> Any:
@@ -113,6 +127,10 @@ class Identity(NamedTuple):
     n_pairs: int
     n_violations: int
     largest: float
+
+
+def _identities(results: Results) -> list[Identity]:
+    return check_identities(results.summary)
 
 
 def check_identities(summary: "pd.DataFrame") -> list[Identity]:

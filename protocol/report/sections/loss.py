@@ -25,7 +25,7 @@ _INTERVAL = f"{CONFIDENCE:.0%} interval"
 
 def loss_section(results: Results) -> Section | None:
     """Return the loss by hasher and size, and the gain of rescoring; None without such a ground truth and metrics."""
-    runs = shares(results)
+    runs = results.once(shares)
     if runs.empty:
         return None
     means, best = with_intervals(runs), equal_bytes(runs)
