@@ -242,7 +242,7 @@ def _example(kind: str, name: str, entry: Any) -> str:
         case "split":
             return _AUDIT.format(f"--protocol {name}")
         case "dataset":
-            return f"protocol check workflow/config/{name}.yaml"
+            return "protocol check" + ("" if name == "digits" else f" workflow/config/{name}.yaml")
         case "feature":
             change = f"features={{{name}: {{}}}}"
         case _:

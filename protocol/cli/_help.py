@@ -4,6 +4,7 @@ The texts and options of each command are declared in a TOML file next to its mo
 """
 
 import argparse
+import functools
 import importlib
 import shutil
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 REFUSED = 2
+"""The exit status of an error."""
 _LARGEST_WIDTH = 100
 
 
@@ -35,7 +37,8 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, *, examples: str, details: str = "", **options: Any) -> None:
-        super().__init__(formatter_class=_formatter, **options)
+        layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=_width())
+        super().__init__(formatter_class=layout, **options)
         self._rare: list[str] = []
         self._examples = textwrap.indent(textwrap.dedent(examples).strip(), "  ")
         self._details = textwrap.dedent(details).strip()
@@ -107,10 +110,6 @@ class _HelpAll(argparse.Action):
 
 def _width() -> int:
     return min(shutil.get_terminal_size().columns, _LARGEST_WIDTH) - 2
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=_width())
 
 
 def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> None:

@@ -89,10 +89,10 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
             yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
 
 
-def distance(text: str) -> float:
-    """Return the value of ``--distance``."""
+def distance(text: str, name: str = "distance") -> float:
+    """Return the value of ``--distance``, or of another option that is a number of at least 0."""
     try:
-        return number(float(text), "distance")
+        return number(float(text), name)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
@@ -110,10 +110,7 @@ def sizes(text: str) -> dict[str, int]:
 
 def share(text: str) -> float:
     """Return the value of ``--label-agreement``."""
-    try:
-        agreement = number(float(text), "label agreement")
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    agreement = distance(text, "label agreement")
     if agreement > 1:
         raise argparse.ArgumentTypeError(f"label agreement: expected a share from 0 to 1, got {text}.")
     return agreement

@@ -6,7 +6,7 @@ tests where all differences are equal. `holm` corrects them for multiple tests.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -107,7 +107,8 @@ def differences(
         reason = f"{against} has no value here" if is_named else "no method has a value"
         return Differences(reference, 0, is_named, [], {reason: list(rows)})
     paired, missing = _pairs(rows, reference)
-    n_tests = len(paired) if is_named else _n_pairs(n_bits for _, n_bits, _ in paired)
+    lengths = Counter(n_bits for _, n_bits, _ in paired)
+    n_tests = len(paired) if is_named else sum(n * (n + 1) // 2 for n in lengths.values())  # pairs of methods
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     sizes = next(iter(rows[reference].values())).fields
     shared = shared_variance(sizes["n_queries"], sizes["n_database"])  # the same for all scores of a table
@@ -158,11 +159,6 @@ def _corrected(comparisons: list[Difference], n_tests: int, names: Sequence[str]
             for one, value in zip(comparisons, p[: len(comparisons)], strict=True)
         ]
     return comparisons
-
-
-def _n_pairs(n_bits: Iterable[int]) -> int:
-    """Return the number of pairs of methods, from the code length of each comparison with the reference."""
-    return sum(n * (n + 1) // 2 for n in Counter(n_bits).values())
 
 
 def _paired(one: Score, other: Score) -> Pairs | str:

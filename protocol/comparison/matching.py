@@ -177,23 +177,22 @@ class _Others:
 
     def nearest(self, scores: Sequence[Score]) -> tuple[Score, str, _Protocol] | None:
         """Return the score with the fewest differing and unknown fields, the other file and its protocol, if any."""
+
+        def distance(candidate: tuple[Score, str, _Protocol]) -> tuple[int, int]:
+            score, _, other = candidate
+            return len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))
+
         candidates = [
             (score, file, other)
             for score in scores
             for file, other in self._kinds[score.metric, score.n_bits]
             if file != score.file
         ]
-        return min(candidates, key=_distance) if candidates else None
+        return min(candidates, key=distance) if candidates else None
 
     def missing(self, score: Score) -> str:
         """Return which of "metric" and "code length" no other file has."""
         return "code length" if self._lengths[score.metric] - {score.file} else "metric"
-
-
-def _distance(candidate: tuple[Score, str, _Protocol]) -> tuple[int, int]:
-    """Return the numbers of differing and of unknown fields of a score and a protocol."""
-    score, _, other = candidate
-    return len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))
 
 
 def _differing(one: _Protocol, other: _Protocol) -> list[tuple[str, str, str]]:
@@ -226,8 +225,11 @@ def _nothing(scores: Sequence[Score]) -> str:
         nearest = others.nearest(of_file)
         if nearest:
             score, other, protocol = nearest
-            reasons.setdefault(frozenset((file, other)), _difference(score, other, protocol))
-            remedy |= set() if _differing(score.protocol, protocol) else {*_unknown(score.protocol, protocol)}
+            differing = [f"{field} ({a}; {b})" for field, a, b in _differing(score.protocol, protocol)]
+            clauses = [f"{file} and {other} differ in {listed(differing)}"] if differing else []
+            clauses += _unrecorded(file, score.protocol, other, protocol)
+            reasons.setdefault(frozenset((file, other)), "; ".join(clauses))
+            remedy |= set() if differing else {*_unknown(score.protocol, protocol)}
         else:
             missing = {others.missing(score) for score in of_file}
             shared = "metric" if missing == {"metric"} else "metric and code length"
@@ -240,13 +242,6 @@ def _nothing(scores: Sequence[Score]) -> str:
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
         f"`snakemake metrics` makes a summary.csv again), or assume that they agree: --assume {fields}."
     )
-
-
-def _difference(score: Score, other: str, protocol: _Protocol) -> str:
-    """Return in words how the protocol of a score differs from one in another file."""
-    differing = [f"{field} ({a}; {b})" for field, a, b in _differing(score.protocol, protocol)]
-    first = [f"{score.file} and {other} differ in {listed(differing)}"] if differing else []
-    return "; ".join([*first, *_unrecorded(score.file, score.protocol, other, protocol)])
 
 
 def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:

@@ -93,6 +93,12 @@ class CodePair(NamedTuple):
         return len(self.query), len(self.database)
 
 
+def check_hamming(ranking: str, option: str) -> None:
+    """Raise ProtocolError if an option is given that requires the distances of the Hamming ranking."""
+    if ranking != "hamming":
+        raise ProtocolError(f"{option}: expected the ranking hamming, whose distances it requires, got {ranking}.")
+
+
 def read_codes(query: Any, database: Any) -> CodePair:
     """Return the codes of queries and database.
 
@@ -135,7 +141,9 @@ def read_codes(query: Any, database: Any) -> CodePair:
         outputs, items = _real_values(query, "query codes"), _real_values(database, "database codes")
         n_bits = items.shape[1]
         _check_lengths(outputs.shape[1], n_bits, database)
-        thresholds = _medians(items) if database.binarize == "median" else np.zeros(n_bits)
+        thresholds = np.zeros(n_bits)
+        if database.binarize == "median":  # of single columns, because a copy in float64 would be large
+            thresholds = np.array([np.median(column.astype(np.float64)) for column in items.T])
         of_database = codes.pack(items > thresholds)
     if not is_real:
         return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, binarize=database.binarize)
@@ -208,11 +216,6 @@ def _check_lengths(n_bits: int, database_bits: int, database: Codes) -> None:
     if database_bits != n_bits:
         name = named(database.values, "database codes")
         raise ProtocolError(f"{name}: expected {n_bits} bits as in the query codes, got {database_bits}.")
-
-
-def _medians(outputs: NDArray) -> NDArray[np.float64]:
-    """Return the median of each column. Columns are processed singly, because a copy in float64 would be large."""
-    return np.array([np.median(column.astype(np.float64)) for column in outputs.T])
 
 
 def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.evaluation import plots
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import CodePair, check_hamming, read_codes
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
 from protocol.evaluation.hashing import HashedBy, Hashing
@@ -172,8 +172,8 @@ def quantisation(
     query, database = vectors.vectors()
     first = _source(Hashing() if codes is None else codes, query, database)
     second = None if rescoring.codes is None else _source(rescoring.codes, query, database, "rescore_codes: ")
-    if measure_speed or second is not None:
-        _check_hamming(first, "measure_speed" if measure_speed else "rescore_codes")
+    if isinstance(first, CodePair) and (measure_speed or second is not None):
+        check_hamming(first.ranking, "measure_speed" if measure_speed else "rescore_codes")
     sizes = len(query), len(database)
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
     pair, hashed_by = _codes(first, query, database, progress)
@@ -186,10 +186,11 @@ def quantisation(
         second_bytes = second_pair.database.shape[1]
         done = stage(progress, "re-ranking", len(query))
         curves.append(by_codes(pair, second_pair, relevances, rescoring, hashed=second_by, progress=done))
+    varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
         hashed_by=hashed_by,
-        constant_bits=_constant_bits(pair),
+        constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
         rescoring=tuple(curves),
         cost=Cost(
             code_bytes=pair.database.shape[1],
@@ -213,23 +214,11 @@ def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray,
     return pair
 
 
-def _check_hamming(source: Hashing | CodePair, option: str) -> None:
-    if isinstance(source, CodePair) and source.ranking != "hamming":
-        raise ProtocolError(
-            f"{option}: expected the ranking hamming, whose distances it requires, got {source.ranking}."
-        )
-
-
 def _codes(
     source: Hashing | CodePair, query: NDArray, database: NDArray, progress: Progress
 ) -> tuple[CodePair, HashedBy | None]:
     """Return the codes, and how they were computed."""
     return source.codes(query, database, progress=progress) if isinstance(source, Hashing) else (source, None)
-
-
-def _constant_bits(codes: CodePair) -> int:
-    any_set, all_set = np.bitwise_or.reduce(codes.database, axis=0), np.bitwise_and.reduce(codes.database, axis=0)
-    return codes.n_bits - int(np.bitwise_count(any_set ^ all_set).sum())
 
 
 def _speed(codes: CodePair, query: NDArray, database: NDArray, k: int, distance: Distance) -> Speed:

@@ -20,7 +20,7 @@ from protocol.registry import FeatureRecord
     source="Sivic and Zisserman 2003, Video Google, ICCV, sections 3 and 4; 500 words as in NUS-WIDE "
     "(Chua et al. 2009, CIVR)",
     deviations="SIFT on a regular grid rather than at detected keypoints; no inverse document frequencies; k-means "
-    "starts once, on a sample of the training descriptors",
+    "runs once, on a sample of the training descriptors, and starts from random ones",
 )
 class BagOfWords(Feature):
     """Bag of visual words: the histogram, of unit length, of the words nearest to an image's SIFT descriptors.
@@ -79,7 +79,7 @@ class BagOfWords(Feature):
         return one_each(describer(grid=self.grid, patch=self.patch, image_size=self.image_size))
 
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
-        """Learn the vocabulary by k-means (one k-means++ start, Lloyd's iterations).
+        """Learn the vocabulary by k-means, which starts once, from random descriptors (Lloyd's iterations).
 
         Parameters
         ----------
@@ -110,8 +110,10 @@ class BagOfWords(Feature):
                 f"bow: expected at least {self.n_words} distinct training descriptors, one for each word, got "
                 f"{distinct} ({len(descriptors)} in total)."
             )
+        # k-means++ takes twice as long as all iterations: the sum of squares would be 1 % smaller, mAP the same.
+        means = KMeans(self.n_words, init="random", n_init=1, max_iter=100, random_state=seed)
         with threadpool_limits(1):  # with more threads, sums are taken in another order and the centres differ
-            means = KMeans(self.n_words, n_init=1, max_iter=100, random_state=seed).fit(descriptors.astype(np.float32))
+            means.fit(descriptors.astype(np.float32))
         return {"vocabulary": means.cluster_centers_.astype(np.float32)}
 
     def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:

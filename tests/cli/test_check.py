@@ -38,7 +38,7 @@ def test_it_prints_the_jobs_and_their_needs(file, capsys):
         "little (gist): 128 dimensions; 2 hashers x 2 code lengths x 1 run x 2 splits\n",
         "files      none\n",
         "draw 2, split 4, preprocessing 3, ground_truth 3",
-        "model 6, count 6",
+        "model 6, count 4",
         "feature matrices 4 MB in total\n",
         "MB, for a job of metrics\n",
         "minutes, for a job of display\n",

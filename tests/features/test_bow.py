@@ -13,17 +13,16 @@ def test_descriptors_are_those_of_a_grid():
     np.testing.assert_array_equal(X.reshape(4, -1), extract_all(DenseSift(grid=3), noise(4, 32, 32, 3))[0])
 
 
-def test_k_means_finds_separated_clusters():
-    centres = np.zeros((3, 128))
-    centres[[0, 1, 2], [0, 40, 90]] = 200
-    spread = np.random.default_rng(0).integers(0, 5, (3, 20, 128))
-    raw = (centres[:, None] + spread).astype(np.uint8)
-    bow = BagOfWords(n_words=3, n_sample=60)
+def test_each_word_is_the_mean_of_its_nearest_descriptors():
+    raw, bow = noise(40, 5, 128), BagOfWords(n_words=6, n_sample=200)
     vocabulary = bow.fit(raw, seed=3)["vocabulary"]
-    assert (vocabulary.shape, vocabulary.dtype) == ((3, 128), np.float32)
-    order = vocabulary[:, [0, 40, 90]].argmax(axis=0)
-    np.testing.assert_allclose(vocabulary[order], raw.mean(axis=1), atol=1e-3)
-    np.testing.assert_array_equal(bow.encode(raw, {"vocabulary": vocabulary}), np.eye(3)[order])
+    assert (vocabulary.shape, vocabulary.dtype) == ((6, 128), np.float32)
+    descriptors = raw.reshape(-1, 128).astype(np.float64)
+    word = ((descriptors[:, None] - vocabulary) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_allclose(vocabulary, [descriptors[word == own].mean(axis=0) for own in range(6)], atol=1e-3)
+    counts = np.eye(6)[word].reshape(40, 5, 6).sum(axis=1)
+    expected = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+    np.testing.assert_allclose(bow.encode(raw, {"vocabulary": vocabulary}), expected, rtol=1e-6)
 
 
 def test_the_vocabulary_depends_on_the_seed():

@@ -9,7 +9,6 @@ from protocol.auditing.findings import Finding, Removal, findings_of
 from protocol.auditing.inputs.copies import Copies
 from protocol.auditing.inputs.groups import Groups
 from protocol.auditing.inputs.known_pairs import EXACT, SIMILAR, KnownPairs
-from protocol.auditing.inputs.label_issues import LabelIssues
 from protocol.auditing.inputs.reading import Known
 from protocol.auditing.inputs.split import Split
 from protocol.checks import counted
@@ -163,12 +162,6 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
     return findings
 
 
-def audit_label_issues(split: Split, issues: LabelIssues) -> list[Finding]:
-    """Return a warning that lists the test queries with doubtful labels."""
-    queries = split["query"]
-    return split.findings("doubtful-label", "warning", queries[issues.doubtful[queries]], why=issues.why)
-
-
 def audit_known(split: Split, known: Known) -> list[Finding]:
     """Return the findings on modalities, groups and doubtful labels, as far as they are known."""
     findings = []
@@ -177,5 +170,6 @@ def audit_known(split: Split, known: Known) -> list[Finding]:
     if known.groups is not None:
         findings += audit_groups(split, known.groups)
     if known.label_issues is not None:
-        findings += audit_label_issues(split, known.label_issues)
+        doubtful = split["query"][known.label_issues.doubtful[split["query"]]]
+        findings += split.findings("doubtful-label", "warning", doubtful, why=known.label_issues.why)
     return findings
