@@ -30,11 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance", "label_agreement")})
     audited = audit(*arguments.splits, evidence=evidence, **{name: values[name] for name in (*_LISTS, *_OPTIONS)})
     if arguments.json:
-        from protocol.auditing.output.texts import write_json
-
-        write_json(arguments.json, audited.findings)
+        _write(arguments.json, f"{audited.to_json()}\n")
     if arguments.write_affected:
-        _write_affected(arguments.write_affected, audited)
+        _write(arguments.write_affected, _affected(audited))
     if arguments.markdown:
         show(audited.to_markdown())
     elif sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
@@ -59,10 +57,15 @@ def _check_names(arguments: argparse.Namespace) -> None:
             raise ProtocolError(f"--{name.replace('_', '-')}: expected a file, got an empty name.")
 
 
-def _write_affected(path: Path, audited: "Audit") -> None:
-    """Write the row numbers of the affected queries of one split, in the order of its query list."""
+def _write(path: Path, text: str) -> None:
     from protocol.provenance.storage import replacing
 
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _affected(audited: "Audit") -> str:
+    """Return the row numbers of the affected queries of one split as lines, in the order of its query list."""
     if len(audited.runs) > 1:
         raise ProtocolError(
             f"--write-affected: expected one split, since splits have different queries, got {len(audited.runs)}."
@@ -72,8 +75,7 @@ def _write_affected(path: Path, audited: "Audit") -> None:
             "--write-affected needs judged pairs of the dataset (--known-pairs) or label issues (--label-issues)."
         )
     (positions,) = audited.affected.values()
-    with replacing(path) as temporary:
-        temporary.write_text("".join(f"{position}\n" for position in positions), encoding="utf-8")
+    return "".join(f"{position}\n" for position in positions)
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:

@@ -12,7 +12,7 @@ from protocol.auditing import Dataset
 from protocol.auditing.inputs import items
 from protocol.auditing.inputs.groups import groups_from
 from protocol.auditing.inputs.items import features_from, modalities_from
-from protocol.auditing.inputs.known_pairs import known_pairs_from
+from protocol.auditing.inputs.known_pairs import known_pairs_for
 from protocol.auditing.inputs.label_issues import label_issues_from
 from protocol.auditing.inputs.log_formats import read_log
 from protocol.checks import ProtocolError
@@ -50,7 +50,7 @@ def label_issues(values, dataset):
 
 
 def known_pairs(values, dataset):
-    known = known_pairs_from(values, dataset, N)
+    known = known_pairs_for(values, dataset, N)
     return known.pairs.tolist(), known.source
 
 

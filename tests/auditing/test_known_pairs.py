@@ -10,7 +10,7 @@ from audited import audit
 import protocol as hp
 from protocol import datasets
 from protocol.auditing import SHIPPED, Dataset, Known, Run, Split, audit_splits, known_pairs_for
-from protocol.auditing.inputs.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs, known_pairs_from
+from protocol.auditing.inputs.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.provenance import storage
@@ -35,7 +35,7 @@ def test_the_tables_are_unchanged_copies_of_those_of_cifair(shared, name):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_pair_is_of_a_test_and_a_training_image(name):
-    known = known_pairs_from(name, Dataset())
+    known = known_pairs_for(name, Dataset())
     assert tuple(np.bincount(known.judgement)) == COUNTS[name]
     test, train = known.pairs.T
     assert test.min() >= 50_000
@@ -46,20 +46,20 @@ def test_every_shipped_pair_is_of_a_test_and_a_training_image(name):
 
 
 def test_row_numbers_ids_and_official_parts_name_the_same_images():
-    plain = known_pairs_from("cifar10", Dataset(n_items=60_000)).pairs
-    by_id = known_pairs_from("cifar10", Dataset(n_items=60_000, ids=IDS)).pairs
+    plain = known_pairs_for("cifar10", Dataset(n_items=60_000)).pairs
+    by_id = known_pairs_for("cifar10", Dataset(n_items=60_000, ids=IDS)).pairs
     order = np.random.default_rng(0).permutation(60_000)
     shuffled = Dataset(n_items=60_000, ids=IDS[order])
     official = {name: np.argsort(order)[rows] for name, rows in OFFICIAL.items()}
     np.testing.assert_array_equal(by_id, plain)
-    np.testing.assert_array_equal(order[known_pairs_from("cifar10", shuffled).pairs], plain)
-    by_part = known_pairs_from("cifar10", Dataset(n_items=60_000, official=official))
+    np.testing.assert_array_equal(order[known_pairs_for("cifar10", shuffled).pairs], plain)
+    by_part = known_pairs_for("cifar10", Dataset(n_items=60_000, official=official))
     np.testing.assert_array_equal(order[by_part.pairs], plain)
-    few = known_pairs_from("cifar10", Dataset(ids=IDS[[TRAIN, 5, QUERY]]))
+    few = known_pairs_for("cifar10", Dataset(ids=IDS[[TRAIN, 5, QUERY]]))
     assert few.pairs.tolist() == [[2, 0]]
     cifar100 = np.array([f"train/{row:05d}" for row in range(50_000)] + [f"test/{row:05d}" for row in range(10_000)])
     np.testing.assert_array_equal(
-        known_pairs_from("cifar100", Dataset(ids=cifar100)).pairs, known_pairs_from("cifar100", Dataset()).pairs
+        known_pairs_for("cifar100", Dataset(ids=cifar100)).pairs, known_pairs_for("cifar100", Dataset()).pairs
     )
 
 
@@ -68,7 +68,7 @@ def test_the_pairs_are_of_images_that_look_alike(shared):
     archive = "cifar-10-binary.tar.gz"
     data = datasets.load("cifar10", {archive: shared / "data" / "cifar10" / archive}, {})
     assert data.ids.tolist() == IDS.tolist()
-    known = known_pairs_from("cifar10", Dataset(ids=data.ids, official=data.partitions))
+    known = known_pairs_for("cifar10", Dataset(ids=data.ids, official=data.partitions))
 
     def cosine(pairs):
         first, second = (data.images[side].reshape(len(pairs), -1).astype(np.float64) for side in pairs.T)
@@ -159,7 +159,7 @@ def test_the_audit_reports_the_meaning_of_row_numbers_and_the_number_of_pairs_in
 
 def test_an_array_without_pairs_is_refused():
     with pytest.raises(ProtocolError, match=r"^known_pairs: no judged pairs\.$"):
-        known_pairs_from(np.zeros((0, 3)), Dataset())
+        known_pairs_for(np.zeros((0, 3)), Dataset())
 
 
 def test_row_numbers_beyond_the_dataset_are_refused():

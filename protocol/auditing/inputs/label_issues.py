@@ -292,7 +292,9 @@ def _from_answers(reader: _Reader, path: Path) -> LabelIssues:
         got = "an empty list" if entries == [] else type(entries).__name__
         raise ProtocolError(f"{path}: expected {expected}, got {got}.")
     for position, entry in enumerate(entries, start=1):
-        if not _has_answers(entry):
+        answers: Any = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
+        is_complete = isinstance(answers, dict) and set(answers) == set(_ANSWERS)
+        if not is_complete or not all(type(count) is int and 0 <= count < _MOST for count in answers.values()):
             raise ProtocolError(
                 f"{path}: entry {position}: expected id and, in mturk, the counts given, guessed, neither and both, "
                 f"got {str(entry)[:80]!r}."
@@ -301,15 +303,6 @@ def _from_answers(reader: _Reader, path: Path) -> LabelIssues:
     counts = np.array([[entry["mturk"][key] for key in _ANSWERS] for entry in entries], dtype=np.float64)
     why = f"annotators chose another answer more often, or fewer than {reader.agreement:.0%} of them chose it"
     return reader.issues_of_counts(rows, counts, counts[:, 0], where, why)
-
-
-def _has_answers(entry: Any) -> bool:
-    answers = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
-    return isinstance(answers, dict) and set(answers) == set(_ANSWERS) and all(map(_is_count, answers.values()))
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
 
 
 def _rows_of_answers(reader: _Reader, entries: Sequence[Mapping[str, Any]]) -> tuple[NDArray[np.int64], str]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from protocol.auditing.findings import KIND_OF, NOT_CHECKED, SEVERITIES, Finding
 from protocol.checks import printable
-from protocol.provenance.storage import replacing
 from protocol.scores import tables
 
 COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
@@ -53,12 +52,6 @@ def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]])
 def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
     """Return findings as a JSON list of objects."""
     return json.dumps(records(findings), indent=2, ensure_ascii=False)
-
-
-def write_json(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as a JSON file; see `as_json`."""
-    with replacing(path) as temporary:
-        temporary.write_text(as_json(findings) + "\n", encoding="utf-8")
 
 
 def text(

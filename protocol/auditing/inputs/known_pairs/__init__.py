@@ -110,21 +110,11 @@ class KnownPairs:
 
 
 def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs | None:
-    """Return the given pairs, or by default those that are shipped for the dataset; None if there are none.
-
-    The parameters are those of `known_pairs_from`.
-    """
-    if values is not None:
-        return known_pairs_from(values, dataset, n_listed)
-    return shipped(dataset.name, dataset, n_listed) if dataset.name in SHIPPED else None
-
-
-def known_pairs_from(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
-    """Return judged pairs as item numbers.
+    """Return judged pairs as item numbers; by default those that are shipped for the dataset, None if there are none.
 
     Parameters
     ----------
-    values : str, Path, or array_like of int, shape (n_pairs, 3)
+    values : str, Path, array_like of int, shape (n_pairs, 3), or None
         A name in `SHIPPED`; or a CSV file whose header has the columns ``query``, ``database`` and ``judgement`` (ids
         or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official parts), and possibly
         others, which are ignored; or an array with the columns row number, row number and judgement. A judgement is 0
@@ -136,10 +126,19 @@ def known_pairs_from(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownP
     Raises
     ------
     ProtocolError
-        If the file can't be read or has other columns, a line is not a judged pair, or no pair belongs to the dataset.
+        If the file can't be read or has other columns, a line is not a judged pair, or no pair belongs to the dataset;
+        or if a name in `SHIPPED` does not match the name, ids or size of the dataset.
     """
+    values = dataset.name if values is None and dataset.name in SHIPPED else values
+    if values is None:
+        return None
     if isinstance(values, str) and values in SHIPPED:
-        return shipped(values, dataset, n_listed)
+        if dataset.name in SHIPPED and dataset.name != values:
+            expected = f"pairs for {dataset.name}, the dataset of the split"
+            raise ProtocolError(f"known_pairs: expected {expected}, got {values!r}.")
+        known = _of_file(_table(values), dataset, name=values, n_listed=n_listed)
+        limits = "only pairs of an official test and an official training image were judged"
+        return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
     if not is_file(values):
         return _of_array(values, dataset)
     path = Path(values)
@@ -156,21 +155,6 @@ def known_pairs_sha256(name: str) -> str:
 
 def _table(name: str) -> Path:
     return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
-
-
-def shipped(name: str, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
-    """Return the shipped pairs for a dataset.
-
-    Raises
-    ------
-    ProtocolError
-        If there are none for this name, or the name, ids or size do not match the dataset.
-    """
-    if dataset.name in SHIPPED and dataset.name != name:
-        raise ProtocolError(f"known_pairs: expected pairs for {dataset.name}, the dataset of the split, got {name!r}.")
-    known = _of_file(_table(name), dataset, name=name, n_listed=n_listed)
-    limits = "only pairs of an official test and an official training image were judged"
-    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
 
 
 def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
@@ -237,7 +221,11 @@ def _cifar_numbers(
     training images first.
     """
     if dataset.ids is None:
-        _check_size(dataset, n_listed, name or str(path))
+        expected = f"row numbers of {_SIZE:,} images, the training images first"
+        if dataset.n_items not in (None, _SIZE):
+            raise ProtocolError(f"{name or path}: expected {expected}, got {dataset.n_items:,} items.")
+        if n_listed > _SIZE:
+            raise ProtocolError(f"{name or path}: expected {expected}, up to {_SIZE - 1}, got {n_listed - 1}.")
         return rows
     names = [name] if name else list(_IDS)
     for dataset_name in names:
@@ -249,15 +237,6 @@ def _cifar_numbers(
         f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give a file with the columns "
         "query,database,judgement and your ids."
     )
-
-
-def _check_size(dataset: Dataset, n_listed: int, name: str) -> None:
-    """Raise ProtocolError if row numbers can't be those of CIFAR's images."""
-    got = "" if dataset.n_items in (None, _SIZE) else f"got {dataset.n_items:,} items"
-    if not got and n_listed > _SIZE:
-        got = f"up to {_SIZE - 1}, got {n_listed - 1}"
-    if got:
-        raise ProtocolError(f"{name}: expected row numbers of {_SIZE:,} images, the training images first, {got}.")
 
 
 def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int64]]:
