@@ -58,24 +58,26 @@ def create(file: "h5py.File", name: str, span: Span) -> "h5py.Dataset":
     return array
 
 
-def is_array(file: "h5py.File", name: str) -> bool:
-    """Return whether a file has an array, without opening it: HDF5 requires the same prefix in all later calls."""
-    h5py = need("h5py", "hdf5")
-    return bool(file.get(name, getclass=True) is h5py.Dataset)
-
-
 def names_of(file: "h5py.File", group: str = "") -> list[str]:
-    """Return the names of the arrays of a file, or of one of its groups; none is opened."""
-    names: list[str] = []
-    if group:
-        file[group].visit(lambda name: names.append(f"{group}/{name}"))
-    else:
-        file.visit(names.append)
-    return [name for name in names if is_array(file, name)]
+    """Return the names of the arrays of a file, or of one of its groups.
+
+    None is opened, because HDF5 requires the same prefix in all later calls. ``Group.visititems`` would open them.
+    """
+    h5py, names, before = need("h5py", "hdf5"), list[str](), f"{group}/" if group else ""
+
+    def visit(name: bytes, info: Any) -> None:
+        if info.type == h5py.h5o.TYPE_DATASET:
+            names.append(before + name.decode("utf-8"))
+
+    h5py.h5o.visit(file[group or "/"].id, visit, info=True)
+    return names
 
 
 def open_array(file: "h5py.File", name: str) -> "h5py.Dataset":
-    """Return an array of a file; a relative path of the other file is resolved from the folder of this one."""
+    """Return an array of a file; a relative path of the other file is resolved from the folder of this one.
+
+    Raises KeyError if the file has no array of this name.
+    """
     h5py = need("h5py", "hdf5")
     access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
     access.set_efile_prefix(os.fsencode(_folder(file)))

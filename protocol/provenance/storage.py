@@ -391,8 +391,6 @@ class _Arrays(Mapping[str, Any]):
         return len(external.names_of(self._file))
 
     def __getitem__(self, name: str) -> Any:
-        if not external.is_array(self._file, name):
-            raise KeyError(name)
         array = external.open_array(self._file, name)
         if not array.external:
             return array

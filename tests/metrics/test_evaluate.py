@@ -7,7 +7,7 @@ import pytest
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
-from protocol.metrics import evaluate, mean, pr_curve
+from protocol.metrics import evaluate, evaluate_extended, everything, mean, pr_curve
 from protocol.metrics._ties import ratio
 from protocol.metrics.average_precision import average_precision
 from protocol.metrics.f_measure import f_measure
@@ -40,6 +40,19 @@ def test_evaluate_keeps_the_order_and_the_numbers():
     assert values["recall@r1"].tolist() == [1, 0, 1]
     assert values["mAP@1[all]"].tolist() == [0.5, 0, 1]
     assert values["precision@r0"].tolist() == [0.5, 0, 0]
+
+
+def test_every_metric_of_extended_codes_is_that_of_their_counts():
+    names, extensions = [*everything(2), "mAP@2[retrieved]"], [("none", 0), ("same", 2), ("different", 1)]
+    counts = replace(COUNTS, index_average_precision=np.array([0.75, np.nan, 1.0]))
+    for empty in ("zero", "drop"):
+        values = list(evaluate_extended(counts, extensions, names, empty=empty))
+        assert [own[:2] for own in values] == extensions
+        for extension, s, own in values:
+            assert list(own) == names
+            expected = evaluate(counts.extended(extension, s), names, empty=empty)
+            for name in names:
+                np.testing.assert_allclose(own[name], expected[name], rtol=1e-12, err_msg=f"{extension} {name}")
 
 
 @pytest.mark.parametrize(
