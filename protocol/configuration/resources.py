@@ -108,6 +108,11 @@ class JobSize:
         return self.items if self.experiment.config["count_shards"] == 1 else 0
 
     @property
+    def listed_items(self) -> float:
+        """Millions of items whose ids are read because a split consists of the user's lists."""
+        return self.items if any(registry.get("split", split).listed for split in self.feature.splits) else 0
+
+    @property
     def indexed_items(self) -> float:
         """Millions of items in the index with which the time of a lookup is measured."""
         return min(self.items, INDEXED)

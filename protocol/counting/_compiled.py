@@ -37,20 +37,37 @@ class _Compiled(Plain):
     def average_precision(
         self, relevance: Relevance, block: slice, retrieved: NDArray[np.int64], relevant: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the average precision with ties in the order of the database, as `Plain.average_precision`."""
+        """Return the average precision with ties in the order of the database, as `Plain.average_precision`.
+
+        Queries are processed in smaller blocks than for counting, so that the relevant items of all of them fit in
+        memory, but the bit planes are not computed again for each.
+        """
+        numbers, found = np.arange(len(self._queries))[block], np.empty(len(retrieved))
+        step = max(16, _ROW_BYTES // len(self._items))
+        for start in range(0, len(found), step):
+            part = slice(start, start + step)
+            found[part] = self._average_precision(relevance, numbers[part], retrieved[part], relevant[part])
+        return found
+
+    def _average_precision(
+        self,
+        relevance: Relevance,
+        numbers: NDArray[np.int64],
+        retrieved: NDArray[np.int64],
+        relevant: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
         from protocol.counting import _kernels
 
-        numbers = np.arange(len(self._queries))[block]
         first, rows = numbers, np.arange(numbers.size)
         if isinstance(relevance, LabelRelevance):  # queries with the same labels have the same relevant items
-            _, first, rows = np.unique(relevance.group[block], return_index=True, return_inverse=True)
+            _, first, rows = np.unique(relevance.group[numbers], return_index=True, return_inverse=True)
             first = numbers[first]
         is_relevant = np.zeros((first.size, len(self._items)), dtype=bool)
         for row, query in zip(is_relevant, first.tolist(), strict=True):
             row[relevance.row(query)[0]] = True
         sums, n_relevant = np.zeros(numbers.size), relevant.sum(axis=1)
         before, relevant_before = (at.cumsum(axis=1) - at for at in (retrieved, relevant))
-        queries = np.ascontiguousarray(self._queries[block])
+        queries = np.ascontiguousarray(self._queries[numbers])
         _kernels.sum_precisions(queries, self._columns, is_relevant, rows, before, relevant_before, sums)
         return np.divide(sums, n_relevant, out=np.full(numbers.size, np.nan), where=n_relevant > 0)
 
@@ -123,8 +140,3 @@ class Words(_Compiled):
         return by_level[0].sum(axis=1), {
             name: each[:, 1:] for name, each in zip(self._by_label, by_level, strict=False)
         }
-
-
-def rows_block_size(n_database: int) -> int:
-    """Return the number of queries in a block for which the relevant items of all of them fit in memory."""
-    return max(16, _ROW_BYTES // n_database)

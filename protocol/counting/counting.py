@@ -127,9 +127,8 @@ def count(
         by_truth[name] = {"at_level": np.empty((shape[0], relevance.levels.size, shape[1]), dtype=np.int64)}
         if index_order:
             by_truth[name]["index_average_precision"] = np.empty(shape[0])
-    block_size = min(counter.block_size, _compiled.rows_block_size(len(items))) if index_order else counter.block_size
     work = partial(_count_block, counter, relevances, buckets, shared, by_truth)
-    _in_blocks(work, len(queries), block_size, threads, progress)
+    _in_blocks(work, len(queries), counter.block_size, threads, progress)
     sizes = None if buckets is None or not bucket_sizes else buckets.sizes
     return {
         name: HammingCounts(**shared, **arrays, levels=relevances[name].levels, bucket_sizes=sizes)

@@ -1,7 +1,8 @@
 """Time and peak memory as the database grows, run by hand: `python tests/benchmarks/growth.py --help`.
 
 Every stage runs in a fresh process, on one core, on vectors of the dataset `synthetic`. With `--shards N`, a database
-of 20 million codes is counted by `protocol evaluate` and by N jobs of the pipeline instead. The measures, a figure, and
+of 20 million codes is counted by `protocol evaluate` and by N jobs of the pipeline instead. With `--jobs`, the whole
+pipeline runs on 20 million vectors, and every rule is measured. The measures, a figure, and
 a page that works out from them what 100 million items take are written to results/reference/growth/. The machine has to
 be idle: measures whose wall time is well above their CPU time are refused.
 """
@@ -208,6 +209,48 @@ def large(n: int, n_shards: int) -> Iterator[dict[str, object]]:
             (folder / "scores.json").unlink()
 
 
+def every_job(n: int) -> Iterator[dict[str, object]]:
+    """Yield the largest wall time and peak memory of the jobs of each rule, for an experiment with `n` vectors."""
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as name:
+        folder, config = Path(name), experiment(n - N_QUERIES - 11_000, max(2, n // 1_000_000))
+        labels, centres = rng.integers(0, 100, n), rng.standard_normal((100, 8), dtype=np.float32)
+        vectors = np.lib.format.open_memmap(folder / "features.npy", "w+", np.float32, (n, 8))
+        for start in range(0, n, 65_536):
+            means = centres[labels[start : start + 65_536]]
+            vectors[start : start + 65_536] = means + 0.5 * rng.standard_normal(means.shape, dtype=np.float32)
+        vectors.flush()
+        np.save(folder / "labels.npy", labels)
+        for side, size in (("query", N_QUERIES), ("database", n - N_QUERIES - 11_000)):
+            np.save(folder / f"{side}.npy", rng.integers(0, 256, (size, N_BITS // 8), dtype=np.uint8))
+        config |= {"dataset": "arrays", "dataset_options": {"features": "features.npy", "labels": "labels.npy"}}
+        config["split_sizes"] = {
+            "query": N_QUERIES,
+            "validation_query": 500,
+            "validation_database": 500,
+            "train": 10_000,
+        }
+        (folder / "large.yaml").write_text(yaml.safe_dump(config))
+        command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--configfile", "large.yaml"]
+        watched([*command, "--cores", "1", "--", "report"], folder)
+        yield from of_logs(folder)
+
+
+def of_logs(folder: Path) -> Iterator[dict[str, object]]:
+    """Yield the largest wall time and peak memory in the logs of each rule's jobs."""
+    rows = []
+    for log in sorted((folder / "results").rglob("*.log")):
+        text = log.read_text()
+        rule, peak = (re.search(pattern, text, re.M) for pattern in (r"^\S+ \S+ (\w+) \{", r"peak memory (\d+) MB"))
+        if rule and peak:
+            lines = re.findall(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}", text, re.M)
+            first, last = (datetime.datetime.strptime(line, "%Y-%m-%d %H:%M:%S,%f") for line in (lines[0], lines[-1]))
+            rows.append({"rule": rule[1], "seconds": (last - first).total_seconds(), "peak_mb": int(peak[1])})
+    for rule, of_rule in pd.DataFrame(rows).groupby("rule", sort=False):
+        seconds = round(float(of_rule["seconds"].max()), 1)
+        yield {"experiment": "large", "rule": rule, "seconds": seconds, "peak_mb": int(of_rule["peak_mb"].max())}
+
+
 def jobs(folder: Path) -> Iterator[dict[str, object]]:
     """Yield the measures of the pipeline's jobs, those of one rule together: the longest, and the most memory."""
     rows = [
@@ -249,7 +292,9 @@ def projected(table: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def page(table: pd.DataFrame, made_on: dict[str, str] | None, shards: pd.DataFrame | None) -> str:
+def page(
+    table: pd.DataFrame, made_on: dict[str, str] | None, shards: pd.DataFrame | None, of_rules: pd.DataFrame | None
+) -> str:
     """Return the page, every number of it from the tables; without a record of the machine, and of shards, if None."""
     described = "a machine that was not recorded"
     if made_on is not None:
@@ -294,7 +339,7 @@ The key `count_shards` of a config file divides the counting among jobs (`docs/h
 ground truth and the encoding run block by block in one job each. Metrics that depend on the order of the database
 (`mAP[index]`) or on buckets (mLGAP, utilisation and others) don't add up over shards and are refused there;
 `protocol evaluate` computes those of buckets from all codes, which it sorts in memory.
-{"" if shards is None else _of_shards(shards)}"""
+{"" if shards is None else _of_shards(shards)}{"" if of_rules is None else _of_rules(of_rules)}"""
 
 
 def _of_shards(table: pd.DataFrame) -> str:
@@ -320,6 +365,27 @@ the same to nine digits.
 """
 
 
+def _of_rules(table: pd.DataFrame) -> str:
+    """Return the part of the page about every rule."""
+    rows = [
+        f"| {row.rule} | {row.seconds:.1f} | {row.peak_mb:,.0f} | {row.peak_mb * TARGET / LARGE / 1e3:.1f} |"
+        for row in table[table["experiment"] == "large"].itertuples(index=False)
+    ]
+    return f"""
+## {LARGE // 10**6} million items, every job
+
+Made by `python tests/benchmarks/growth.py --jobs`: {LARGE // 10**6} million vectors of 8 dimensions in a file, with 100
+classes; LSH and finished codes of 64 bits, {N_QUERIES:,} queries, {LARGE // 10**6} shards, and the report. For a rule
+with several jobs, the row contains the longest time and the largest memory. Other processes shared the machine, so the
+times are longer than on an idle one. The last column is the memory times {TARGET // LARGE}, an upper bound, because a
+part of it does not grow. A test compares the requests of the pipeline with these jobs.
+
+| rule | seconds | peak memory, MB | with {TARGET // 10**6} million items, at most, GB |
+| --- | --: | --: | --: |
+{chr(10).join(rows)}
+"""
+
+
 def figure(table: pd.DataFrame) -> str:
     """Return the figure as SVG."""
     import altair as alt
@@ -340,6 +406,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", nargs=2, metavar=("STAGE", "N"), help="one measure, printed as JSON")
     parser.add_argument("--shards", type=int, metavar="N", help=f"count {LARGE:,} items at once and in N jobs")
+    parser.add_argument("--jobs", action="store_true", help=f"measure every rule of the pipeline on {LARGE:,} vectors")
     parser.add_argument("--busy", action="store_true", help="measure on a busy machine, and write nothing")
     parser.add_argument("--page", action="store_true", help="only make the page and the figure again from the tables")
     arguments = parser.parse_args()
@@ -348,7 +415,9 @@ def main() -> None:
         sys.stdout.write(json.dumps(measure(stage, int(n))))
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
-    if not arguments.page:
+    if arguments.jobs:
+        pd.DataFrame(every_job(LARGE)).to_csv(FOLDER / "jobs.csv", index=False)
+    elif not arguments.page:
         rows = measured_in_shards(arguments.shards) if arguments.shards else measured()
         # Snakemake looks at the CPU time of its jobs every half a second, so theirs is too small.
         on_one_core = [row for row in rows if "stage" in row or (row["threads"] == 1 and "without_mapped_mb" in row)]
@@ -357,16 +426,19 @@ def main() -> None:
             return
         pd.DataFrame(rows).to_csv(FOLDER / ("shards.csv" if arguments.shards else "growth.csv"), index=False)
         (FOLDER / "machine.json").write_text(json.dumps(machine(), indent=2) + "\n")
-    table, made_on, of_shards = stored()
+    table, made_on, of_shards, of_rules = stored()
     (FOLDER / "growth.svg").write_text(figure(table))
-    (FOLDER / "README.md").write_text(page(table, made_on, of_shards))
+    (FOLDER / "README.md").write_text(page(table, made_on, of_shards, of_rules))
 
 
-def stored() -> tuple[pd.DataFrame, dict[str, str] | None, pd.DataFrame | None]:
-    """Return the stored measures, the machine they were made on, and the measures in shards."""
-    record, shards = FOLDER / "machine.json", FOLDER / "shards.csv"
+def stored() -> tuple[pd.DataFrame, dict[str, str] | None, pd.DataFrame | None, pd.DataFrame | None]:
+    """Return the stored measures, the machine they were made on, and the measures in shards and of every rule."""
+    record = FOLDER / "machine.json"
+    shards, rules = (
+        pd.read_csv(path) if path.exists() else None for path in (FOLDER / "shards.csv", FOLDER / "jobs.csv")
+    )
     made_on = json.loads(record.read_text()) if record.exists() else None
-    return pd.read_csv(FOLDER / "growth.csv"), made_on, pd.read_csv(shards) if shards.exists() else None
+    return pd.read_csv(FOLDER / "growth.csv"), made_on, shards, rules
 
 
 def measured() -> list[dict[str, object]]:

@@ -41,7 +41,7 @@ def test_it_prints_the_jobs_and_their_needs(file, capsys):
         "model 6, count 4",
         "feature matrices 4 MB in total\n",
         "MB, for a job of metrics\n",
-        "minutes, for a job of display\n",
+        "minutes, for a job of report\n",
     ):
         assert text in out
     jobs = out.partition("jobs       ")[2].partition("needs")[0]

@@ -1,6 +1,9 @@
 """The memory and time of jobs: they grow with the dataset, the feature, the hasher and the attempt."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -11,6 +14,8 @@ from protocol.configuration.options import options
 from protocol.configuration.plan import TARGETS
 from protocol.configuration.resources import INDEXED, NEEDS, items, loaded_mb, row_bytes
 from protocol.report.display import LOOKUP_ITEMS
+
+MEASURED = yaml.safe_load(Path(__file__).with_name("measured.yaml").read_text())
 
 
 @pytest.fixture
@@ -56,6 +61,20 @@ def test_only_ground_truths_that_compare_vectors_need_the_matrix(loaded):
         mb(truth, 2_000_000) - mb(truth, 1_000_000) for truth in ("nearest_neighbours", "class_label")
     )
     assert compared - by_label == pytest.approx(4 * 512, abs=1)
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_requests_follow_the_measured_jobs(loaded, root, name):
+    experiment = loaded(MEASURED[name]["config"], **MEASURED[name]["changes"])
+    jobs = pd.read_csv(root / "results" / "reference" / "growth" / "jobs.csv").query("experiment == @name")
+    wrong = []
+    for job in jobs.itertuples():
+        request = need(experiment, job.rule)
+        times = 60 * request["runtime"] / job.seconds if job.seconds > 10 else 3
+        memory = request["mem_mb"] / job.peak_mb if job.peak_mb > 500 else 2
+        wrong += [] if 3 <= times <= 20 and 1.25 <= memory <= 5 else [(job.rule, round(times, 2), round(memory, 2))]
+    assert not wrong
+    assert len(jobs)
 
 
 LARGE = {

@@ -13,20 +13,20 @@ SPEC.loader.exec_module(growth)
 
 
 def test_the_page_is_made_from_the_table():
-    table, made_on, shards = growth.stored()
-    assert (growth.FOLDER / "README.md").read_text() == growth.page(table, made_on, shards)
+    table, *others = growth.stored()
+    assert (growth.FOLDER / "README.md").read_text() == growth.page(table, *others)
     assert set(table["stage"]) == set(growth.STAGES)
     assert all(set(part["n"]) == set(growth.SIZES) for _, part in table.groupby("stage"))
 
 
 def test_the_page_names_the_machine_and_has_the_shards():
-    table, _, _ = growth.stored()
+    table, *_ = growth.stored()
     row = {"n": 20_000_000, "n_shards": 8, "threads": 1, "wall_s": 9.0, "cpu_s": 8.9, "peak_mb": 500}
     shards = pd.DataFrame(
         [row | {"what": "count_shard, 8 jobs"}, row | {"what": "evaluate", "threads": 2, "without_mapped_mb": 180}]
     )
     machine = growth.machine()
-    text = growth.page(table, machine, shards)
+    text = growth.page(table, machine, shards, None)
     assert all(machine[name] in text for name in ("cpu", "cores", "date", "versions"))
     assert "| count_shard, 8 jobs | 1 | 9.0 | 8.9 | 500 |  |" in text
     assert "| evaluate | 2 | 9.0 | 8.9 | 500 | 180 |" in text
