@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from protocol import registry
 from protocol.checks import counted, need, one_of, positive_number, printable
 from protocol.comparison.differences import UNCORRECTED, Difference, Differences, differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed, assumptions, match
@@ -26,17 +27,19 @@ from protocol.report.figure import (
     tooltips,
 )
 from protocol.scores.identity import NONE_EXCLUDED, NOTED, PROTOCOL
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
-from protocol.scores.tables import Table
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, half_width, shared_variance
+from protocol.scores.tables import Table, filled
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _Rows = list[tuple[Score, Assumed]]
+_Headings = dict[tuple[tuple[str, str], ...], dict[tuple[str, str, str], _Rows]]
 _FEW = 4
 _EMPTY = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
 _SIZES = {"n_queries": "queries", "n_database": "database items"}
-_VERDICT = {True: "shown", False: "not shown"}
+_MOST_TABLES = 6
+_HEADLINE, _ALL = "mAP", "all"
 _TESTED = {
     CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
     UNCORRECTED: "Over runs: paired t-test (Student's t), not corrected for the items that the runs share, because no "
@@ -53,8 +56,8 @@ class Comparison:
     Parameters
     ----------
     sections : tuple of Section
-        First a section about what is compared and what was left out, then one section for each dataset, ground truth,
-        split and size.
+        One section for each dataset, ground truth, split and size, and last a section about what was compared, how, and
+        what was left out.
     scores : tuple of (str, Score, Assumed)
         Every compared score, with the name of its section and the fields that were assumed.
     differences : tuple of (str, str, Differences)
@@ -68,7 +71,8 @@ class Comparison:
     def __repr__(self) -> str:
         blocks = []
         for part in self.sections:
-            blocks += ["\n".join([f"== {part.title}", *part.text]), *(table.text() for table in part.tables)]
+            lines = [filled(line) for line in (f"== {part.title}", *part.text)]
+            blocks += ["\n".join(lines), *(table.text() for table in part.tables)]
         return printable("\n\n".join(blocks), keep="\n")
 
     def _repr_html_(self) -> str:
@@ -131,7 +135,8 @@ def compare(
         At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
         the result of `evaluate`.
     metrics : sequence of str, default=()
-        The metrics to compare; all metrics if empty.
+        The metrics to compare, ``"all"`` for all of them. If empty, all metrics if they make at most six tables, and
+        otherwise mAP (or else the first metric) under the first protocol.
     assume : sequence of str, default=()
         Fields of `protocol.scores.identity.PROTOCOL` that are assumed to agree if a source does not record them:
         ``FIELD``, or ``FIELD=VALUE`` if the other sources record several values. A recorded value is never replaced.
@@ -156,7 +161,8 @@ def compare(
     matched = match(_selected(itertools.chain(*by_source.values()), metrics), assumed)
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score, _ in matched.compared), "against")
-    headings = _by_heading(matched.compared)
+    every = _by_heading(matched.compared)
+    headings = every if metrics or sum(map(len, every.values())) <= _MOST_TABLES else _headline(every)
     sections: dict[str, Section] = {}
     compared: list[tuple[str, Score, Assumed]] = []
     paired: list[tuple[str, str, Differences]] = []
@@ -165,23 +171,30 @@ def compare(
         sections[name], of_section = _section(name, _title(dict(heading)), tables, against, margin)
         compared += [(name, *row) for row in itertools.chain(*tables.values())]
         paired += of_section
-    is_paired = any(of_table.comparisons for _, _, of_table in paired)
-    n_tables = sum(map(len, headings.values()))
-    first = _overview(n_tables, list(by_source), matched.left_out, paired=is_paired, margin=margin)
-    return Comparison((first, *sections.values()), tuple(compared), tuple(paired))
+    n_tables, n_every = (sum(map(len, each.values())) for each in (headings, every))
+    last = _overview(n_tables, n_every - n_tables, list(by_source), matched.left_out, paired, margin)
+    return Comparison((*sections.values(), last), tuple(compared), tuple(paired))
 
 
 def _selected(scores: Iterable[Score], metrics: str | Iterable[str]) -> list[Score]:
     """Return the scores of these metrics, or all if there are none; raise ProtocolError if no score has a metric."""
     every = list(scores)
     known = dict.fromkeys(score.metric for score in every)
-    selected = {one_of(metric, known, "metric") for metric in ([metrics] if isinstance(metrics, str) else metrics)}
-    return [score for score in every if score.metric in (selected or known)]
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    selected = {one_of(metric, known, "metric") for metric in names if metric != _ALL}
+    return every if _ALL in names or not names else [score for score in every if score.metric in selected]
 
 
-def _by_heading(rows: _Rows) -> dict[tuple[tuple[str, str], ...], dict[tuple[str, str, str], _Rows]]:
+def _headline(headings: _Headings) -> _Headings:
+    """Return the first heading, with mAP or else its first metric alone."""
+    heading, tables = next(iter(headings.items()))
+    metric = next((key[0] for key in tables if key[0] == _HEADLINE), next(iter(tables))[0])
+    return {heading: {key: rows for key, rows in tables.items() if key[0] == metric}}
+
+
+def _by_heading(rows: _Rows) -> _Headings:
     """Return the rows of each table, by its metric, undefined values and ties, for each heading."""
-    headings: dict[tuple[tuple[str, str], ...], dict[tuple[str, str, str], _Rows]] = {}
+    headings: _Headings = {}
     for score, values in rows:
         key = (score.metric, str(score.fields["empty"]), str(score.fields["ties"]))
         headings.setdefault(tuple(_heading(score).items()), {}).setdefault(key, []).append((score, values))
@@ -222,7 +235,7 @@ def _section(
     """Return a section with its tables of scores and differences, and the differences themselves."""
     shown: dict[str, Table] = {}
     paired: list[tuple[str, str, Differences]] = []
-    missing: dict[str, dict[tuple[str, str], None]] = {}
+    verdicts: list[str] = []
     for (metric, empty, _), rows in tables.items():
         table_name = _unused(_name([name, empty, metric]), shown)
         by_method: dict[str, dict[int, Score]] = {}
@@ -232,14 +245,39 @@ def _section(
         of_table = differences(by_method, metric, against=against, margin=margin)
         paired.append((name, metric, of_table))
         if of_table.comparisons:
+            verdicts.append(_verdict(metric, of_table))
             shown[f"{table_name}-differences"] = _differences_table(table_name, metric, of_table, margin)
+    text = [*verdicts, *_notes([score for rows in tables.values() for score, _ in rows])]
+    return Section(name, title, text, [], list(shown.values())), paired
+
+
+def _verdict(metric: str, of_table: Differences) -> str:
+    """Return a sentence about the reference and the method that comes nearest to it or is farthest above it."""
+    sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
+    one = max(of_table.comparisons, key=lambda one: sign * one.outcome.difference)
+    difference, low, high, p = one.outcome[:4]
+    names = [one.method, str(of_table.reference)]
+    if difference * sign < 0:
+        names, difference, low, high = names[::-1], -difference, -high, -low
+    if sign < 0:
+        low, high = -high, -low
+    at = f"{abs(difference):.3f} [{low:.3f}, {high:.3f}] ({metric}, {one.n_bits} bits, {_pairs(one)})"
+    if p < _LEVEL:
+        return f"{names[0]} beats {names[1]} by {at}."
+    return f"No difference between {names[0]} and {names[1]} is shown: {at}."
+
+
+def _missing(paired: Iterable[tuple[str, str, Differences]]) -> list[str]:
+    """Return one sentence for each reason why methods have no paired differences."""
+    missing: dict[str, dict[tuple[str, str], None]] = {}
+    for _, metric, of_table in paired:
         for reason, methods in of_table.missing.items():
             missing.setdefault(reason, {}).update(dict.fromkeys((method, metric) for method in methods))
-    text = _notes([score for rows in tables.values() for score, _ in rows])
+    sentences = []
     for reason, methods_and_metrics in missing.items():
         names, metrics = (_few(list(dict.fromkeys(each))) for each in zip(*methods_and_metrics, strict=True))
-        text.append(f"No paired differences for {names} ({metrics}): {reason}.")
-    return Section(name, title, text, [], list(shown.values())), paired
+        sentences.append(f"No paired differences for {names} ({metrics}): {reason}.")
+    return sentences
 
 
 def _few(names: list[str]) -> str:
@@ -248,15 +286,20 @@ def _few(names: list[str]) -> str:
 
 
 def _overview(
-    n_tables: int, files: Sequence[str], left_out: Mapping[str, Sequence[str]], *, paired: bool, margin: float | None
+    n_tables: int,
+    n_further: int,
+    files: Sequence[str],
+    left_out: Mapping[str, Sequence[str]],
+    paired: Sequence[tuple[str, str, Differences]],
+    margin: float | None,
 ) -> Section:
     """Return the section about what is compared and tested, and what was left out and why."""
     statement = (
         f"{listed(files)}: {counted(n_tables, 'table')}. All scores in a table agree in {listed(PROTOCOL)}, and in the "
         "metric; those in a column also agree in the code length."
     )
-    text = [statement]
-    if paired:
+    text, is_paired = [statement], any(of_table.comparisons for _, _, of_table in paired)
+    if is_paired:
         text.append(
             "Differences are means over pairs: runs on the same items, or queries at the same position, where all have "
             "the same relevant positions (labels alone do not identify the items). Intervals: "
@@ -265,14 +308,21 @@ def _overview(
             "reference with --against if you can. Otherwise it is the method with the best mean, which depends on the "
             "tested values, so all pairs of methods then count as comparisons."
         )
-    if paired and margin is not None:
+    if is_paired and margin is not None:
         text.append(
-            f"Margin {margin:g}: a method is “no worse” if its mean is less than {margin:g} worse than the reference's "
-            f"(one-sided t-test), and “equal” if the two differ by less than {margin:g} (two one-sided t-tests, TOST); "
-            f"“shown” means that p, corrected for all comparisons in the table (Holm), is below {_LEVEL:.2g}."
+            f"Margin {margin:g}: a method is non-inferior if its mean is less than {margin:g} worse than the "
+            f"reference's (one-sided t-test), and equivalent if the two differ by less than {margin:g} (two one-sided "
+            "t-tests, TOST); “yes” means that p, corrected for all comparisons in the table (Holm), is below "
+            f"{_LEVEL:.2g}."
         )
     text += [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
-    return Section("overview", "What is compared", text)
+    text += _missing(paired)
+    if n_further:
+        text.append(
+            f"{counted(n_further, 'further table')}: --metric NAME for one metric under every protocol, --metric all "
+            "for all."
+        )
+    return Section("overview", "What was compared, and how", text)
 
 
 def _notes(scores: Sequence[Score]) -> list[str]:
@@ -310,19 +360,18 @@ def _scores_table(
 ) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted(set().union(*by_method.values()))
-    cells = []
+    cells, scores = [], [score for by_length in by_method.values() for score in by_length.values()]
+    has_runs = any(score.n_runs is not None for score in scores)
     for method, by_length in by_method.items():
         runs = [score.n_runs for score in by_length.values() if score.n_runs is not None]
         files = ", ".join(dict.fromkeys(score.file for score in by_length.values()))
         means = [spread(by_length[n].mean, by_length[n].std) if n in by_length else ABSENT for n in lengths]
-        cells.append([method, files, between(runs) if runs else ABSENT, *means])
-    fields = next(iter(next(iter(by_method.values())).values())).fields
+        cells.append([method, files, *([between(runs) if runs else ABSENT] if has_runs else []), *means])
+    fields = scores[0].fields
     empty, ties = str(fields["empty"]), str(fields["ties"])
-    statement = (
-        f"{metric}: mean ± standard deviation over the runs; {_EMPTY.get(empty, f'undefined values: {empty}')}; "
-        f"ties: {ties.rstrip('.')}."
-    )
-    header = ["method", "file", "runs", *(f"{n_bits} bits" for n_bits in lengths)]
+    value = "mean ± standard deviation over the runs" if has_runs else "mean over the queries"
+    statement = f"{metric}: {value}; {_EMPTY.get(empty, f'undefined values: {empty}')}; ties: {ties.rstrip('.')}."
+    header = ["method", "file", *(["runs"] if has_runs else []), *(f"{n_bits} bits" for n_bits in lengths)]
     return Table(name, " ".join([statement, *assumed]), header, cells, n_labels=2)
 
 
@@ -330,7 +379,7 @@ def _differences_table(name: str, metric: str, of_table: Differences, margin: fl
     """Return the differences from the reference, at least one, as a table."""
     header = ["method", "bits", "difference", "interval", "p", "pairs"]
     if margin is not None:
-        header += ["no worse", "equal"]
+        header += ["non-inferior", "equivalent"]
     how = "" if of_table.is_named else ", the method with the best mean of this table"
     caption = (
         f"{metric}: differences from {of_table.reference}{how}; {counted(len(of_table.comparisons), 'comparison')}"
@@ -346,45 +395,50 @@ def _differences_table(name: str, metric: str, of_table: Differences, margin: fl
 
 
 def _row(one: Difference, margin: float | None) -> list[str]:
-    test, pairs = one.outcome, one.pairs
-    n = pairs.one.size
-    noun = pairs.unit if n == 1 else {"run": "runs", "query": "queries"}[pairs.unit]
+    test = one.outcome
     cells = [
         one.method,
         str(one.n_bits),
         f"{test.difference:+.4f}",
         f"{test.low:+.4f} to {test.high:+.4f}",
         "< 0.0001" if test.p < _TINY else f"{test.p:.4f}",
-        f"{n:,} {noun}" if n == pairs.of else f"{n:,} of {pairs.of:,} {noun}",
+        _pairs(one),
     ]
-    verdicts = [_VERDICT[p < _LEVEL] for p in (test.p_no_worse, test.p_equal)]
+    verdicts = ["yes" if p < _LEVEL else "no" for p in (test.p_no_worse, test.p_equal)]
     return [*cells, *verdicts] if margin is not None else cells
+
+
+def _pairs(one: Difference) -> str:
+    """Return the number of pairs in words, such as "9 of 10 runs"."""
+    n, of, noun = one.pairs.one.size, one.pairs.of, {"run": "runs", "query": "queries"}[one.pairs.unit]
+    return f"{n:,} {noun}" if n == of else f"{n:,} of {of:,} {noun}"
 
 
 def _figure(name: str, scores: "pd.DataFrame") -> Figure:
     """Return a figure of the means of a section, by method; the reader selects the metric and the code length."""
     import altair as alt
 
-    rows = scores[["metric", "n_bits", "method", "file", "mean", "std", "n_runs"]]
+    shared = [shared_variance(queries, database) for queries, database in scores[list(_SIZES)].to_numpy()]
+    half = half_width(scores["std"], scores["n_runs"], shared=np.nan_to_num(shared))
+    scores = scores.assign(low=scores["mean"] - half, high=scores["mean"] + half)
+    rows = scores[["metric", "n_bits", "method", "file", "mean", "low", "high", "n_runs"]]
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
     shows = f"{metric} is undefined in all of them."
+    drawn = f" Lines: {100 * CONFIDENCE:g} % intervals of the means over the runs." if np.isfinite(half).any() else ""
     if len(here):
         best, worst = here.loc[[here["mean"].idxmax(), here["mean"].idxmin()]].itertuples()
         ends = [f"{end.mean:.4f} ({end.method})" for end in (worst, best)]
-        shows = f"{metric} at {n_bits} bits ranges from {' to '.join(ends)}."
+        shows = f"{metric} at {n_bits} bits ranges from {' to '.join(ends)}.{drawn}"
     files = list(dict.fromkeys(rows["file"]))
     scale = alt.Scale(domain=files, range=[COLOURS[i % len(COLOURS)] for i in range(len(files))])
-    chart = (
-        rows_chart()
-        .mark_point(filled=True, size=80, opacity=1)
-        .encode(
-            y=alt.Y("method:N", title=None, sort=alt.EncodingSortField("mean", order="descending")),
-            x=alt.X("mean:Q", title="{metric} at {n_bits} bits", scale=alt.Scale(zero=False)),
-            color=alt.Color("file:N", title=None, scale=scale),
-            shape=alt.Shape("file:N", title=None, scale=alt.Scale(domain=files)),
-            tooltip=tooltips("file:N", "method:N", "mean:Q", "std:Q", "n_runs:Q"),
-        )
+    y = alt.Y("method:N", title=None, sort=alt.EncodingSortField("mean", order="descending"))
+    encoded = rows_chart().encode(y=y, color=alt.Color("file:N", title=None, scale=scale))
+    points = encoded.mark_point(filled=True, size=80, opacity=1).encode(
+        x=alt.X("mean:Q", title="{metric} at {n_bits} bits", scale=alt.Scale(zero=False)),
+        shape=alt.Shape("file:N", title=None, scale=alt.Scale(domain=files)),
+        tooltip=tooltips("file:N", "method:N", "mean:Q", "low:Q", "high:Q", "n_runs:Q"),
     )
-    layered = alt.layer(chart).properties(width="container", height=alt.Step(24))
+    intervals = encoded.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
+    layered = alt.layer(intervals, points).properties(width="container", height=alt.Step(24))
     return Figure(f"figure-{name}", "Side by side", shows, layered, rows, {"metric": metric, "n_bits": n_bits})

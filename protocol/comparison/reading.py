@@ -405,7 +405,7 @@ class _PerQuery:
     def values(self, metric: str, mean: float, excluded: Sequence[int] | None = None) -> Values | Why:
         """Return the values of one metric, without those of the excluded queries."""
         if not self._recorded or not self._truth:
-            return f"{self._file} does not refer to values per query; `protocol evaluate --per-query` writes them"
+            return "a file does not refer to values per query; `protocol evaluate --per-query` writes them"
         table = self._table
         if isinstance(table, str):
             return table

@@ -3,10 +3,12 @@
 Snakemake compares a job's parameters, and so the digest of its code, with those in its folder ``.snakemake``. If this
 folder is missing, because it was deleted or only the results were copied, it would accept results of other code. The
 stamps of a script and its plug-ins stand among the results and are inputs of its jobs: as soon as their code changes,
-they are newer than the results.
+they are newer than the results. Without Snakemake's records, so they are if any option or file of the user changes.
 """
 
 import functools
+import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +20,7 @@ from protocol.configuration.plan import Plan
 from protocol.provenance import storage
 
 _OF_DATA = ("dataset", "feature")
+_RECORDS = Path(".snakemake", "metadata")
 Plugins = Mapping[str, str | tuple[str, ...] | Callable[[Any], str | tuple[str, ...]]]
 """A name or several for each kind of plug-in, or a function that returns them from the wildcards of a job."""
 
@@ -66,9 +69,15 @@ class Code:
 
     def _update(self, *, everywhere: bool) -> None:
         """Bring all stamps up to date, or only those next to results; raise ProtocolError if one can't be written."""
+        recorded = next(_RECORDS.glob("*"), None) is not None
+        plan = self._plan
+        # Options of datasets and features are in the names of their folders.
+        of_data = _digest_of_values(plan.user_states)
+        of_experiment = _digest_of_values([plan.user_states, plan.reported_config, plan.config["paper"]])
         for path, digest in self._digests():
             if everywhere or path.parents[1].exists():
-                self._stamps.update(path, digest)
+                options = of_data if path.parents[2].name == "datasets" else of_experiment
+                self._stamps.update(path, digest, options, recorded=recorded)
 
     def _digests(self) -> Iterator[tuple[Path, str]]:
         for script in self._plugins:
@@ -104,15 +113,18 @@ class Code:
 class Stamps:
     """The stamps of one run of Snakemake.
 
-    A stamp contains the digest for which jobs were last started, and since when. It is written when jobs start, not
-    when they are planned: a dry run with an edited plug-in, which is then restored, leaves results up to date.
+    A stamp contains the digests of code and options for which jobs were last started, and since when it is newer than
+    older results. It is written when jobs start, not when they are planned: a dry run with an edited plug-in, which is
+    then restored, leaves results up to date.
     """
 
     def __init__(self) -> None:
-        self._changed: dict[Path, str] = {}
+        self._changed: dict[Path, tuple[str, str]] = {}
 
-    def update(self, path: Path, digest: str) -> None:
-        """Make a stamp newer than all existing results if it is of another digest, and as old as it was otherwise.
+    def update(self, path: Path, code: str, options: str, *, recorded: bool) -> None:
+        """Make a stamp newer than all existing results if it is of other code, and as old as it was otherwise.
+
+        Other options count if they are not `recorded` by Snakemake, which then compares those of each job.
 
         Raises
         ------
@@ -121,18 +133,19 @@ class Stamps:
         """
         if path in self._changed:
             return
-        started, since = _read(path) if path.exists() else ("", 0)
-        if digest != started:
+        started, since = _read(path) if path.exists() else (("", ""), 0)
+        if code != started[0] or (options != started[1] and not recorded):
             _write(path, started, since)
-            self._changed[path] = digest
         elif path.stat().st_mtime_ns != since:
-            _write(path, digest, since, time=since)
+            _write(path, started, since, time=since)
+        if (code, options) != started:
+            self._changed[path] = (code, options)
 
     def confirm(self) -> None:
         """Record the digests of all changed stamps: jobs start now."""
-        for path, digest in self._changed.items():
+        for path, digests in self._changed.items():
             since = path.stat().st_mtime_ns
-            _write(path, digest, since, time=since)
+            _write(path, digests, since, time=since)
         self._changed.clear()
 
 
@@ -144,19 +157,25 @@ def check_unchanged(paths: Iterable[Path], scripts: Path) -> None:
     for path in paths:
         kind, _, name = path.name.partition("-")
         starts, plugins = ([scripts / name], {}) if kind == "script" else ([], {kind: name})
-        if _read(path)[0] != registry.code_digest(*starts, **plugins):
+        if _read(path)[0][0] != registry.code_digest(*starts, **plugins):
             raise ProtocolError(f"{kind} {name}: its code was edited after this run had begun. Run again.")
 
 
-def _read(path: Path) -> tuple[str, int]:
-    """Return the digest and the time in a stamp. A damaged one is of no code, so that its jobs are repeated."""
-    digest, _, since = path.read_text(encoding="utf-8", errors="replace").partition("\n")
-    return (digest, int(since)) if since.strip().isdecimal() else ("", 0)
+def _digest_of_values(values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _write(path: Path, digest: str, since: int, *, time: int | None = None) -> None:
+def _read(path: Path) -> tuple[tuple[str, str], int]:
+    """Return the digests and the time in a stamp. A damaged one is of no code, so that its jobs are repeated."""
+    match path.read_text(encoding="utf-8", errors="replace").splitlines():
+        case [code, options, since] if since.isdecimal():
+            return (code, options), int(since)
+    return ("", ""), 0
+
+
+def _write(path: Path, digests: tuple[str, str], since: int, *, time: int | None = None) -> None:
     """Write a stamp with a modification time, by default now. Another user's stamp can be replaced, but not touched."""
     with storage.replacing(path) as temporary:
-        temporary.write_text(f"{digest}\n{since}\n", encoding="utf-8")
+        temporary.write_text("\n".join([*digests, f"{since}\n"]), encoding="utf-8")
         if time is not None:
             os.utime(temporary, ns=(time, time))

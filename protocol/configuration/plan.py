@@ -169,7 +169,7 @@ class Plan:
         """The user's own files from which the dataset is loaded."""
         return datasets.user_paths(self.config["dataset"], self.config["dataset_options"])[0]
 
-    @property
+    @cached_property
     def user_states(self) -> list[Any]:
         """The state of each of the user's own files and folders from which the dataset is loaded."""
         files, folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])

@@ -1,9 +1,9 @@
 """The input of every metric: the number of items of each relevance level at each Hamming distance from each query."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
-from typing import Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from protocol import codes
 from protocol.checks import ProtocolError
 
 Counts = NDArray[np.int64]
+Value = TypeVar("Value")
 _ORIGINS = {
     "bucket_sizes": "`count` returns it for a complete database, but it can't be added up over parts",
     "largest_bucket": "request it with count(..., largest_bucket=True)",
@@ -136,6 +137,17 @@ class HammingCounts:
     def n_relevant(self) -> Counts:
         """Relevant items of each query in the complete database, (n_queries,)."""
         return self.relevant_within[:, -1]
+
+    def once(self, function: Callable[..., Value], *arguments: Hashable) -> Value:
+        """Return ``function(self, *arguments)``, which is computed once for all metrics that need it."""
+        key = (function, *arguments)
+        if key not in self._of_functions:
+            self._of_functions[key] = function(self, *arguments)
+        return cast(Value, self._of_functions[key])
+
+    @cached_property
+    def _of_functions(self) -> dict[Hashable, Any]:
+        return {}
 
     def requested(self, name: str) -> NDArray:
         """Return one of the optional arrays.

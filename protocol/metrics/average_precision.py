@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import hypergeometric, last_distance, places, ratio, running_sums, ties_at, undefined
+from protocol.metrics._ties import Ties, hypergeometric, last_distance, places, ratio, running_sums, ties_at, undefined
 from protocol.registry import MetricRecord
 
 TIES = ("expected", "best", "worst", "index")
@@ -100,9 +100,9 @@ def average_precision(
     if denominator == "retrieved" and top < counts.n_database:
         if ties != "expected":
             raise ProtocolError(f"ties: expected 'expected' for denominator='retrieved' with a cutoff, got {ties!r}.")
-        return expected_over_retrieved(counts, counts.relevant, top, empty)
+        return expected_over_retrieved(counts, False, top, empty)
     if ties == "expected":
-        precisions = sum_of_precisions(counts, counts.relevant, np.full(counts.n_queries, top))
+        precisions = counts.once(sum_of_precisions, False, top)
     else:
         precisions = _sum_with_ordered_ties(counts, top, ties)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
@@ -116,49 +116,56 @@ def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.f
     return np.where(np.isnan(precisions), undefined(empty), precisions)
 
 
-def sum_of_precisions(
-    counts: HammingCounts, gains: NDArray[np.integer], tops: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def sum_of_precisions(counts: HammingCounts, graded: bool, top: int, whole: bool = False) -> NDArray[np.float64]:
     """Return the expected sum of cumulative gain per rank at the ranks of the relevant items, (n_queries,).
 
     Parameters
     ----------
     counts : HammingCounts
-    gains : ndarray of int, shape (n_queries, n_bits + 1)
-        The sum of the gains at each distance; with the number of relevant items, the cumulative gain per rank is the
-        precision.
-    tops : ndarray of int64, shape (n_queries,)
-        The last rank of each query that counts.
+    graded : bool
+        Whether the gain of an item is its level; if each relevant item has gain 1, this is the sum of the precisions.
+    top : int
+        The last rank that counts.
+    whole : bool, default=False
+        Whether only whole ties count: none of the ranks of the tie that contains rank `top`.
     """
-    harmonic = _harmonic_numbers(counts.n_database)
+    gains, harmonic = _gains(counts, graded), _harmonic_numbers(counts.n_database)
+    tops = _last_tie(counts, top).before if whole else np.full(counts.n_queries, top)
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
         block = slice(start, start + _BLOCK)
-        tied, gain, top = ties_at(counts, block), gains[block], tops[block, None]
-        counted = np.clip(top - tied.before, 0, tied.n)
-        until = np.diff(harmonic[np.minimum(tied.before + tied.n, top)], axis=1, prepend=0.0)
+        tied, gain, last = ties_at(counts, block), gains[block], tops[block, None]
+        counted = np.clip(last - tied.before, 0, tied.n)
+        until = np.diff(harmonic[np.minimum(tied.before + tied.n, last)], axis=1, prepend=0.0)
         gain_before = gain.cumsum(axis=1) - gain
         values[block] = _in_tie(tied.n, tied.m, gain, tied.before, gain_before, counted, until).sum(axis=1)
     return values
 
 
-def expected_over_retrieved(
-    counts: HammingCounts, gains: NDArray[np.integer], top: int, empty: str
-) -> NDArray[np.float64]:
+def _gains(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
+    return np.einsum("l,qlr->qr", counts.levels, counts.at_level) if graded else counts.relevant
+
+
+def _last_tie(counts: HammingCounts, top: int) -> Ties:
+    """Return the tie of each query that contains rank `top`."""
+    return ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
+
+
+def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, empty: str) -> NDArray[np.float64]:
     r"""Return the expected ratio of the sum up to rank `top` to the number of relevant items up to it, (n_queries,).
 
     If j items of the tie that contains rank `top` are drawn and relevant, the sum is a + b j + c j^2, and the number is
     P + j, so the ratio is the sum of these coefficients times the moments of 1 / (P + j).
     """
+    gains, tied = _gains(counts, graded), _last_tie(counts, top)
     cut = (np.arange(counts.n_queries), last_distance(counts, top))
-    _, m, before, _ = ties_at(counts, cut)
-    gain, drawn = gains[cut], top - before
-    gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(m, 1)
+    gain, drawn = gains[cut], top - tied.before
+    gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(tied.m, 1)
     harmonic = _harmonic_numbers(counts.n_database)
-    harmonic = harmonic[top] - harmonic[before]
-    slope = level / np.maximum(drawn - 1, 1) * (drawn - (before + 1) * harmonic)
-    moments = _moments(counts, top)
-    expected = sum_of_precisions(counts, gains, before) * moments.zeroth
+    harmonic = harmonic[top] - harmonic[tied.before]
+    slope = level / np.maximum(drawn - 1, 1) * (drawn - (tied.before + 1) * harmonic)
+    moments = counts.once(_moments, top)
+    expected = counts.once(sum_of_precisions, graded, top, True) * moments.zeroth
     expected += ((gain_before + level) * harmonic - slope) / drawn * moments.first + slope / drawn * moments.second
     return ratio(expected, moments.defined if empty == "drop" else 1.0, empty=empty)
 
@@ -172,13 +179,12 @@ class _Moments(NamedTuple):
     defined: NDArray[np.float64]
 
 
-@lru_cache(maxsize=1)  # mAP@K[retrieved] and WAP@K[retrieved] of the same counts need them
 def _moments(counts: HammingCounts, top: int) -> _Moments:
     """Return the moments of the number j of relevant items in the last tie up to rank `top`, after P relevant items.
 
     Numbers whose probability is below the precision of a float are left out.
     """
-    n, m, before, relevant_before = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
+    n, m, before, relevant_before = _last_tie(counts, top)
     drawn = top - before
     mean = m * drawn / n
     reach = _LEAST_REACH + _DEVIATIONS * np.sqrt(mean * (1 - m / n) * (n - drawn) / np.maximum(n - 1, 1))

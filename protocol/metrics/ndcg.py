@@ -1,6 +1,6 @@
 """Normalised discounted cumulative gain of the Hamming ranking, for graded relevance."""
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def ndcg(
     if counts.levels[-1] > _HIGHEST_LEVEL:
         raise ProtocolError(f"nDCG: expected levels up to {_HIGHEST_LEVEL}, got {counts.levels[-1]}.")
     gains = np.exp2(counts.levels) - 1
-    discount_until = running_sums(counts.n_database, lambda ranks: 1 / np.log2(ranks + 1))
+    discount_until = _discounts_until(counts.n_database)
     discount = np.diff(discount_until[np.minimum(counts.retrieved_within, top)], axis=1, prepend=0.0)
     gained = np.einsum("l,qlr->qr", gains, counts.at_level) / np.maximum(counts.retrieved, 1) * discount
     if ideal == "database" or top == counts.n_database:
@@ -112,6 +112,12 @@ def ndcg(
         chance[np.isnan(value)] = 0
         values[query] = ratio(chance @ np.nan_to_num(value), chance.sum(), empty=empty)
     return values
+
+
+@lru_cache(maxsize=1)  # all counts of a database need it
+def _discounts_until(n: int) -> NDArray[np.float64]:
+    """Return the sum of the discounts of ranks 1 to 0, 1, ..., n, (n + 1,)."""
+    return running_sums(n, lambda ranks: 1 / np.log2(ranks + 1))
 
 
 def _best(

@@ -74,11 +74,11 @@ def weighted_average_precision(
     """
     one_of(denominator, DENOMINATORS, "denominator")
     top = places(counts, cutoff)
-    gains = np.einsum("l,qlr->qr", counts.levels, counts.at_level)
+    graded = counts.levels.tolist() != [1]  # otherwise, the sums are those of mAP
     if denominator == "retrieved" and top < counts.n_database:
-        return expected_over_retrieved(counts, gains, top, empty)
+        return expected_over_retrieved(counts, graded, top, empty)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
-    return ratio(sum_of_precisions(counts, gains, np.full(counts.n_queries, top)), n_relevant, empty=empty)
+    return ratio(counts.once(sum_of_precisions, graded, top), n_relevant, empty=empty)
 
 
 _metric = partial(

@@ -8,6 +8,7 @@ CSV is written by the standard library, or by pandas for data frames.
 import csv
 import html
 import io
+import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
+_WIDTH = 100
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 _LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
 _DAGGER = _LATEX["†"]
@@ -95,6 +97,11 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
     if too_long is not None:
         raise ProtocolError(f"{path}: line {too_long}: expected {len(header)} cells, got more.")
     return rows
+
+
+def filled(paragraph: str) -> str:
+    """Return a paragraph as lines of at most 100 columns, for a terminal."""
+    return textwrap.fill(paragraph, _WIDTH, break_on_hyphens=False)
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -178,7 +185,7 @@ class Table:
 
     def text(self) -> str:
         """Return the caption, if there is one, and the table as `text`."""
-        return "\n".join([*filter(None, [self.caption]), text(self.header, self.rows)])
+        return "\n".join([*filter(None, [filled(self.caption)]), text(self.header, self.rows)])
 
     def html(self) -> str:
         """Return the caption and the table as a fragment of HTML for a notebook, with all text escaped."""

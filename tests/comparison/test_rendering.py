@@ -25,11 +25,37 @@ def test_the_command_prints_the_result_of_the_function(files, capsys):
     lines = text.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("method ") and "difference" in line)
     assert re.split("  +", lines[at]) == [
-        *("method", "bits", "difference", "interval", "p", "pairs", "no worse", "equal")
+        *("method", "bits", "difference", "interval", "p", "pairs", "non-inferior", "equivalent")
     ]
     cells = re.split("  +", lines[at + 1])
     assert cells[:3] == ["itq, gist", "16", "+0.1100"]
-    assert cells[5:] == ["3 runs", "shown", "not shown"]
+    assert cells[5:] == ["3 runs", "yes", "no"]
+
+
+def test_the_verdict_stands_first_and_the_method_last(files, experiment):
+    lines = repr(compare(*files, metrics="mAP", assume="relevance")).splitlines()
+    assert lines[2].startswith("No difference between itq, gist and <lsh>, gist is shown: 0.110 [-")
+    assert [line for line in lines if line.startswith("== ")][-1] == "== What was compared, and how"
+    clear = [
+        experiment(name, {"values": values}) for name, values in (("c", [0.5, 0.52, 0.51]), ("d", [0.9, 0.92, 0.92]))
+    ]
+    text = repr(compare(*clear, against="itq, gist (c/summary.csv)"))
+    assert "itq, gist (d/summary.csv) beats itq, gist (c/summary.csv) by 0.403 [" in " ".join(text.split())
+
+
+def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
+    metrics = ["nDCG", "mAP", "precision@r2", "recall@r2"]
+    rows = [{"metric": metric, "split": split} for split in ("improved", "standard") for metric in metrics]
+    files = experiment("a", *rows), experiment("b", *rows)
+    frames = {metrics: compare(*files, metrics=metrics).to_frame() for metrics in ((), "nDCG", "all")}
+    shown = {metrics: (set(frame["metric"]), set(frame["split"])) for metrics, frame in frames.items()}
+    assert shown[()] == ({"mAP"}, {"improved"})
+    assert shown["nDCG"] == ({"nDCG"}, {"improved", "standard"})
+    assert shown["all"] == (set(metrics), {"improved", "standard"})
+    assert "7 further tables: --metric NAME" in repr(compare(*files))
+    few = compare(*(experiment(name, *rows[:4]) for name in "cd"))
+    assert set(few.to_frame()["metric"]) == set(metrics)
+    assert "further" not in repr(few)
 
 
 def test_a_notebook_shows_the_same_tables_with_escaped_names(files):

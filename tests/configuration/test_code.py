@@ -14,11 +14,11 @@ from protocol.checks import ProtocolError
 from protocol.configuration.code import Stamps
 
 
-def planned(path, digest, *, started=True):
+def planned(path, code, options="x", *, started=True, recorded=True):
     """Plan a job of some code in a new run of Snakemake, start it, and return the modification time of its stamp."""
     stamps = Stamps()
-    stamps.update(path, digest)
-    stamps.update(path, digest)  # of another job with the same code
+    for _ in range(2):  # the second is of another job with the same code
+        stamps.update(path, code, options, recorded=recorded)
     if started:
         stamps.confirm()
     return path.stat().st_mtime_ns
@@ -40,6 +40,17 @@ def test_a_dry_run_of_edited_code_does_not_count_once_the_code_is_restored(tmp_p
     first = planned(path, "a")
     assert first < planned(path, "b", started=False) < planned(path, "b", started=False)
     assert planned(path, "a") == first
+
+
+def test_other_options_count_without_snakemake_s_records(tmp_path):
+    path = tmp_path / "stamp"
+    first = planned(path, "a")
+    assert planned(path, "a", "y") == first
+    assert planned(path, "a", "y", recorded=False) == first
+    assert first < planned(path, "a", recorded=False, started=False)
+    assert planned(path, "a", "y", recorded=False) == first
+    changed = planned(path, "a", recorded=False)
+    assert first < changed == planned(path, "a", "y") == planned(path, "a", "y", recorded=False)
 
 
 def test_a_damaged_stamp_is_of_no_code(tmp_path):

@@ -242,6 +242,15 @@ def test_the_docs_have_the_totals_and_the_contradictions(root, with_reference_ta
     assert page.endswith(f"\n\n{table}\n"), "run python docs/generate.py"
 
 
+def test_the_pipeline_reads_the_stored_tables_that_the_folder_of_results_has(root):
+    stored = {str(path.relative_to(root)): path for path in (root / "results" / "reference").glob("*/*.csv")}
+    counted = {name for name, path in stored.items() if path.read_text().startswith("dataset,statistic,value\n")}
+    used = counted | {name for name, path in stored.items() if papers.Results([path]).rows()}
+    rules = (root / "workflow" / "rules" / "claims.smk").read_text()
+    assert {name for name in stored if f'"{name}"' in rules} == used
+    assert rules.count("results/reference/") == len(used) > 10
+
+
 def test_the_pipeline_and_the_folder_of_results_give_the_same(
     root, tmp_path, proved_once, reference_tables, with_reference_tables
 ):

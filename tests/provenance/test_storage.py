@@ -177,3 +177,29 @@ def test_a_group_is_read_without_its_name_and_checked(tmp_path):
     np.testing.assert_array_equal(found["x"], np.arange(3))
     with pytest.raises(ProtocolError, match=r"x.h5: expected arrays of 'd', got those of a, b, c"):
         storage.read_group(path, "d")
+
+
+@pytest.fixture
+def versions():
+    yield lambda: storage.versions.cache_clear() or storage.versions()
+    storage.versions.cache_clear()
+
+
+def test_the_versions_are_those_of_the_metadata_which_is_not_imported():
+    code = (
+        "import sys; from protocol.provenance import storage; found = storage.versions()\n"
+        "assert 'importlib.metadata' not in sys.modules; from importlib.metadata import version\n"
+        "assert found.pop('python') and len(found) > 5 and all(version(name) == found[name] for name in found)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_first_version_on_the_path_counts_and_older_installations_are_found(versions, tmp_path, monkeypatch):
+    for name in ("a/scikit_learn-0.1.dist-info", "b/scikit_learn-0.2.dist-info", "b/numba-0.3.egg-info"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "b/numba-0.3.egg-info/PKG-INFO").write_text("Metadata-Version: 2.1\nName: numba\nVersion: 0.3\n")
+    (tmp_path / "b/numba.py").write_text("")
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "a"), str(tmp_path / "b")])
+    found = versions()
+    assert (found["scikit-learn"], found["numba"], found.get("torch")) == ("0.1", "0.3", None)

@@ -7,6 +7,7 @@ each experiment that has been run, then writes the page from the stored tables.
 
 import itertools
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pages
 import pandas as pd
 
 from protocol.provenance import storage
+from protocol.scores.tables import DIGITS
 
 RUN = pages.RESULTS / "cifar10_full"
 MATCHED_RUN = pages.RESULTS / "cifar10_matched"
@@ -45,12 +47,16 @@ def main() -> None:
     if (RUN / "summary.csv").exists():
         metrics, summary = (pd.read_csv(RUN / name) for name in ("metrics.csv", "summary.csv"))
         plain = summary["extension"] == "none"
-        pages.write(summary[plain].drop(columns=["extension", "extension_bits"]), FOLDER / "summary.csv")
+        columns = ["dataset", "feature", *CELL, "metric", "mean", "std", "n_runs"]
+        pages.write(summary.loc[plain, columns], FOLDER / "summary.csv", DIGITS)
         extended = summary["metric"].isin(EXTENDED) & (summary["split"] == "standard")
-        pages.write(summary[extended], FOLDER / "extensions.csv")
-        per_run = metrics[(metrics["metric"] == "mAP") & (metrics["extension"] == "none")]
+        columns[columns.index("metric") :] = ["extension", "extension_bits", "metric", "mean", "std", "n_runs"]
+        pages.write(summary.loc[extended, columns], FOLDER / "extensions.csv", DIGITS)
+        shutil.copyfile(RUN / "runs.csv", FOLDER / "runs.csv")
+        per_run = metrics[metrics["extension"] == "none"]
         columns = ["ground_truth", "split", "run", "hasher", "n_bits", "metric", "value"]
-        pages.write(per_run[columns], FOLDER / "runs.csv")
+        pages.write(per_run.loc[per_run["metric"] == "mAP", columns], FOLDER / "map_by_run.csv", DIGITS)
+        pages.write(per_run.loc[per_run["run"] == 0, columns], FOLDER / "run0.csv", DIGITS)
         _store_provenance("cifar10_full", RUN / "gist" / "thesis")
     if (MATCHED_RUN / "metrics.csv").exists():
         metrics = pd.read_csv(MATCHED_RUN / "metrics.csv")
@@ -75,7 +81,7 @@ def _store_provenance(experiment: str, *draws: Path) -> None:
 
 def page() -> str:
     """Return the page, computed from the stored tables."""
-    summary, per_run, matched = pages.read("cifar10", "summary", "runs", "matched")
+    summary, per_run, matched = pages.read("cifar10", "summary", "map_by_run", "matched")
     short = per_run[(per_run["n_bits"] == 12) & (per_run["ground_truth"] == "class_label")]
     facts = pd.read_csv(FACTS)
     facts["where (commit)"] = facts["repository"] + ": " + facts["files"] + " (" + facts["commits"] + ")"

@@ -26,10 +26,14 @@ CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "ex
 WIKI = cross_modal_table.table()
 PAGES = ["talr_table", *(f"{folder}_tables" for folder in ("cifar10", "learned", "near_duplicates", "resampling"))]
 PAGES += ["supervised_tables", "thesis_tables"]
-SUMMARIES = [("cifar10", "runs", "summary"), ("cifar10", "runs", "extensions"), ("learned", "metrics", "summary")]
+SUMMARIES = [
+    ("cifar10", "map_by_run", "summary"),
+    ("cifar10", "map_by_run", "extensions"),
+    ("learned", "metrics", "summary"),
+]
 EXPERIMENTS = [
     ("cifar10", "matched", "cifar10_matched", ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]),
-    ("cifar10", "runs", "cifar10_full", ["ground_truth", "split", "hasher", "n_bits"]),
+    ("cifar10", "map_by_run", "cifar10_full", ["ground_truth", "split", "hasher", "n_bits"]),
     ("thesis", "summary", "cifar10_thesis", ["split", "hasher", "n_bits"]),
     ("talr", "gains", "digits_talr", ["n_bits"]),
 ]

@@ -116,6 +116,7 @@ class Results:
             for job in itertools.chain.from_iterable(workflow.dag.toposorted()):
                 if job.rule.script and workflow.dag.needrun(job):
                     run_job(job, workflow.config, self.scripts)
+        (self.folder / ".snakemake" / "metadata" / "stages").touch()  # options are then compared as with records
         return self
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -48,8 +47,7 @@ def config():
 def scored(tiny, tmp_path_factory, config):
     """A copy of `tiny` with the codes of the page's program, and itq's codes under two other names."""
     pytest.importorskip("torch")
-    results = Results(tmp_path_factory.mktemp("scored"))
-    shutil.copytree(tiny.folder / "results", results.folder / "results")
+    results = tiny.copy_to(Results(tmp_path_factory.mktemp("scored")))
     export(results)
     namespace(results.folder, blocks("python")[2])
     jobs = {"finished_codes": 6, "count": 3, "score": 3, "metrics": 1, "claims": 1, "display": 2, "report": 1}

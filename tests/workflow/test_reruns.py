@@ -29,6 +29,10 @@ def test_only_changes_of_code_run_again_also_without_snakemake_s_records(ran):
     shutil.rmtree(ran.folder / ".snakemake")
     assert ran.jobs("report") == {"report": 1}
     assert ran.jobs("metrics") == {}
+    ran.write(SMALL | {"seed": 1})
+    assert ran.jobs("splits") == {"draw": 2, "split": 4, "splits": 1}
+    ran.write(SMALL)
+    assert ran.jobs("metrics") == {}
     itq = (package / "hashers" / "itq.py").read_text()
     append(package / "hashers" / "itq.py", "edited = 1\n")
     assert ran.jobs() == AFTER_ITQ
