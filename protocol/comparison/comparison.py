@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from protocol import registry
-from protocol.checks import counted, need, one_of, positive_number, printable
+from protocol.checks import ProtocolError, counted, need, one_of, positive_number, printable
 from protocol.comparison.differences import UNCORRECTED, Difference, Differences, differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed, assumptions, match
 from protocol.comparison.reading import Score, read_sources
 from protocol.evaluation import Evaluation, WithoutQueries
+from protocol.evaluation.result import plot
 from protocol.report.figure import (
     ABSENT,
     COLOURS,
@@ -31,6 +32,7 @@ from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, half_
 from protocol.scores.tables import Table, filled
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
 
 _Rows = list[tuple[Score, Assumed]]
@@ -62,11 +64,14 @@ class Comparison:
         Every compared score, with the name of its section and the fields that were assumed.
     differences : tuple of (str, str, Differences)
         The paired differences for each section and metric.
+    evaluations : tuple of Evaluation
+        The sources that are not files, whose curves `plot` draws.
     """
 
     sections: tuple[Section, ...]
     scores: tuple[tuple[str, Score, Assumed], ...]
     differences: tuple[tuple[str, str, Differences], ...]
+    evaluations: tuple[Evaluation, ...] = ()
 
     def __repr__(self) -> str:
         blocks = []
@@ -110,6 +115,23 @@ class Comparison:
             for one in of_table.comparisons
         ]
         return need("pandas", "report").DataFrame(rows)
+
+    def plot(self, kind: str = "precision-recall") -> "alt.Chart":
+        """Return a figure with a line for each evaluation that was compared; files contain no curves.
+
+        Parameters
+        ----------
+        kind : {"precision-recall", "precision@N", "recall@N"}
+            As for `Evaluation.plot`.
+
+        Raises
+        ------
+        ProtocolError
+            As for `Evaluation.plot`, or if only files were compared.
+        """
+        if not self.evaluations:
+            raise ProtocolError("plot: expected results of `evaluate`, got files, which contain no curves.")
+        return plot(self.evaluations, kind)
 
     def to_html(self) -> str:
         """Return a page that opens offline, with the tables and a figure for each section."""
@@ -173,7 +195,8 @@ def compare(
         paired += of_section
     n_tables, n_every = (sum(map(len, each.values())) for each in (headings, every))
     last = _overview(n_tables, n_every - n_tables, list(by_source), matched.left_out, paired, margin)
-    return Comparison((*sections.values(), last), tuple(compared), tuple(paired))
+    evaluations = tuple(source for source in sources if isinstance(source, Evaluation))
+    return Comparison((*sections.values(), last), tuple(compared), tuple(paired), evaluations)
 
 
 def _selected(scores: Iterable[Score], metrics: str | Iterable[str]) -> list[Score]:

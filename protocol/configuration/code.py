@@ -64,6 +64,13 @@ class Code:
             self._update(everywhere=starts)
             if starts and not self._calls_confirm:
                 self._stamps.confirm()
+        return self._existing(script, wildcards)
+
+    def check(self, script: str, wildcards: Any) -> None:
+        """Raise ProtocolError if the code of a job is another one than when jobs were last started."""
+        check_unchanged(self._existing(script, wildcards), Path(self._path(script)).parent)
+
+    def _existing(self, script: str, wildcards: Any) -> list[Path]:
         of_plugins = [self._stamp(kind, name) for kind, names in self._names(script, wildcards) for name in names]
         return [path for path in [self._stamp("script", script), *dict.fromkeys(of_plugins)] if path.exists()]
 
@@ -152,12 +159,13 @@ class Stamps:
 def check_unchanged(paths: Iterable[Path], scripts: Path) -> None:
     """Raise ProtocolError if the code of a stamp is another one than when jobs were last started.
 
-    `scripts` is the folder of the scripts.
+    `scripts` is the folder of the scripts. Versions of libraries don't count: with conda, Snakemake has others.
     """
     for path in paths:
         kind, _, name = path.name.partition("-")
         starts, plugins = ([scripts / name], {}) if kind == "script" else ([], {kind: name})
-        if _read(path)[0][0] != registry.code_digest(*starts, **plugins):
+        (started, _), _ = _read(path)
+        if started.partition(" ")[0] != registry.code_digest(*starts, **plugins).partition(" ")[0]:
             raise ProtocolError(f"{kind} {name}: its code was edited after this run had begun. Run again.")
 
 

@@ -10,11 +10,15 @@ _SIDE = 300
 """Width and height in pixels."""
 
 
-def precision_recall(curves: Mapping[str, PRCurve], title: str) -> Any:
-    """Return a chart of precision over recall, with a point for each Hamming radius and a line for each average."""
+def precision_recall(methods: Mapping[str, Mapping[str, PRCurve]], title: str) -> Any:
+    """Return a chart of precision over recall, with a point for each Hamming radius.
+
+    Each method has a colour and each average a dash, also in the sum of several charts.
+    """
     alt = need("altair", "report")
     points = [
-        {"average": average, "radius": radius, "recall": float(recall), "precision": float(precision)}
+        {"method": method, "average": average, "radius": radius, "recall": float(recall), "precision": float(precision)}
+        for method, curves in methods.items()
         for average, curve in curves.items()
         for radius, (precision, recall) in enumerate(zip(curve.precision, curve.recall, strict=True))
         if precision == precision and recall == recall  # NaN if every query is left out
@@ -26,19 +30,21 @@ def precision_recall(curves: Mapping[str, PRCurve], title: str) -> Any:
         .encode(
             x=alt.X("recall:Q", scale=unit, title="recall"),
             y=alt.Y("precision:Q", scale=unit, title="precision"),
-            color=alt.Color("average:N", title="average"),
+            color=alt.Color("method:N", title="method"),
+            strokeDash=alt.StrokeDash("average:N", title="average"),
             order="radius:Q",
-            tooltip=["average:N", "radius:Q", "recall:Q", "precision:Q"],
+            tooltip=["method:N", "average:N", "radius:Q", "recall:Q", "precision:Q"],
         )
     )
     return chart.properties(width=_SIDE, height=_SIDE)
 
 
-def top_n(curve: TopNCurve, values: str, title: str) -> Any:
-    """Return a chart of ``"precision"`` or ``"recall"`` over the number of retrieved items."""
+def top_n(methods: Mapping[str, TopNCurve], values: str, title: str) -> Any:
+    """Return a chart of ``"precision"`` or ``"recall"`` over the number of retrieved items, a line for each method."""
     alt = need("altair", "report")
     points = [
-        {"N": int(n), values: float(value)}
+        {"method": method, "N": int(n), values: float(value)}
+        for method, curve in methods.items()
         for n, value in zip(curve.n, getattr(curve, values), strict=True)
         if value == value  # NaN if every query is left out
     ]
@@ -48,7 +54,8 @@ def top_n(curve: TopNCurve, values: str, title: str) -> Any:
         .encode(
             x=alt.X("N:Q", title="N, number of retrieved items"),
             y=alt.Y(f"{values}:Q", scale=alt.Scale(domain=[0, 1]), title=f"{values}@N"),
-            tooltip=["N:Q", f"{values}:Q"],
+            color=alt.Color("method:N", title="method"),
+            tooltip=["method:N", "N:Q", f"{values}:Q"],
         )
     )
     return chart.properties(width=_SIDE, height=_SIDE)

@@ -217,7 +217,7 @@ class Evaluation(Scores, Printed):
         return need("pandas", "report").DataFrame(records)
 
     def plot(self, kind: str = "precision-recall") -> "alt.Chart":
-        """Return a figure.
+        """Return a figure. The sum of the figures of several evaluations has their lines in different colours.
 
         Parameters
         ----------
@@ -230,17 +230,7 @@ class Evaluation(Scores, Printed):
         ProtocolError
             If there is no such figure, the evaluation has no such curve, or the package altair is not installed.
         """
-        one_of(kind, ("precision-recall", "precision@N", "recall@N"), "plot")
-        if kind != "precision-recall":
-            values = kind.partition("@")[0]
-            title = method_name(self.name or f"{values.capitalize()} of the top N items", self.ranking)
-            return plots.top_n(self.top_n, values, title)
-        if not self.pr_curves:
-            raise ProtocolError(
-                "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, "
-                f"got {self.ranking}. Other figures: 'precision@N' and 'recall@N'."
-            )
-        return plots.precision_recall(self.pr_curves, self.name or "Precision and recall by Hamming radius")
+        return plot([self], kind)
 
     def write_json(self, path: str | Path, *others: Printed, per_query: str | Path | None = None) -> None:
         """Write the JSON of `to_json`; the file appears under `path` only when it is complete.
@@ -506,3 +496,24 @@ def with_range(expected: float, worst: float, best: float) -> list[str]:
     """Return the cells of an expected value, and of its range over the orders of ties if that is visible."""
     cells = [f"{value:.4f}" for value in (expected, worst, best)]
     return [cells[0], "" if len(set(cells)) == 1 else f"{cells[1]} to {cells[2]}"]
+
+
+def plot(evaluations: Sequence[Evaluation], kind: str) -> "alt.Chart":
+    """Return `Evaluation.plot` of several evaluations in one figure, and raise its errors."""
+    one_of(kind, ("precision-recall", "precision@N", "recall@N"), "plot")
+    of_methods: dict[str, Evaluation] = {}
+    for number, one in enumerate(evaluations, 1):
+        name = method_name(one.name or "codes", one.ranking)
+        of_methods[f"{name} ({number})" if name in of_methods else name] = one
+    if kind != "precision-recall":
+        values = kind.partition("@")[0]
+        curves = {name: one.top_n for name, one in of_methods.items()}
+        return plots.top_n(curves, values, f"{values.capitalize()} of the top N items")
+    for one in evaluations:
+        if not one.pr_curves:
+            raise ProtocolError(
+                "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, "
+                f"got {one.ranking}. Other figures: 'precision@N' and 'recall@N'."
+            )
+    curves_of = {name: one.pr_curves for name, one in of_methods.items()}
+    return plots.precision_recall(curves_of, "Precision and recall by Hamming radius")

@@ -19,20 +19,14 @@ from pathlib import Path
 from typing import TypeGuard
 
 from protocol.checks import ProtocolError
+from protocol.provenance import storage
 
 _ROOT = Path(__file__).parents[2]
 _PACKAGE = Path(__file__).parents[1].name
 # Modules that can't change a result: downloads are verified by checksums, and digests only decide which jobs are rerun.
 _LEFT_OUT = ("protocol.downloads.", "protocol.provenance.sources.")
 # The distributions on which numbers depend, by the name that is imported.
-_LIBRARIES = {
-    "cv2": "opencv-python-headless",
-    "numba": "numba",
-    "numpy": "numpy",
-    "scipy": "scipy",
-    "sklearn": "scikit-learn",
-    "torch": "torch",
-}
+_LIBRARIES = {module: name for name, module in storage.LIBRARIES.items() if module not in ("protocol", "h5py")}
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 _Import = tuple[str, str | None]
@@ -100,18 +94,9 @@ def _digest(starts: frozenset[str], root: Path) -> str:
     digests, libraries = _contents(starts, root)
     for file, digest in sorted(digests.items()):
         content.update(f"{file}\0{digest}\0".encode())
-    versions = ", ".join(f"{library} {_version(library)}" for library in sorted(libraries))
+    known = storage.versions()
+    versions = ", ".join(f"{library} {known.get(library, '(not installed)')}" for library in sorted(libraries))
     return content.hexdigest()[:16] + (f" with {versions}" if versions else "")
-
-
-@functools.cache
-def _version(distribution: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 def _contents(starts: frozenset[str], root: Path) -> tuple[dict[str, str], set[str]]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 20
 _BLOCK_BYTES = 16 << 20
 _PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-_LIBRARIES = {
+LIBRARIES = {
     "hashing-protocol": "protocol",
     "h5py": "h5py",
     "numba": "numba",
@@ -232,12 +232,12 @@ def versions() -> dict[str, str]:
         for path in Path(folder or ".").glob("*.dist-info"):
             name, _, version = path.stem.partition("-")
             known[name.lower().replace("_", "-")] = version
-    for name in [name for name, module in _LIBRARIES.items() if name not in known and find_spec(module)]:
+    for name in [name for name, module in LIBRARIES.items() if name not in known and find_spec(module)]:
         from importlib import metadata
 
         with contextlib.suppress(metadata.PackageNotFoundError):
             known[name] = metadata.version(name)
-    return {"python": platform.python_version()} | {name: known[name] for name in _LIBRARIES if name in known}
+    return {"python": platform.python_version()} | {name: known[name] for name in LIBRARIES if name in known}
 
 
 def decoded(texts: NDArray) -> NDArray[np.str_]:

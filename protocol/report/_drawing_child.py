@@ -1,7 +1,7 @@
 """The script that draws charts in a separate process, since vl-convert ends its process if memory is limited.
 
 `protocol.report.drawing` runs it. The standard input is a JSON list of requests, each with a ``spec``, the ``formats``
-to draw and the ``scale`` of PNG. Each reply is a line of JSON: base64 by format, or ``error``.
+to draw and the ``ppi`` (pixels per inch) of PNG. Each reply is a line of JSON: base64 by format, or ``error``.
 """
 
 import base64
@@ -30,7 +30,7 @@ def drawn(request: dict[str, Any]) -> dict[str, str]:
                 case "pdf":
                     content = vl_convert.vegalite_to_pdf(spec)
                 case _:
-                    content = vl_convert.vegalite_to_png(spec, scale=request["scale"])
+                    content = vl_convert.vegalite_to_png(spec, ppi=request["ppi"])
             made[name] = base64.b64encode(content).decode("ascii")
     except ValueError as error:
         return {"error": " ".join(str(error).split())}

@@ -25,7 +25,7 @@ class DrawingError(ProtocolError):
 
 
 def pictures(
-    specs: Sequence[Mapping[str, Any]], formats: Sequence[str] = ("svg",), *, scale: float = 1
+    specs: Sequence[Mapping[str, Any]], formats: Sequence[str] = ("svg",), *, ppi: float = 72
 ) -> list[dict[str, bytes]]:
     """Return charts as pictures.
 
@@ -34,8 +34,8 @@ def pictures(
     specs : sequence of mapping
         Vega-Lite specifications with their data.
     formats : sequence of {"svg", "pdf", "png"}
-    scale : float, default=1
-        Pixels per point of PNG pictures.
+    ppi : float, default=72
+        Pixels per inch of PNG pictures, which they record; at 72, a point is a pixel.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def pictures(
     need("vl_convert", "report")
     if not specs:
         return []
-    requests = [{"spec": spec, "formats": list(formats), "scale": scale} for spec in specs]
+    requests = [{"spec": spec, "formats": list(formats), "ppi": ppi} for spec in specs]
     done = subprocess.run(
         [sys.executable, "-P", str(_CHILD)],
         input=json.dumps(requests).encode(),

@@ -2,9 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 from browser import DRAWN, opened
 
+from protocol import evaluate
+from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 
@@ -56,6 +59,23 @@ def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     few = compare(*(experiment(name, *rows[:4]) for name in "cd"))
     assert set(few.to_frame()["metric"]) == set(metrics)
     assert "further" not in repr(few)
+
+
+@pytest.mark.parametrize("kind", ["precision-recall", "precision@N", "recall@N"])
+def test_the_curves_of_several_methods_are_lines_of_one_figure(files, kind):
+    query = np.eye(6, 8, dtype=bool)
+    options = {"query_labels": [0, 1] * 3, "database_labels": [0, 1] * 3, "metrics": ["mAP"]}
+    names = {"dataset": "d", "split": "s", "ground_truth": "g"}
+    one, other = (evaluate(query, database, **options) for database in (query, ~query))
+    chart = compare(one.named("a", **names), other.named("a", **names)).plot(kind).to_dict()
+    assert chart["encoding"]["color"]["field"] == "method"
+    drawn = {name: [p for p in chart["data"]["values"] if p["method"] == name] for name in ("a", "a (2)")}
+    alone = [evaluation.plot(kind).to_dict()["data"]["values"] for evaluation in (one, other)]
+    assert [[point | {"method": "codes"} for point in points] for points in drawn.values()] == alone
+    with pytest.raises(
+        ProtocolError, match=r"^plot: expected results of `evaluate`, got files, which contain no curves"
+    ):
+        compare(*files, assume="relevance").plot(kind)
 
 
 def test_a_notebook_shows_the_same_tables_with_escaped_names(files):

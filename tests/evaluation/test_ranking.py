@@ -89,7 +89,8 @@ def test_every_result_names_the_ranking(tmp_path):
             table = pd.read_csv(tmp_path / f"{name}.csv")
             assert list(table)[:2] == [index, "ranking"]
             assert set(table["ranking"]) == {ranking}
-    assert found.plot("precision@N").to_dict()["title"] == "Precision of the top N items (asymmetric)"
+    (point, *_) = found.plot("precision@N").to_dict()["data"]["values"]
+    assert point["method"] == "codes (asymmetric)"
     assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(found)
     assert "24 bits; asymmetric ranking;" in repr(asymmetric_scores(QUERY, DATABASE > 0, binarize=None))
 

@@ -177,7 +177,7 @@ def test_the_plot_has_a_point_for_each_radius_and_average():
     for average, curve in evaluation.pr_curves.items():
         drawn = [point["precision"] for point in points if point["average"] == average]
         np.testing.assert_array_equal(drawn, curve.precision)
-    assert chart["title"] == "mine"
+    assert {point["method"] for point in points} == {"mine"}
     assert evaluation.plot("precision-recall").to_dict()["data"] == chart["data"]
     with pytest.raises(ProtocolError, match=r"plot: expected .*precision-recall.*, got 'roc'"):
         evaluation.plot("roc")
@@ -191,8 +191,9 @@ def test_precision_and_recall_of_the_top_n(tmp_path):
     assert (tmp_path / "curves.csv").read_text() == expected
     for name, values in (("precision", [1 / 2, 1 / 4, 1 / 3]), ("recall", [1 / 4, 1 / 4, 1 / 2])):
         chart = evaluation.plot(f"{name}@N").to_dict()
-        assert (chart["title"], chart["mark"]["type"]) == ("mine", "line")
-        assert chart["data"]["values"] == [{"N": n, name: pytest.approx(value)} for n, value in enumerate(values, 1)]
+        assert (chart["title"], chart["mark"]["type"]) == (f"{name.capitalize()} of the top N items", "line")
+        points = [{"method": "mine", "N": n, name: pytest.approx(value)} for n, value in enumerate(values, 1)]
+        assert chart["data"]["values"] == points
 
 
 def test_a_tie_is_linear_in_n():

@@ -8,14 +8,14 @@ import yaml
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.provenance import sources
+from protocol.provenance import sources, storage
 
 CASES = yaml.safe_load((Path(__file__).parent / "sources.yaml").read_text())
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 
 def forget():
-    for cached in (sources._version, sources._digest, sources._read, sources._path, sources._data):
+    for cached in (sources._digest, sources._read, sources._path, sources._data):
         cached.cache_clear()
 
 
@@ -130,9 +130,8 @@ def test_every_data_file_that_a_job_can_read_belongs_to_a_module():
 def test_the_versions_of_imported_libraries_count(made, monkeypatch):
     made({"protocol/a.py": "from protocol.b import f", "protocol/b.py": "from sklearn.svm import SVC\nimport json"})
     with monkeypatch.context() as patch:
-        patch.setattr("importlib.metadata.version", lambda library: "9.9.9")
+        patch.setattr(storage, "versions", lambda: {"scikit-learn": "9.9.9"})
         assert sources.digest("protocol.a").endswith(" with scikit-learn 9.9.9")
-        sources._version.cache_clear()
     made({"protocol/a.py": ""})
     assert " with " not in sources.digest("protocol.a")
 

@@ -1,6 +1,7 @@
 """Static pictures from a process of its own, and what happens where it can't draw."""
 
 import logging
+import struct
 import subprocess
 import sys
 
@@ -23,9 +24,10 @@ BAR = {
 def test_pictures_in_every_format():
     import vl_convert
 
-    first, second = pictures([BAR, BAR | {"mark": "point"}], ("svg", "pdf", "png"), scale=2)
+    first, second = pictures([BAR, BAR | {"mark": "point"}], ("svg", "pdf", "png"), ppi=144)
     assert first["svg"].decode() == vl_convert.vegalite_to_svg(BAR)
-    assert first["png"] == vl_convert.vegalite_to_png(BAR, scale=2)
+    assert first["png"] == vl_convert.vegalite_to_png(BAR, ppi=144)
+    assert struct.unpack(">II", first["png"].partition(b"pHYs")[2][:8]) == (round(144 / 0.0254),) * 2
     assert first["pdf"].startswith(b"%PDF")
     assert first["svg"] != second["svg"]
     assert pictures([]) == []

@@ -65,3 +65,12 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
     os.utime(own / "second.npy", (1, 1))
     shutil.copy2(own / "second.npy", own / "features.npy")  # as `rsync -t` does
     assert project.jobs("dataset") == {"dataset": 1}
+
+
+def test_a_job_on_a_node_is_refused_if_its_code_was_edited_after_the_plan(ran):
+    job = ("--mode", "remote", "--target-jobs", "model:feature=gist,draw=thesis,run=0,hasher=itq", "--force")
+    assert ran.run(*job, "--allowed-rules", "model").returncode == 0
+    append(ran.folder / "protocol" / "hashers" / "itq.py", "edited = 1\n")
+    done = ran.run(*job, "--allowed-rules", "model")
+    assert done.returncode != 0
+    assert "hasher itq: its code was edited after this run had begun. Run again." in done.stdout + done.stderr

@@ -147,10 +147,17 @@ def checksums(*tables):
 def code(script, **plugins):
     """Return a function that returns a digest of a script, of the job's plug-ins, and of all code that they import.
 
-    `plugins` contains a name or a tuple of names for each kind, or a function that returns them.
+    `plugins` contains a name or a tuple of names for each kind, or a function that returns them. In a process that runs
+    a single job, on a node of a cluster, the function also verifies that the code has not been edited since the plan.
     """
     CODE.declare(script, plugins)
-    return lambda wildcards: CODE.digest(script, wildcards)
+
+    def digest(wildcards):
+        if not workflow.is_main_process:
+            CODE.check(script, wildcards)
+        return CODE.digest(script, wildcards)
+
+    return digest
 
 
 def displayed_metrics(wildcards):

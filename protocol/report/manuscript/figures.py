@@ -1,5 +1,6 @@
 """The figures of a paper: scores by code length, precision-recall curves, and the conventions of one number."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,16 @@ _FIGURES = Description(Path(__file__).with_name(PACKAGE_DATA))
 _LETTERS = 17  # of a legend's text in an inch
 _LEAST_RECALL = 0.001
 _MOST_PANELS = 4
+_READ = {
+    "[best]": ", relevant first in ties",
+    "[worst]": ", relevant last in ties",
+    "[index]": ", ties in database order",
+    "[all]": " / all relevant",
+    "[retrieved]": " / relevant among K",
+    "[min]": " / min(K, relevant)",
+    "AUPRC[area]": "area under precision-recall",
+}
+"""How the variants of mAP are called in a figure, by a part of their names."""
 
 
 def paper_figures(content: Content) -> list[Figure]:
@@ -93,8 +104,11 @@ def _top(content: Content, place: Mapping[str, str], side: str) -> Figure | None
         return None
     n_bits = middle(sorted(rows["n_bits"].unique()))
     rows = at(rows, n_bits=n_bits).rename(columns={"at": "N"})[["hasher", "n_bits", "N", "value"]]
+    if is_precision := side == "precision":
+        rows = rows.assign(chance=_curve_rows(content, place).query("n_bits == @n_bits")["chance"].mean())
     name, title = file_name(f"{side}-at-n", n_bits, *place.values()), f"{side.capitalize()}@N"
-    return _figure(name, content, place, rows, of="top", chart={"title": title}, title=title, n_bits=n_bits)
+    values: dict[str, Any] = {"title": title, "n_bits": n_bits, "of_random": is_precision}
+    return _figure(name, content, place, rows, of="top", chart={"title": title}, **values)
 
 
 def _curves(content: Content, place: Mapping[str, str]) -> Figure | None:
@@ -152,12 +166,13 @@ def _conventions(content: Content, place: Mapping[str, str]) -> Figure | None:
     best = rows.loc[compared["value"].idxmax()]
     rows = at(rows, hasher=best["hasher"]).sort_values("value", ascending=False, kind="stable")
     undefined = rows["undefined"].map({"0": ", 0/0 = 0", "left out": ", 0/0 left out"}).fillna("")
-    rows = rows.assign(convention=rows["metric"] + undefined)[["convention", "called_map_by", "value"]]
+    read = rows["metric"].replace({re.escape(part): words for part, words in _READ.items()}, regex=True)
+    rows = rows.assign(convention=read + undefined)[["convention", "called_map_by", "value"]]
     return _FIGURES.figure(
         file_name("conventions", *place.values()),
         rows,
         of="conventions",
-        chart={"domain": [0, 1.18 * float(rows["value"].max())], "conventions": list(rows["convention"])},
+        chart={"conventions": list(rows["convention"])},
         inches=COLUMN_WIDTH,
         content=content,
         place=place,

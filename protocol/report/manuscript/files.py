@@ -134,7 +134,7 @@ def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
             break
         least = [width // (3 * n) for width, n in zip(widths, panels, strict=True)]
         inner = list(map(max, map(operator.sub, inner, steps), least))
-    drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), scale=_PNG_DPI / _POINTS)
+    drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
     return [own | {"svg": _in_inches(own["svg"])} for own in drawn]
 
 

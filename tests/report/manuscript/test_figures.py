@@ -61,10 +61,19 @@ def test_no_label_is_cut_off(files):
         assert picture.min() < 50
 
 
-def test_a_value_beyond_the_longest_bar_is_whole(figures, files):
-    assert figures[NAMES[-1]].data["convention"].tolist() == ["mAP@1000[retrieved]", "mAP"]
-    text = re.findall(r">(0\.7[0-9]+)</text>", files[f"{NAMES[-1]}.svg"].decode())
+def test_the_greatest_value_is_whole(figures, files):
+    assert figures[NAMES[-1]].data["convention"].tolist() == ["mAP@1000 / relevant among K", "mAP"]
+    text = re.findall(r">(0\.7[0-9]{3})</text>", files[f"{NAMES[-1]}.svg"].decode())
     assert text == ["0.7712", "0.7636"]
+
+
+def test_precision_of_the_top_items_has_the_line_of_a_random_ranking(figures):
+    precision, recall, curves = (figures[name] for name in NAMES[2:5])
+    (chance,) = set(precision.data["chance"])
+    assert chance == pytest.approx(curves.data["chance"].mean())
+    assert "dotted line is the precision of a random ranking" in precision.shows
+    assert "chance" not in recall.data
+    assert "dotted" not in recall.shows
 
 
 def test_names_are_those_that_papers_print(files):
