@@ -383,19 +383,28 @@ def _scores_table(
 ) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted(set().union(*by_method.values()))
-    cells, scores = [], [score for by_length in by_method.values() for score in by_length.values()]
-    has_runs = any(score.n_runs is not None for score in scores)
-    for method, by_length in by_method.items():
-        runs = [score.n_runs for score in by_length.values() if score.n_runs is not None]
-        files = ", ".join(dict.fromkeys(score.file for score in by_length.values()))
-        means = [spread(by_length[n].mean, by_length[n].std) if n in by_length else ABSENT for n in lengths]
-        cells.append([method, files, *([between(runs) if runs else ABSENT] if has_runs else []), *means])
-    fields = scores[0].fields
+    rows = [_scores_row(method, by_length, lengths) for method, by_length in by_method.items()]
+    fields = next(iter(next(iter(by_method.values())).values())).fields
     empty, ties = str(fields["empty"]), str(fields["ties"])
-    value = "mean ± standard deviation over the runs" if has_runs else "mean over the queries"
+    header, value = (
+        ["method", "file", "runs", *map("{} bits".format, lengths)],
+        "mean ± standard deviation over the runs",
+    )
+    if {row[2] for row in rows} == {ABSENT}:
+        header, rows, value = _without(header, 2), [_without(row, 2) for row in rows], "mean over the queries"
     statement = f"{metric}: {value}; {_EMPTY.get(empty, f'undefined values: {empty}')}; ties: {ties.rstrip('.')}."
-    header = ["method", "file", *(["runs"] if has_runs else []), *(f"{n_bits} bits" for n_bits in lengths)]
-    return Table(name, " ".join([statement, *assumed]), header, cells, n_labels=2)
+    return Table(name, " ".join([statement, *assumed]), header, rows, n_labels=2)
+
+
+def _scores_row(method: str, by_length: Mapping[int, Score], lengths: Sequence[int]) -> list[str]:
+    runs = [score.n_runs for score in by_length.values() if score.n_runs is not None]
+    files = ", ".join(dict.fromkeys(score.file for score in by_length.values()))
+    means = [spread(by_length[n].mean, by_length[n].std) if n in by_length else ABSENT for n in lengths]
+    return [method, files, between(runs) if runs else ABSENT, *means]
+
+
+def _without(cells: list[str], at: int) -> list[str]:
+    return [*cells[:at], *cells[at + 1 :]]
 
 
 def _differences_table(name: str, metric: str, of_table: Differences, margin: float | None) -> Table:
