@@ -103,6 +103,11 @@ class JobSize:
         return self.items / (self.experiment.config["count_shards"] if self.rule == "count_shard" else 1)
 
     @property
+    def split_items(self) -> float:
+        """Millions of items in all splits and runs of a feature."""
+        return self.items * len(self.feature.splits) * self.feature.runs
+
+    @property
     def bucket_items(self) -> float:
         """Millions of items whose buckets are counted; none if the counts are those of shards."""
         return self.items if self.experiment.config["count_shards"] == 1 else 0

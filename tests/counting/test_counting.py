@@ -6,7 +6,7 @@ import pytest
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.counting import count, counting
+from protocol.counting import _compiled, count, counting
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
 from protocol.counting._shell import Shell, transform
@@ -34,6 +34,19 @@ def test_ground_truths_share_common_arrays():
     assert list(counts) == ["class", "ball"]
     assert counts["class"].retrieved is counts["ball"].retrieved
     assert counts["ball"].relevant.tolist() == [[0, 0, 1, 0], [0, 1, 0, 1]]
+
+
+@pytest.mark.parametrize("algorithm", [BitPlanes, Words])
+def test_the_average_precision_in_database_order_does_not_depend_on_its_blocks(algorithm, monkeypatch):
+    rng, block = np.random.default_rng(0), slice(10, 60)
+    query, database = (codes.words(codes.pack(rng.random((n, 5)) < 0.5)) for n in (70, 90))
+    truth = LabelRelevance(rng.integers(0, 4, 70), rng.integers(0, 4, 90))
+    (expected, found) = (kind(query, database, 5, {"t": truth}) for kind in (Plain, algorithm))
+    retrieved, by_label = expected.count(block)
+    relevant = by_label["t"].sum(axis=1)
+    monkeypatch.setattr(_compiled, "_ROW_BYTES", 1)  # blocks of 16 queries
+    precisions = [counter.average_precision(truth, block, retrieved, relevant) for counter in (expected, found)]
+    np.testing.assert_allclose(*precisions, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,15 @@ def test_round_trip_keeps_arrays_and_provenance(tmp_path):
     assert os.listdir(path.parent) == ["file.h5"]
 
 
+def test_texts_do_not_depend_on_the_blocks_in_which_they_are_encoded(tmp_path, monkeypatch):
+    texts = np.array(["x", "yé", "", "a long name"])
+    storage.write(tmp_path / "a.h5", {"names": texts}, PROVENANCE)
+    monkeypatch.setattr(storage, "_BLOCK_BYTES", 300)
+    storage.write(tmp_path / "b.h5", {"names": texts}, PROVENANCE)
+    assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
+    assert storage.decoded(storage.read(tmp_path / "b.h5")["names"]).tolist() == texts.tolist()
+
+
 def test_same_content_same_bytes_and_digest(tmp_path):
     for name in ("a.h5", "b.h5"):
         storage.write(tmp_path / name, {"x": np.arange(3)}, PROVENANCE)

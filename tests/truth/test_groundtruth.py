@@ -43,6 +43,12 @@ def test_the_radius_by_hand(options, radius):
     assert ball(LINE, n_sample=11, **options)["radius"] == pytest.approx(radius)
 
 
+def test_class_labels_never_compute_the_vectors():
+    items = Items(lambda: pytest.fail("the vectors were computed"), np.array([3, 4]))
+    truth = registry.get("ground_truth", "class_label")(items, items, items)
+    assert truth["database_labels"].tolist() == [3, 4]
+
+
 def test_average_count_reaches_r_in_a_database_of_any_size():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6000, 4))
