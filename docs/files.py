@@ -159,7 +159,8 @@ _COLUMNS = {
     "note": "How the value was computed, and the reason for a difference.",
 }
 _OTHERS = {
-    "`NAME/report.html`": "The report, one page that opens offline.",
+    "`NAME/report.html`": "The report, one page that opens offline. `~/.cache/hashing-protocol` "
+    "keeps the scripts that it contains for other reports, and may be deleted.",
     "`NAME/figures/`, `NAME/tables/`": "Only with the target `paper`: "
     "[figures and tables for a paper](../how-to/figures-for-a-paper.md).",
     "`NAME/selection.csv`": "Only with `hasher_grids`: the validation score of each combination, and the choice.",
@@ -220,7 +221,7 @@ def _arrays(path: Path) -> Iterator[tuple[str, str]]:
 def _described(array: str, described: Mapping[str, str], path: Path) -> str:
     """Return the pattern, among those with a description, that an array has."""
     for pattern in described:
-        if re.fullmatch(re.sub(r"[A-Z_]{4,}", lambda part: _PLACES.get(part[0], r"\w+"), pattern), array):
+        if re.fullmatch(re.sub(r"[A-Z_]{4,}|runR", lambda part: _PLACES.get(part[0], r"\w+"), pattern), array):
             return pattern
     raise SystemExit(f"{path}: array {array!r} has no description in {__file__}")
 

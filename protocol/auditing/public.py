@@ -342,18 +342,14 @@ def audit(
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
     evidence = evidence or Evidence()
-    for part in lists:
-        one_of(part, PARTITIONS, "audit: list of a partition")
-    lists = {part: lists[part] for part in _ORDER if lists.get(part) is not None}
+    lists = _ordered(lists)
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
     _check_paths([*files.items(), *(("split", split) for split in splits)], against)
     logs = _logs(training_log, reported)
     if logs and not splits and all(value is None for value in files.values()):
-        of_splits = {"protocol": protocol, "sizes": sizes, "against": against, "distance": evidence.distance}
-        for name in [name for name, value in of_splits.items() if value is not None]:
-            raise ProtocolError(f"{name}: expected a split, got only a training log.")
+        _check_only_a_log(protocol=protocol, sizes=sizes, against=against, distance=evidence.distance)
         return _checked([], logs)
     expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)
@@ -364,6 +360,20 @@ def audit(
         known = dataclasses.replace(known, copies=copies, sizes=expected, against=other)
         runs[position] = dataclasses.replace(run, known=known)
     return _checked(runs, logs)
+
+
+def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lists that are not None, in the order of reports; raise ProtocolError for another name."""
+    for part in lists:
+        one_of(part, PARTITIONS, "audit: list of a partition")
+    return {part: lists[part] for part in _ORDER if lists.get(part) is not None}
+
+
+def _check_only_a_log(**of_splits: Any) -> None:
+    """Raise ProtocolError if an option for splits is not None, because there is only a training log."""
+    for name, value in of_splits.items():
+        if value is not None:
+            raise ProtocolError(f"{name}: expected a split, got only a training log.")
 
 
 _ORDER = ("query", "database", "train", "validation_query", "validation_database")

@@ -225,11 +225,8 @@ def _nothing(scores: Sequence[Score]) -> str:
         nearest = others.nearest(of_file)
         if nearest:
             score, other, protocol = nearest
-            differing = [f"{field} ({a}; {b})" for field, a, b in _differing(score.protocol, protocol)]
-            clauses = [f"{file} and {other} differ in {listed(differing)}"] if differing else []
-            clauses += _unrecorded(file, score.protocol, other, protocol)
-            reasons.setdefault(frozenset((file, other)), "; ".join(clauses))
-            remedy |= set() if differing else {*_unknown(score.protocol, protocol)}
+            reasons.setdefault(frozenset((file, other)), _difference(score, other, protocol))
+            remedy |= set() if _differing(score.protocol, protocol) else {*_unknown(score.protocol, protocol)}
         else:
             missing = {others.missing(score) for score in of_file}
             shared = "metric" if missing == {"metric"} else "metric and code length"
@@ -242,6 +239,13 @@ def _nothing(scores: Sequence[Score]) -> str:
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
         f"`snakemake metrics` makes a summary.csv again), or assume that they agree: --assume {fields}."
     )
+
+
+def _difference(score: Score, other: str, protocol: _Protocol) -> str:
+    """Return in words how the protocol of a score differs from one in another file."""
+    differing = [f"{field} ({a}; {b})" for field, a, b in _differing(score.protocol, protocol)]
+    first = [f"{score.file} and {other} differ in {listed(differing)}"] if differing else []
+    return "; ".join([*first, *_unrecorded(score.file, score.protocol, other, protocol)])
 
 
 def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:

@@ -93,12 +93,6 @@ class CodePair(NamedTuple):
         return len(self.query), len(self.database)
 
 
-def check_hamming(ranking: str, option: str) -> None:
-    """Raise ProtocolError if an option is given that requires the distances of the Hamming ranking."""
-    if ranking != "hamming":
-        raise ProtocolError(f"{option}: expected the ranking hamming, whose distances it requires, got {ranking}.")
-
-
 def read_codes(query: Any, database: Any) -> CodePair:
     """Return the codes of queries and database.
 

@@ -378,18 +378,27 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
             f"{name}: expected a list of neighbours for each of {expected[0]} queries, got {len(rows)}."
         )
     if all(row.ndim == 1 and row.dtype == bool for row in rows):
-        wrong = {row.size for row in rows} - {expected[1]}
-        if wrong:
-            wanted = f"{expected[1]} Boolean values for each query, one per database item"
-            raise ProtocolError(f"{name}: expected {wanted}, got {min(wrong)}.")
-        rows = [np.flatnonzero(row) for row in rows]
-    if not all(row.ndim == 1 and (not row.size or row.dtype.kind in "iu") for row in rows):
+        rows = _where(rows, expected[1], name)
+    if not all(map(_is_positions, rows)):
         raise ProtocolError(
             f"{name}: expected a Boolean matrix (n_queries, n_database) = {expected} or lists of database positions, "
             "got other values than integers."
         )
     indices = np.concatenate(rows).astype(np.int64)
     return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected, name)
+
+
+def _where(rows: list[NDArray[np.bool_]], n_database: int, name: str) -> list[NDArray]:
+    wrong = {row.size for row in rows} - {n_database}
+    if wrong:
+        raise ProtocolError(
+            f"{name}: expected {n_database} Boolean values for each query, one per database item, got {min(wrong)}."
+        )
+    return [np.flatnonzero(row) for row in rows]
+
+
+def _is_positions(row: NDArray) -> bool:
+    return row.ndim == 1 and (not row.size or row.dtype.kind in "iu")
 
 
 def _sparse(rows: Any, expected: tuple[int, int], name: str) -> Relevance:

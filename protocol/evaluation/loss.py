@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.evaluation import plots
-from protocol.evaluation.code_pairs import CodePair, check_hamming, read_codes
+from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
 from protocol.evaluation.hashing import HashedBy, Hashing
@@ -172,8 +172,8 @@ def quantisation(
     query, database = vectors.vectors()
     first = _source(Hashing() if codes is None else codes, query, database)
     second = None if rescoring.codes is None else _source(rescoring.codes, query, database, "rescore_codes: ")
-    if isinstance(first, CodePair) and (measure_speed or second is not None):
-        check_hamming(first.ranking, "measure_speed" if measure_speed else "rescore_codes")
+    if measure_speed or second is not None:
+        _check_hamming(first, "measure_speed" if measure_speed else "rescore_codes")
     sizes = len(query), len(database)
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
     pair, hashed_by = _codes(first, query, database, progress)
@@ -212,6 +212,13 @@ def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray,
     except ProtocolError as error:
         raise ProtocolError(f"{name}{error}") from error
     return pair
+
+
+def _check_hamming(source: Hashing | CodePair, option: str) -> None:
+    if isinstance(source, CodePair) and source.ranking != "hamming":
+        raise ProtocolError(
+            f"{option}: expected the ranking hamming, whose distances it requires, got {source.ranking}."
+        )
 
 
 def _codes(

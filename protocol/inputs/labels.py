@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,19 +133,29 @@ def _integers_or_strings(values: Any, name: str) -> NDArray:
     if array.dtype.kind == "S":
         return np.char.decode(array, "utf-8", "backslashreplace")
     if array.dtype == object and not all(type(value) is int for value in array.flat):
-        for item, value in enumerate(array.ravel().tolist()):
-            if not isinstance(value, (str, bytes, int, float)) or value != value:
-                got = f"{value!r} for item {item}"
-                raise ProtocolError(f"{name}: expected an integer or a string for each item, got {got}.")
-        raise ProtocolError(f"{name}: expected only integers or only strings, got both.")
-    if array.dtype.kind != "f":
-        return array
+        _refuse_objects(array, name)
+    if array.dtype.kind == "f":
+        _check_bfloat16(values, array, name)
+        return as_integers(array, name)
+    return array
+
+
+def _check_bfloat16(values: Any, array: NDArray, name: str) -> None:
+    """Raise ProtocolError if labels were bfloat16, which is read as float32, and are large enough to be rounded."""
     if "bfloat16" in str(getattr(values, "dtype", "")) and np.abs(array).max(initial=0) >= _BFLOAT16_EXACT:
-        raise ProtocolError(  # bfloat16 is read as float32
+        raise ProtocolError(
             f"{name}: expected integers up to {_BFLOAT16_EXACT - 1}, because bfloat16 rounds larger ones, "
             f"got {float(np.abs(array).max())}. Pass them with an integer dtype."
         )
-    return as_integers(array, name)
+
+
+def _refuse_objects(array: NDArray, name: str) -> NoReturn:
+    for item, value in enumerate(array.ravel().tolist()):
+        if not isinstance(value, (str, bytes, int, float)) or value != value:
+            raise ProtocolError(
+                f"{name}: expected an integer or a string for each item, got {value!r} for item {item}."
+            )
+    raise ProtocolError(f"{name}: expected only integers or only strings, got both.")
 
 
 def _kind(labels: NDArray) -> str:

@@ -75,7 +75,8 @@ def summarise(
     summary = summary.reset_index()
     items = scores[[*place, *sizes]].drop_duplicates().groupby(place)[sizes].agg(_one_or_range).reset_index()
     ties = {metric: registry.METRICS.entry(metric).ties for metric in summary["metric"].unique()}
-    places, learners = summary[place].agg(" ".join, axis=1), summary[["feature", "hasher"]].agg(" ".join, axis=1)
+    places = map(" ".join, summary[place].itertuples(index=False))
+    learners = map(" ".join, summary[["feature", "hasher"]].itertuples(index=False))
     return summary.merge(items, on=place, how="left").assign(
         options=[(options or {}).get(name, "") for name in places],
         supervision=[(supervision or {}).get(name, "unknown") for name in learners],

@@ -88,7 +88,7 @@ def test_a_job_whose_code_was_edited_after_the_plan_is_refused(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     stamps(True, calls_confirm=False)
     check = runpy.run_path(str(ROOT / "workflow" / "scripts" / "job.py"))["check_code"]
-    job = SimpleNamespace(input=["own/file", *map(str, Path("results/small/code").iterdir())])
+    job = SimpleNamespace(input=["own/code/file", *map(str, Path("results/small/code").iterdir())])
     monkeypatch.setenv("PROTOCOL_PLANNED", "0")  # every file is newer
     check(job)
     stamp = Path("results/small/code/metric-mAP")

@@ -67,10 +67,14 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
     assert project.jobs("dataset") == {"dataset": 1}
 
 
-def test_a_job_on_a_node_is_refused_if_its_code_was_edited_after_the_plan(ran):
-    job = ("--mode", "remote", "--target-jobs", "model:feature=gist,draw=thesis,run=0,hasher=itq", "--force")
-    assert ran.run(*job, "--allowed-rules", "model").returncode == 0
-    append(ran.folder / "protocol" / "hashers" / "itq.py", "edited = 1\n")
-    done = ran.run(*job, "--allowed-rules", "model")
-    assert done.returncode != 0
-    assert "hasher itq: its code was edited after this run had begun. Run again." in done.stdout + done.stderr
+def test_a_job_is_refused_if_its_code_was_edited_after_the_plan(ran):
+    itq = ran.folder / "protocol" / "hashers" / "itq.py"
+    refused = "hasher itq: its code was edited after this run had begun. Run again."
+    node = ("--mode", "remote", "--target-jobs", "model:feature=gist,draw=thesis,run=0,hasher=itq", "--force")
+    assert ran.run(*node, "--allowed-rules", "model").returncode == 0
+    append(itq, "edited = 1\n")
+    done = ran.run(*node, "--allowed-rules", "model")
+    assert (done.returncode, refused in done.stdout + done.stderr) == (1, True)
+    append(itq, f"import sys\nif sys.argv[0].endswith('.model.py'):\n    open({str(itq)!r}, 'a').write('x = 1\\n')\n")
+    done = ran.run("models")
+    assert (done.returncode, refused in done.stdout + done.stderr) == (1, True)

@@ -52,7 +52,7 @@ def check_code(job: Any) -> None:
     machine has no stamps.
     """
     planned = float(os.environ.get("PROTOCOL_PLANNED", "inf"))
-    stamps = [path for path in map(Path, job.input) if path.parent.name == "code"]
+    stamps = [path for path in map(Path, job.input) if path.parts[0] == "results" and path.parent.name == "code"]
     files = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] == "protocol"]
     files += [Path(__file__).with_name(path.name.removeprefix("script-")) for path in stamps if "script-" in path.name]
     if stamps and any(not os.path.exists(file) or os.path.getctime(file) > planned for file in files):

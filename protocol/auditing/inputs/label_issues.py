@@ -292,9 +292,7 @@ def _from_answers(reader: _Reader, path: Path) -> LabelIssues:
         got = "an empty list" if entries == [] else type(entries).__name__
         raise ProtocolError(f"{path}: expected {expected}, got {got}.")
     for position, entry in enumerate(entries, start=1):
-        answers: Any = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
-        is_complete = isinstance(answers, dict) and set(answers) == set(_ANSWERS)
-        if not is_complete or not all(type(count) is int and 0 <= count < _MOST for count in answers.values()):
+        if not _has_answers(entry):
             raise ProtocolError(
                 f"{path}: entry {position}: expected id and, in mturk, the counts given, guessed, neither and both, "
                 f"got {str(entry)[:80]!r}."
@@ -303,6 +301,13 @@ def _from_answers(reader: _Reader, path: Path) -> LabelIssues:
     counts = np.array([[entry["mturk"][key] for key in _ANSWERS] for entry in entries], dtype=np.float64)
     why = f"annotators chose another answer more often, or fewer than {reader.agreement:.0%} of them chose it"
     return reader.issues_of_counts(rows, counts, counts[:, 0], where, why)
+
+
+def _has_answers(entry: Any) -> bool:
+    answers = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
+    if not isinstance(answers, dict) or set(answers) != set(_ANSWERS):
+        return False
+    return all(type(count) is int and 0 <= count < _MOST for count in answers.values())
 
 
 def _rows_of_answers(reader: _Reader, entries: Sequence[Mapping[str, Any]]) -> tuple[NDArray[np.int64], str]:

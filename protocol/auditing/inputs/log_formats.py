@@ -251,7 +251,7 @@ def _collected(rows: Iterable[_Row], path: Path, column: str | None) -> Log:
     number, at = 0, 0.0
     for where, row in rows:
         columns.add(row)
-        values = {name: value for name, value in row.items() if value is not None and str(value).strip()}
+        values = {name: value for name, value in row.items() if not _is_empty(value)}
         scores = [
             (name, role, _number(values[name], f"{path}: {where}: {name}"))
             for name, role in columns.roles.items()
@@ -316,6 +316,10 @@ def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | No
             f"{path}: expected a column of scores such as test_map or map, got {names}. "
             f"Name the column: {path.name}:COLUMN."
         )
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _number(value: Any, where: str) -> float:
@@ -411,9 +415,7 @@ class _PrintedText:
             printed = _PRINTED.findall(line, match.end())
             stated = self._stated
         elif self._step is not None and not self._on_one_line:
-            printed = _PRINTED.findall(line)  # integers are options, such as the interval of evaluations
-            are_scores = {name.strip() for name, value in printed if not value.isdecimal()} - self._printed_at_step
-            printed = [(name, value) for name, value in printed if name.strip() in are_scores]
+            printed = self._without_options(_PRINTED.findall(line))
             stated = self._stated | _stated("", line)
         else:
             return
@@ -431,6 +433,11 @@ class _PrintedText:
         self._step, self._stated = float(match[2]), _stated(line[: match.start()], line[match.end() :])
         if (self._step, self._stated) != before:
             self._printed_at_step = set()
+
+    def _without_options(self, printed: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the scores on a line without a step; integers are options, such as the interval of evaluations."""
+        are_scores = {name.strip() for name, value in printed if not value.isdecimal()} - self._printed_at_step
+        return [(name, value) for name, value in printed if name.strip() in are_scores]
 
 
 def _stated(before: str, after: str) -> dict[str, str]:

@@ -133,12 +133,7 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     if values is None:
         return None
     if isinstance(values, str) and values in SHIPPED:
-        if dataset.name in SHIPPED and dataset.name != values:
-            expected = f"pairs for {dataset.name}, the dataset of the split"
-            raise ProtocolError(f"known_pairs: expected {expected}, got {values!r}.")
-        known = _of_file(_table(values), dataset, name=values, n_listed=n_listed)
-        limits = "only pairs of an official test and an official training image were judged"
-        return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
+        return _shipped(values, dataset, n_listed)
     if not is_file(values):
         return _of_array(values, dataset)
     path = Path(values)
@@ -155,6 +150,14 @@ def known_pairs_sha256(name: str) -> str:
 
 def _table(name: str) -> Path:
     return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
+
+
+def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
+    if dataset.name in SHIPPED and dataset.name != name:
+        raise ProtocolError(f"known_pairs: expected pairs for {dataset.name}, the dataset of the split, got {name!r}.")
+    known = _of_file(_table(name), dataset, name=name, n_listed=n_listed)
+    limits = "only pairs of an official test and an official training image were judged"
+    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
 
 
 def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
@@ -221,11 +224,7 @@ def _cifar_numbers(
     training images first.
     """
     if dataset.ids is None:
-        expected = f"row numbers of {_SIZE:,} images, the training images first"
-        if dataset.n_items not in (None, _SIZE):
-            raise ProtocolError(f"{name or path}: expected {expected}, got {dataset.n_items:,} items.")
-        if n_listed > _SIZE:
-            raise ProtocolError(f"{name or path}: expected {expected}, up to {_SIZE - 1}, got {n_listed - 1}.")
+        _check_size(dataset, n_listed, name or str(path))
         return rows
     names = [name] if name else list(_IDS)
     for dataset_name in names:
@@ -237,6 +236,15 @@ def _cifar_numbers(
         f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give a file with the columns "
         "query,database,judgement and your ids."
     )
+
+
+def _check_size(dataset: Dataset, n_listed: int, name: str) -> None:
+    """Raise ProtocolError if row numbers can't be those of CIFAR's images."""
+    got = "" if dataset.n_items in (None, _SIZE) else f"got {dataset.n_items:,} items"
+    if not got and n_listed > _SIZE:
+        got = f"up to {_SIZE - 1}, got {n_listed - 1}"
+    if got:
+        raise ProtocolError(f"{name}: expected row numbers of {_SIZE:,} images, the training images first, {got}.")
 
 
 def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int64]]:
