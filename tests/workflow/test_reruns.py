@@ -67,6 +67,16 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
     assert project.jobs("dataset") == {"dataset": 1}
 
 
+def test_a_job_whose_code_was_not_edited_does_not_read_it(ran, monkeypatch):
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    done = ran.run("--force", "results/small/splits/standard/run0/splits.h5")
+    assert done.returncode == 0, done.stderr
+    of_plan, of_job = done.stderr.split("import time: self [us]")[1:3]
+    assert "protocol.configuration" in of_plan
+    assert "protocol.splits" in of_job
+    assert "protocol.configuration" not in of_job
+
+
 def test_a_job_is_refused_if_its_code_was_edited_after_the_plan(ran):
     itq = ran.folder / "protocol" / "hashers" / "itq.py"
     refused = "hasher itq: its code was edited after this run had begun. Run again."

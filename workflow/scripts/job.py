@@ -48,13 +48,12 @@ def run(main: Callable[[Any], None], job: Any) -> None:
 def check_code(job: Any) -> None:
     """Raise ProtocolError if the code of the job was edited after the plan, with which its results would be recorded.
 
-    It is compared with the stamps among the inputs, but only if a loaded file is newer than the plan. A job on another
-    machine has no stamps.
+    It is compared with the stamps among the inputs, but only if a loaded module is newer than the plan: scripts are
+    copies that Snakemake made for the plan. A job on another machine has no stamps.
     """
     planned = float(os.environ.get("PROTOCOL_PLANNED", "inf"))
     stamps = [path for path in map(Path, job.input) if path.parts[0] == "results" and path.parent.name == "code"]
     files = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] == "protocol"]
-    files += [Path(__file__).with_name(path.name.removeprefix("script-")) for path in stamps if "script-" in path.name]
     if stamps and any(not os.path.exists(file) or os.path.getctime(file) > planned for file in files):
         from protocol.configuration.code import check_unchanged
 
