@@ -71,8 +71,8 @@ def test_the_stored_reference_results_are_reproduced(cifar10, root, sample):
     """Compare run 0 of LSH and ITQ at 16 bits, and of the sample, with the stored results.
 
     On one machine they are equal. Rounding on another processor moves bits, most of all those of ITQ, whose iterations
-    amplify it: its mAP of one run by up to 0.005, that of the other hashers by up to 0.0002. Values of small balls depend
-    on a few items, and are left out.
+    amplify it: its mAP of one run by up to 0.005, that of the other hashers by up to 0.0002. Values of small balls are
+    left out, because they depend on a few items.
     """
     cell, reference = ["ground_truth", "split", "run", "hasher", "n_bits", "metric"], root / "results/reference/cifar10"
     again = pd.read_csv(results(cifar10) / "metrics.csv").set_index(cell)["value"].sort_index()
