@@ -6,6 +6,7 @@ stamps of a script and its plug-ins stand among the results and are inputs of it
 they are newer than the results. Without Snakemake's records, so they are if any option or file of the user changes.
 """
 
+import base64
 import functools
 import hashlib
 import json
@@ -76,15 +77,14 @@ class Code:
 
     def _update(self, *, everywhere: bool) -> None:
         """Bring all stamps up to date, or only those next to results; raise ProtocolError if one can't be written."""
-        recorded = next(_RECORDS.glob("*"), None) is not None
-        plan = self._plan
+        plan, recorded = self._plan, recorded_folders()
         # Options of datasets and features are in the names of their folders.
         of_data = _digest_of_values(plan.user_states)
         of_experiment = _digest_of_values([plan.user_states, plan.reported_config, plan.config["paper"]])
         for path, digest in self._digests():
             if everywhere or path.parents[1].exists():
                 options = of_data if path.parents[2].name == "datasets" else of_experiment
-                self._stamps.update(path, digest, options, recorded=recorded)
+                self._stamps.update(path, digest, options, recorded=f"{path.parents[1]}" in recorded)
 
     def _digests(self) -> Iterator[tuple[Path, str]]:
         for script in self._plugins:
@@ -115,6 +115,19 @@ class Code:
         folder = f"datasets/{experiment.data}" if of_data else experiment.name
         known = name if kind == "script" else registry.REGISTRIES[kind].entry(name).name
         return Path("results", folder, "code", f"{kind}-{known}")
+
+
+def recorded_folders() -> set[str]:
+    """Return the folders of experiments and datasets of whose results Snakemake has records.
+
+    A record is named after its result, in base64; the name of a long one is divided among folders that begin with @.
+    """
+    folders = set()
+    for name in os.listdir(_RECORDS) if _RECORDS.is_dir() else ():
+        name = name.removeprefix("@")
+        path = base64.urlsafe_b64decode(name[: len(name) // 4 * 4]).split(b"/")
+        folders.add(os.fsdecode(b"/".join(path[: 3 if path[1:2] == [b"datasets"] else 2])))
+    return folders
 
 
 class Stamps:

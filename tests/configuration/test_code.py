@@ -1,5 +1,6 @@
 """Stamps among the results, which are newer than the results of other code."""
 
+import base64
 import os
 import runpy
 import time
@@ -11,7 +12,7 @@ from project import ROOT, SMALL
 
 from protocol import configuration
 from protocol.checks import ProtocolError
-from protocol.configuration.code import Stamps
+from protocol.configuration.code import Stamps, recorded_folders
 
 
 def planned(path, code, options="x", *, started=True, recorded=True):
@@ -51,6 +52,18 @@ def test_other_options_count_without_snakemake_s_records(tmp_path):
     assert planned(path, "a", "y", recorded=False) == first
     changed = planned(path, "a", recorded=False)
     assert first < changed == planned(path, "a", "y") == planned(path, "a", "y", recorded=False)
+
+
+def test_records_of_another_experiment_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert recorded_folders() == set()
+    folder = tmp_path / ".snakemake" / "metadata"
+    for name in ("results/a/gist/scores/itq.csv", "results/datasets/b/items.h5", f"results/c/{'long' * 100}.csv"):
+        encoded = base64.urlsafe_b64encode(name.encode()).decode()
+        first, rest = encoded[:254], encoded[254:]
+        (folder / f"@{first}" / rest if rest else folder / first).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"@{first}" / rest if rest else folder / first).touch()
+    assert recorded_folders() == {"results/a", "results/datasets/b", "results/c"}
 
 
 def test_a_damaged_stamp_is_of_no_code(tmp_path):
