@@ -58,7 +58,7 @@ def test_records_of_another_experiment_do_not_count(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert recorded_folders() == set()
     folder = tmp_path / ".snakemake" / "metadata"
-    for name in ("results/a/gist/scores/itq.csv", "results/datasets/b/items.h5", f"results/c/{'long' * 100}.csv"):
+    for name in ("results/a/gist/scores/itq.csv", "results/datasets/b/items.h5", f"results/c/{'long' * 60}.csv"):
         encoded = base64.urlsafe_b64encode(name.encode()).decode()
         first, rest = encoded[:254], encoded[254:]
         (folder / f"@{first}" / rest if rest else folder / first).parent.mkdir(parents=True, exist_ok=True)
