@@ -416,7 +416,11 @@ def main() -> None:
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
     if arguments.jobs:
-        pd.DataFrame(every_job(LARGE)).to_csv(FOLDER / "jobs.csv", index=False)
+        rules = pd.DataFrame(every_job(LARGE))
+        if arguments.busy:
+            sys.stdout.write(rules.to_string(index=False) + "\n")
+            return
+        rules.to_csv(FOLDER / "jobs.csv", index=False)
     elif not arguments.page:
         rows = measured_in_shards(arguments.shards) if arguments.shards else measured()
         # Snakemake looks at the CPU time of its jobs every half a second, so theirs is too small.
