@@ -1,5 +1,6 @@
 """Results of stages that run in this process, a copy of the project to run Snakemake in, and a small experiment."""
 
+import base64
 import contextlib
 import itertools
 import os
@@ -116,7 +117,11 @@ class Results:
             for job in itertools.chain.from_iterable(workflow.dag.toposorted()):
                 if job.rule.script and workflow.dag.needrun(job):
                     run_job(job, workflow.config, self.scripts)
-        (self.folder / ".snakemake" / "metadata" / "stages").touch()  # options are then compared as with records
+        # A record of each folder with results: options are then compared as Snakemake does.
+        for folder in (*self.folder.glob("results/*"), *self.folder.glob("results/datasets/*")):
+            result = f"{folder.relative_to(self.folder)}/stages"
+            name = base64.urlsafe_b64encode(result.encode()).decode()
+            (self.folder / ".snakemake" / "metadata" / name).touch()
         return self
 
 
