@@ -86,7 +86,7 @@ def test_tables_of_one_experiment_agree_with_those_of_others():
     own = duplicates[(duplicates["split"] != "cifar10_s2") & duplicates["metric"].isin(["mAP", "nDCG"])]
     own = own.set_index(cell)["all_queries"]
     assert len(own) == 2 * 2 * len(near_duplicates_tables.HASHERS) * 3 * 2
-    # The runs were made on different processors, whose rounding moves four hashers (results/reference/cifar10/README.md).
+    # Rounding on different processors moves the codes of four hashers (results/reference/cifar10/README.md).
     for hasher, of_hasher in own.groupby("hasher"):
         tolerance = {"itq": 5e-3, "dsh": 6e-4, "sph": 6e-4, "sklsh": 3e-4}.get(hasher, 3e-5)
         np.testing.assert_allclose(of_hasher, full.set_index(cell)["mean"][of_hasher.index], rtol=tolerance)
