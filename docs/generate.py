@@ -6,7 +6,6 @@ python docs/generate.py
 import argparse
 import functools
 import inspect
-import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from protocol.cli.list import markdown
 from protocol.configuration import reference
 from protocol.configuration.options import options, plain
 from protocol.scores import tables
+from protocol.shipped import configs, description
 
 FOLDER = Path(__file__).parent / "reference"
 _TITLES = {
@@ -149,17 +149,16 @@ def _package(name: str) -> str:
 
 def _config_files() -> str:
     """Return the page with the first comment of every shipped config file."""
-    rows = []
-    root = FOLDER.parents[1]
-    for path in (root / "config" / "config.yaml", *sorted((root / "workflow" / "config").glob("*.yaml"))):
-        lines = itertools.takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
-        text = " ".join(line.strip("# ") for line in lines)
-        rows.append([f"[`{path.name}`](../../{path.relative_to(root).as_posix()})", text])
+    root, rows = FOLDER.parents[1], []
+    for path in configs().values():
+        link = f"[`{path.name}`](../../{path.relative_to(root).as_posix()})"
+        rows.append([link, description(path, complete=True)])
     above = (
         "The default experiment in `config/` and the others in `workflow/config/`. "
         "`snakemake --configfile workflow/config/NAME.yaml` runs one, and "
-        "`protocol check workflow/config/NAME.yaml` prints what it would run. [Configuration](configuration.md) "
-        "describes the keys."
+        "`protocol check workflow/config/NAME.yaml` prints what it would run. `protocol list configs` prints this "
+        "list, also where only the package is installed, and `protocol list configs NAME > my.yaml` copies a file. "
+        "[Configuration](configuration.md) describes the keys."
     )
     return "\n\n".join(["# Config files", above, tables.markdown(["file", "what it runs"], rows)]) + "\n"
 

@@ -1,6 +1,8 @@
 """The registries of plug-ins, one for each kind, and the typed records that register the plug-ins they decorate.
 
 A plug-in is one file in the package of its kind, or in a sub-package, with one decorator; there is no list to edit.
+The user's own plug-ins are files in a folder of their own, see `protocol.plugins`. A file of the user that can't be
+imported is an error only for those who request a plug-in of it.
 
 The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``mAP@1000[all]``, ``precision@rR`` as
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
@@ -14,6 +16,7 @@ import inspect
 import os
 import pkgutil
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -21,7 +24,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from protocol.checks import ProtocolError, one_of
+from protocol import plugins
+from protocol.checks import ProtocolError, counted, one_of
 
 if TYPE_CHECKING:
     from protocol.downloads import File
@@ -81,14 +85,17 @@ class Record:
 
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a plug-in, and return it unchanged."""
-        record, records = self.describing(plugin), REGISTRIES[self.kind].records
-        taken = records.get(self.name)
-        if taken is not None and taken.module != record.module:
-            raise ProtocolError(
-                f"{self.kind} {self.name!r}: expected one plug-in of this name, got two: in {taken.module} and in "
-                f"{record.module}."
+        record, registry = self.describing(plugin), REGISTRIES[self.kind]
+        taken = registry.records.get(self.name)
+        files = [_file_of(one.module) for one in (taken, record) if one is not None]
+        if len(set(files)) > 1:
+            registry.taken[self.name] = (
+                f"{self.kind} {self.name!r}: expected one plug-in of this name, got two: in {' and in '.join(files)}. "
+                "Give yours another name."
             )
-        records[self.name] = record
+            if taken is None or not _is_own(taken):
+                raise ProtocolError(registry.taken[self.name])
+        registry.records[self.name] = record
         return plugin
 
     def describing(self, plugin: Any) -> Self:
@@ -226,6 +233,16 @@ class HasherRecord(Record):
     extra: str | None = None
     iterations: Iterations | None = None
 
+    def __call__(self, plugin: Plugin) -> Plugin:
+        """Register a hasher whose constructor, methods and learned arrays are declared correctly."""
+        check = getattr(plugin, "check_declaration", None)
+        if check is None:
+            raise ProtocolError(
+                f"hasher {self.name!r}: expected a class derived from protocol.hashers.Hasher, got {plugin!r}."
+            )
+        check(self.name)
+        return super().__call__(plugin)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetricRecord(Record):
@@ -285,11 +302,14 @@ class Registry(Generic[R]):
     ----------
     records : dict of str to Record
         The records that have been registered so far, by name.
+    taken : dict of str to str
+        The errors of names that two plug-ins have, by name.
     """
 
     def __init__(self, record: type[R]) -> None:
         self.record, self.kind, self.package = record, record.kind, record.package
         self.records: dict[str, Any] = {}
+        self.taken: dict[str, str] = {}
         self._scanned = False
 
     def entries(self) -> Iterator[R]:
@@ -302,6 +322,7 @@ class Registry(Generic[R]):
             with _explained():
                 import_below(importlib.import_module(f"protocol.{self.package}"))
             self._scanned = True
+        import_own()
 
     def _import_named(self, name: str) -> None:
         """Import the file that has the name of a plug-in, if there is one; most plug-ins are found without a scan."""
@@ -311,6 +332,8 @@ class Registry(Generic[R]):
                 if not any(part.startswith("_") for part in parts):
                     with _explained():
                         _import(".".join(parts))
+            if name not in self.records:
+                import_own()
 
     def names(self) -> list[str]:
         """Return the names, sorted."""
@@ -320,10 +343,43 @@ class Registry(Generic[R]):
         """Return a record and the numbers in the requested name; raises the errors of `get`."""
         if name not in self.records:
             self._import_named(name)
-        if name not in self.records:
-            self._scan()
-            one_of(name, sorted(self.records), self.kind, listing=f"protocol list {self.kind}s")
+        record = self.records.get(name)
+        if record is None or _is_own(record) or name in self.taken:  # a plug-in of the package may have the name too
+            self.check(name)
         return self.records[name], {}
+
+    def check(self, name: str, also: Iterable[str] = ()) -> None:
+        """Raise ProtocolError if no plug-in is called `name`, or two are; the names in `also` are allowed."""
+        known, kind = self.names(), self.kind.replace("_", " ")
+        if name in self.taken:
+            raise ProtocolError(self.taken[name])
+        try:
+            one_of(name, {*known, *also}, kind, listing=f"protocol list {self.kind}s")
+        except ProtocolError as error:
+            raise ProtocolError(f"{error}{self._searched(name, has_hint='Did you mean' in str(error))}") from None
+
+    def _searched(self, name: str, *, has_hint: bool) -> str:
+        """Return the end of an error message about an unknown name: where it was sought, and what was not imported.
+
+        Raises
+        ------
+        ProtocolError
+            If a file that mentions the name could not be imported.
+        """
+        for path, problem in broken().items():
+            if re.search(f"""['"]{re.escape(str(name))}['"]""", path.read_text(encoding="utf-8", errors="replace")):
+                raise ProtocolError(problem)
+        kind, package = self.kind.replace("_", " "), f"protocol/{self.package}"
+        folders = [_shown(folder) for folder in plugins.folders()]
+        if not folders:
+            add = f"the key plugins or {plugins.VARIABLE} adds a folder of your own"
+            return "" if has_hint else f" Searched: {package}; {add}."
+        parts = [f" Searched: {', '.join([package, *folders])} ({counted(len(list(plugins.files())), 'file')})."]
+        parts += [f"Not imported: {problem}" for problem in broken().values()]
+        if (unregistered := plugins.path_of(f"{plugins.__name__}.{name}")) is not None:
+            form = f"@{self.record.__name__}({name!r}, ...)"
+            parts.append(f"{_shown(unregistered)} registers no such {kind}: write {form} above it.")
+        return " ".join(parts)
 
     def entry(self, name: str) -> R:
         """Return the record of the plug-in called `name`. Raises the errors of `get`."""
@@ -346,6 +402,67 @@ def import_below(package: ModuleType) -> None:
             imported = _import(f"{package.__name__}.{module.name}")
             if module.ispkg:
                 import_below(imported)
+
+
+_BROKEN: dict[Path, str] = {}
+
+
+def import_own() -> None:
+    """Import the files with the user's plug-ins, and remember the errors of those that can't be imported."""
+    for path in plugins.files():
+        module = plugins.module_of(path)
+        if path in _BROKEN or getattr(sys.modules.get(module), "__file__", None) == str(path):
+            continue
+        importlib.invalidate_caches()
+        try:
+            if (other := plugins.path_of(module)) != path:
+                raise ProtocolError(f"{_shown(path)}: another file has this name, {other}. Rename one of them.")
+            _import(module)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's file raises
+            _BROKEN[path] = _error_of(path, error)
+            for records in (registry.records for registry in REGISTRIES.values()):
+                for name in [name for name, record in records.items() if record.module == module]:
+                    del records[name]
+
+
+def own() -> list[Record]:
+    """Return the records of the user's own plug-ins that have been registered."""
+    records = (record for kind in REGISTRIES.values() for record in kind.entries())
+    return list(filter(_is_own, records))
+
+
+def _is_own(record: Record) -> bool:
+    return record.module.startswith(f"{plugins.__name__}.")
+
+
+def broken() -> dict[Path, str]:
+    """Return the files with plug-ins of the user that could not be imported, each with its error, in one line."""
+    return {path: problem for path, problem in _BROKEN.items() if path.parent in plugins.folders()}
+
+
+def _shown(path: Path) -> str:
+    """Return a path as messages show it: relative to the project or to the working directory, if it is in there."""
+    folder = _PACKAGE.parent if path.is_relative_to(_PACKAGE) else Path.cwd()
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
+
+
+def _file_of(module: str) -> str:
+    """Return the file of a module, or the module's name if it has none."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return _shown(Path(file)) if file else module
+
+
+def _error_of(path: Path, error: BaseException) -> str:
+    """Return one line about a file of the user that can't be imported, with the line of its error."""
+    if isinstance(error, TypeError) and (wrong := _field_error(error)):
+        return str(wrong)
+    if isinstance(error, SyntaxError):
+        return f"{_shown(Path(error.filename or path))}: line {error.lineno}: {error.msg}."
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    where = f"{_shown(path)}: line {lines[-1]}: " if lines else f"{_shown(path)}: "
+    if isinstance(error, ProtocolError):
+        return str(error) if _shown(path) in str(error) else f"{where}{error}"
+    return f"{where}{type(error).__name__}: {' '.join(str(error).split())}."
 
 
 def _import(module: str) -> ModuleType:
@@ -385,9 +502,7 @@ def _field_error(error: TypeError) -> ProtocolError | None:
         hint = f"Did you mean {near[0]!r}?" if near else f"Known fields: {', '.join(sorted(known))}."
         problem = f"unknown field {quoted[0]!r}. {hint}"
     place = traceback.extract_tb(error.__traceback__)[-1]
-    path = Path(place.filename)
-    file = path.relative_to(_PACKAGE.parent).as_posix() if path.is_relative_to(_PACKAGE) else str(path)
-    return ProtocolError(f"{file}: line {place.lineno}: {record.__name__}: {problem}")
+    return ProtocolError(f"{_shown(Path(place.filename))}: line {place.lineno}: {record.__name__}: {problem}")
 
 
 @functools.cache
@@ -406,6 +521,8 @@ class _MetricRegistry(Registry[MetricRecord]):
     def find(self, name: str) -> tuple[MetricRecord, dict[str, float]]:
         """Return the record whose name, with numbers in place of K, R and beta, is the requested one."""
         self._scan()
+        if name in self.taken:
+            raise ProtocolError(self.taken[name])
         if numbered := _numbered(name, tuple(self.records.values())):
             return numbered
         if name in self.records:  # a name with placeholders
@@ -425,7 +542,10 @@ class _MetricRegistry(Registry[MetricRecord]):
         near = _near(request, known)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
-        return ProtocolError(f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}")
+        return ProtocolError(
+            f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}"
+            f"{self._searched(name, has_hint=bool(near))}"
+        )
 
     def _with_numbers(self, name: str) -> dict[str, str]:
         """Return the metrics by comparable names, with the numbers of a requested name, or those of an example."""

@@ -51,6 +51,7 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
     parts = {
         "experiment": [experiment.name],
         "dataset": [_dataset(experiment)],
+        "plugins": _plugins(experiment),
         "features": _features(experiment),
         "trained on": _training(experiment),
         "files": _files(experiment),
@@ -71,6 +72,15 @@ def _dataset(experiment: "Experiment") -> str:
     known += [f"images of {' x '.join(map(str, facts['image_shape']))}"] if "image_shape" in facts else []
     known += [f"{vectors} of {length:,} numbers" for vectors, length in facts.get("dimensions", {}).items()]
     return f"{name}: {', '.join(known)}"
+
+
+def _plugins(experiment: "Experiment") -> list[str]:
+    """Return the user's own plug-ins, and a line for each of their files that can't be imported."""
+    if experiment.config["plugins"] is None:
+        return []
+    names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.own()]
+    unread = [f"not imported, and not needed: {problem}" for problem in registry.broken().values()]
+    return [f"{experiment.config['plugins']}: {', '.join(names) or 'none'}", *unread]
 
 
 def _features(experiment: "Experiment") -> list[str]:

@@ -1,15 +1,17 @@
-"""`protocol list`: the names that a config file or a command may use, and an explanation of each."""
+"""`protocol list`: the names that a config file or a command may use, an explanation of each, and shipped configs."""
 
 import argparse
+import warnings
 from collections.abc import Sequence
 
-from protocol import registry
+from protocol import plugins, registry
 from protocol.checks import one_of
 from protocol.cli._explanation import entries, explanation, files
 from protocol.cli._output import show
 from protocol.scores import tables
+from protocol.shipped import configs, description
 
-_LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention")}
+_LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention", "config")}
 
 
 def listing(kinds: Sequence[str]) -> str:
@@ -18,8 +20,8 @@ def listing(kinds: Sequence[str]) -> str:
     for kind in kinds:
         rows = _rows(kind)
         width, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
-        for name, summary, source, *dataset_files in rows:
-            texts = (summary, f"[{source}]", *(f"files: {names}" for names in dataset_files))
+        for name, summary, *further in rows:
+            texts = [summary, *(form.format(text) for form, text in zip(("[{}]", "files: {}"), further, strict=False))]
             lines += [f"  {name if text is summary else '':<{width}}  {text}" for text in texts]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
@@ -27,13 +29,15 @@ def listing(kinds: Sequence[str]) -> str:
 
 def markdown(kind: str) -> str:
     """Return the entries of a kind as a Markdown table: name, summary and source, and the files of a dataset."""
-    source = "how the papers treat it" if kind == "finding" else "source"
-    header = ["name", "what it is", source, *(["files"] if kind == "dataset" else [])]
-    return tables.markdown(header, [[f"`{name}`", *others] for name, *others in _rows(kind)])
+    rows = [[f"`{name}`", *others] for name, *others in _rows(kind)]
+    header = ["name", "what it is", "how the papers treat it" if kind == "finding" else "source", "files"]
+    return tables.markdown(header[: len(rows[0])], rows)
 
 
 def _rows(kind: str) -> list[list[str]]:
-    """Return the name, summary and source of each entry, and the files of a dataset."""
+    """Return the name, summary and source of each entry, and the files of a dataset; a config file has no source."""
+    if kind == "config":
+        return [[name, description(path)] for name, path in configs().items()]
     return [
         [entry.name, entry.summary, entry.source, *([files(entry)] if kind == "dataset" else [])]
         for entry in entries(kind)
@@ -43,7 +47,15 @@ def _rows(kind: str) -> list[list[str]]:
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
     kinds = [_kind(arguments.kind)] if arguments.kind else list(_LISTS.values())
-    if arguments.name is not None:
+    if arguments.plugins is not None:
+        plugins.add(arguments.plugins)
+        registry.own()
+        for problem in registry.broken().values():
+            warnings.warn(f"not imported: {problem}", stacklevel=1)
+    if kinds == ["config"] and arguments.name is not None:
+        name = arguments.name.removesuffix(".yaml")
+        show(configs()[one_of(name, configs(), "config", listing="protocol list configs")].read_text().rstrip())
+    elif arguments.name is not None:
         show(explanation(kinds[0], arguments.name))
     else:
         show("\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds))

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from protocol.checks import ProtocolError
 from protocol.cli._output import show
-
-_PACKAGE = Path(__file__).parents[1]
+from protocol.shipped import PROJECT
 
 
 def path() -> Path:
@@ -17,11 +16,10 @@ def path() -> Path:
     ProtocolError
         If neither has one.
     """
-    packaged, checkout = (folder / "workflow" / "Snakefile" for folder in (_PACKAGE / "pipeline", _PACKAGE.parent))
-    for snakefile in (packaged, checkout):  # only a wheel has the folder `pipeline`
-        if snakefile.is_file():
-            return snakefile
-    raise ProtocolError(f"{packaged}: no such file. Install the wheel, or run in a checkout.")
+    snakefile = PROJECT / "workflow" / "Snakefile"
+    if not snakefile.is_file():
+        raise ProtocolError(f"{snakefile}: no such file. Install the wheel, or run in a checkout.")
+    return snakefile
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -3,10 +3,11 @@
 from protocol.configuration.checks import check_installed
 from protocol.configuration.code import Code
 from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Use
-from protocol.configuration.loading import DEFAULT, load
+from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
 from protocol.configuration.resources import need
 from protocol.configuration.yaml_files import check_files, read
+from protocol.shipped import DEFAULT
 
 __all__ = [
     "DEFAULT",

@@ -1,11 +1,10 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from protocol import datasets, registry
-from protocol.checks import ProtocolError, one_of
+from protocol import datasets, plugins, registry
+from protocol.checks import ProtocolError
 from protocol.configuration import checks, options, schema
 from protocol.configuration.display_names import named
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
@@ -14,12 +13,9 @@ from protocol.configuration.paper import shown_in_paper
 from protocol.configuration.uses import check_name, hasher_grid, read_uses
 from protocol.configuration.yaml_files import read
 from protocol.metrics import ALL, everything
+from protocol.shipped import DEFAULT
 from protocol.splits import DRAWN
 
-_PACKAGE = Path(__file__).parents[1]
-_PACKAGED = _PACKAGE / "pipeline"  # only in a wheel
-DEFAULT = (_PACKAGED if _PACKAGED.is_dir() else _PACKAGE.parent) / "config" / "config.yaml"
-"""The config file of the default experiment."""
 _PLAN = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
 
 
@@ -54,7 +50,9 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
 def _loaded(config: Mapping[str, Any]) -> Experiment:
     """Return the checked experiment of a complete configuration."""
     filled = _canonical(schema.checked(config))
-    one_of(filled["dataset"], registry.names("dataset"), "dataset", listing="protocol list datasets")
+    if filled["plugins"] is not None:
+        plugins.add(filled["plugins"])
+    registry.DATASETS.check(filled["dataset"])
     checks.check_metrics(filled)
     if ALL in filled["metrics"]:
         shortest = min(min(part["n_bits"]) for part in (filled, *filled["features"].values()) if "n_bits" in part)
@@ -107,7 +105,7 @@ def _with_dataset(config: dict[str, Any]) -> dict[str, Any]:
 def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a feature, with its plug-in and all its options filled in."""
     plugin = own.get("use", name)
-    one_of(plugin, registry.names("feature"), "feature", listing="protocol list features")
+    registry.FEATURES.check(plugin)
     check_name(name, "feature", plugin)
     filled = options.filled("feature", plugin, own["options"], called=name)
     try:
@@ -125,7 +123,7 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
     given = config["split_options"]
     used = {name for part in (config, *config["features"].values()) for name in part.get("splits", [])}
     for name in [*config["splits"], *sorted(used), *given]:
-        one_of(name, registry.names("split"), "split", listing="protocol list splits")
+        registry.SPLITS.check(name)
     return {name: options.filled("split", name, given.get(name, {})) for name in sorted(used | set(given))}
 
 

@@ -57,11 +57,10 @@ def read_uses(
     """
     key = f"{kind}s"
     definitions = _definitions(kind, config)
-    named = [*definitions, *registry.names(kind)]
     lists = {place: list(map(_name, part[key])) for place, part in _parts(config) if key in part}
     given, searched = config[f"{kind}_options"], sorted(config["hasher_grids"] if kind == "hasher" else ())
     for name in itertools.chain(*lists.values(), given, searched, also):
-        one_of(name, named, options.words(kind), listing=f"protocol list {kind}s")
+        registry.REGISTRIES[kind].check(name, also=definitions)
     for place, names in lists.items():
         _check_once(names, f"{place}{key}")
     used = sorted({*itertools.chain(*lists.values(), given, also)})
@@ -98,7 +97,7 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
     """Return the plug-in and the inline options of every name that the configuration defines."""
     key, found = f"{kind}s", dict[str, tuple[str, dict[str, Any]]]()
     for name, plugin in config[f"{kind}_uses"].items():
-        one_of(plugin, registry.names(kind), options.words(kind), listing=f"protocol list {kind}s")
+        registry.REGISTRIES[kind].check(plugin)
         check_name(name, kind, plugin)
         found[name] = plugin, {}
     without_options = set(found)
@@ -107,7 +106,7 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
             if isinstance(entry, str):
                 continue
             name, plugin, own = _name(entry), entry["use"], entry["options"]
-            one_of(plugin, registry.names(kind), options.words(kind), listing=f"protocol list {kind}s")
+            registry.REGISTRIES[kind].check(plugin)
             check_name(name, kind, plugin)
             if (
                 name in found

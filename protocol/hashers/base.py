@@ -13,12 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.training_set import SUPERVISION, TrainingSet
 from protocol.inputs.validation import matrix
 from protocol.options import Configurable, Count, at_least
 
-SUPERVISION = ("labels", "affinities", "pairs")
-"""The kinds of supervision that a hasher may require; each is a property of `TrainingSet`."""
 Key = TypeVar("Key", bound=Hashable)
 _BLOCK = 1024  # rows encoded at once: few enough to bound the memory, and enough for a fast matrix product
 
@@ -72,6 +70,13 @@ class Hasher(Configurable, abc.ABC):
         super().__init_subclass__()
         if cls.supervision is not None:
             one_of(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
+
+    @classmethod
+    def check_declaration(cls, name: str) -> None:
+        """Raise ProtocolError, with the right form, if the class is no hasher that can be registered as `name`."""
+        from protocol.hashers.declaration import check_declaration
+
+        check_declaration(cls, name, cls.__mro__[: cls.__mro__.index(Hasher)])
 
     @abc.abstractmethod
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from protocol.checks import ProtocolError
 from protocol.inputs.validation import class_labels, matrix
 
+SUPERVISION = ("labels", "affinities", "pairs")
+"""The kinds of supervision that a hasher may require; each is a property of `TrainingSet`."""
 _TILE = 2048  # rows: a tile of 512 features has 4 MB, so it is still in the cache after centring
 _ROWS = 1024  # rows whose pairs are processed at once: 5 % of the pairs of 50,000 rows take 40 MB
 

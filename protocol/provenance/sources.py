@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
+from protocol import plugins
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
 
@@ -72,7 +73,8 @@ def digest(*starts: str | Path) -> str:
     -----
     Imports inside functions count; those under ``if TYPE_CHECKING`` do not. ``from protocol.hashers import Hasher`` is
     followed to the module that defines ``Hasher``, and not to the other modules that ``hashers/__init__.py`` imports.
-    Plug-ins are found by name at run time, so the caller must add them. If a module has a constant ``PACKAGE_DATA``,
+    Plug-ins are found by name at run time, so the caller must add them; those of
+    the user are modules of `protocol.plugins`. If a module has a constant ``PACKAGE_DATA``,
     the files in its folder that fit this pattern are also covered: templates, tables, scripts.
 
     Examples
@@ -109,7 +111,7 @@ def _contents(starts: frozenset[str], root: Path) -> tuple[dict[str, str], set[s
         script = Path(start) if start.endswith(".py") else None
         path = script or _existing(start, root, by="code digest")
         source = _read(path, "" if script else start)
-        digests[path.name if script else path.relative_to(root).as_posix()] = source.digest
+        digests[path.name if script else _name(path, root)] = source.digest
         libraries |= source.libraries
         for pattern in source.data:
             digests |= _data(path.parent, pattern, root)
@@ -134,7 +136,7 @@ def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
         origin = _read(path, module).origins.get(name, imported)
         if origin == imported:  # not bound in `__init__`, or as the module in it
             origin = (f"{module}.{name}", None)
-            if _path(origin[0], root) is None:
+            if (plugins.path_of(origin[0]) or _path(origin[0], root)) is None:
                 break
         elif not _in_package(origin):
             return {module}
@@ -146,8 +148,13 @@ def _in_package(imported: _Import | None) -> TypeGuard[_Import]:
     return imported is not None and imported[0].split(".")[0] == _PACKAGE
 
 
+def _name(path: Path, root: Path) -> str:
+    """Return the name of a file in a digest, which is the same after the project or a folder of the user is moved."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else f"plugins/{path.name}"
+
+
 def _existing(module: str, root: Path, *, by: str) -> Path:
-    path = _path(module, root)
+    path = plugins.path_of(module) or _path(module, root)
     if path is None:
         raise ProtocolError(f"{by}: expected a module of the package {_PACKAGE!r}, got {module!r}.")
     return path
@@ -225,7 +232,7 @@ def _bound(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import | No
 @functools.cache
 def _data(folder: Path, pattern: str, root: Path) -> dict[str, str]:
     return {
-        path.relative_to(root).as_posix(): _read(path, "").digest
+        _name(path, root): _read(path, "").digest
         if path.suffix == ".py"
         else hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.glob(pattern)

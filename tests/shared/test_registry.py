@@ -113,19 +113,21 @@ def records(monkeypatch):
     """The registered hashers, of which a test may change a copy."""
     registry.names("hasher")
     monkeypatch.setattr(registry.HASHERS, "records", dict(registry.HASHERS.records))
+    monkeypatch.setattr(registry.HASHERS, "taken", {})
     return registry.HASHERS.records
 
 
 def test_two_files_can_not_claim_one_name(records):
     with pytest.raises(ProtocolError) as error:
-        hasher("itq", module="elsewhere")(object())
+        hasher("itq", module="elsewhere")(registry.get("hasher", "lsh"))
     assert str(error.value) == (
-        "hasher 'itq': expected one plug-in of this name, got two: in protocol.hashers.itq and in elsewhere."
+        "hasher 'itq': expected one plug-in of this name, got two: in protocol/hashers/itq.py and in elsewhere. Give "
+        "yours another name."
     )
 
 
 def test_a_record_describes_its_plug_in_and_returns_it(records):
-    class Mine:
+    class Mine(registry.get("hasher", "lsh")):
         """The first line.
 
         And another one.
@@ -194,11 +196,11 @@ def test_another_error_in_a_plug_in_is_not_hidden(hashers_in):
 
 def test_sub_packages_are_scanned_but_for_private_modules(hashers_in):
     code = (
-        "from protocol.registry import HasherRecord\n"
-        "HasherRecord({!r}, module='x', source='x', deviations='', bits_within_features=True, random=True)(object())\n"
+        "from protocol.hashers.lsh import LSH\nfrom protocol.registry import HasherRecord\n"
+        "HasherRecord({!r}, module='x', source='x', deviations='', bits_within_features=True, random=True)(LSH)\n"
     )
-    files = ("plain.py", "deep/inside.py", "_hidden.py", "_private/inside.py")
-    assert hashers_in({file: code.format(file) for file in files}).names() == ["deep/inside.py", "plain.py"]
+    files = {"plain.py": "plain", "deep/inside.py": "inside", "_hidden.py": "hidden", "_private/inside.py": "private"}
+    assert hashers_in({file: code.format(name) for file, name in files.items()}).names() == ["inside", "plain"]
 
 
 def test_a_plug_in_that_changes_the_working_directory_is_named(hashers_in, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import protocol
+from protocol import plugins
 from protocol.checks import ProtocolError
 
 
@@ -65,12 +66,13 @@ def _in_one_directory(main: Callable[[Any], None], job: Any) -> None:
 
     Every path of a job is relative, so other errors would be misleading. A temporary change is allowed.
     """
-    start, package, callers = os.getcwd(), os.path.dirname(protocol.__file__), [job.rule]
+    start, callers = os.getcwd(), [job.rule]
+    code = (os.path.dirname(protocol.__file__), *map(str, plugins.folders()))
 
     def record(event: str, _: Any) -> None:
         if event == "os.chdir":
             files = [frame.filename for frame in traceback.extract_stack()]
-            callers.extend(file for file in files if file.startswith(package))
+            callers.extend(file for file in files if file.startswith(code))
 
     sys.addaudithook(record)
     try:

@@ -1,0 +1,24 @@
+"""The files that come with the package: the workflow and the config files."""
+
+import itertools
+import re
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+PROJECT = _PACKAGE / "pipeline" if (_PACKAGE / "pipeline").is_dir() else _PACKAGE.parent
+"""The folder with `config` and `workflow`: the checkout, or a folder that only a wheel has."""
+DEFAULT = PROJECT / "config" / "config.yaml"
+"""The config file of the default experiment."""
+
+
+def configs() -> dict[str, Path]:
+    """Return the config files by name, without ``.yaml``, the default experiment first."""
+    paths = [DEFAULT, *sorted((PROJECT / "workflow" / "config").glob("*.yaml"))]
+    return {path.stem: path for path in paths}
+
+
+def description(path: Path, *, complete: bool = False) -> str:
+    """Return the first sentence of the comment at the top of a config file, or the complete comment."""
+    lines = itertools.takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
+    text = " ".join(line.strip("# ") for line in lines)
+    return text if complete else re.split(r"(?<=[.?]) (?=[A-Z`])", text)[0]

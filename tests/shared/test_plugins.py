@@ -1,0 +1,309 @@
+"""Plug-ins in a folder of the user: found, explained where they are wrong, and harmless to those who don't use them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol import plugins, registry
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.configuration.options import options
+from protocol.provenance import sources
+
+CONFIG = """\
+experiment: mine
+dataset: digits
+plugins: own
+features: {{gist: {{}}}}
+ground_truths: [class_label]
+splits: [improved]
+runs: 1
+split_sizes: {{query: 50, validation_query: 50, validation_database: 100, train: 300}}
+hashers: [lsh, {hasher}]
+n_bits: [16]
+metrics: [mAP]
+"""
+RECORD = '@HasherRecord("mine", source="x", deviations="none", bits_within_features=True, random=False)'
+HASHER = f'''\
+from protocol.hashers import Hasher
+from protocol.options import Positive
+from protocol.registry import HasherRecord
+
+
+{RECORD}
+class Mine(Hasher):
+    """Bits above a mean."""
+
+    learned = {{"mean_": ("float32", "n_bits")}}
+    width: Positive = 1.0
+
+    def _fit(self, training, rng):
+        self.mean_ = training.X[:, : self.n_bits].mean(axis=0)
+        return {{}}
+
+    def _encode(self, X):
+        return X[:, : self.n_bits] > self.width * self.mean_
+'''
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Write files of the folder `own`, by name; everything that they register is forgotten after the test."""
+    for kind in registry.REGISTRIES.values():
+        kind.names()
+        monkeypatch.setattr(kind, "records", dict(kind.records))
+        monkeypatch.setattr(kind, "taken", {})
+    monkeypatch.setattr(registry, "_BROKEN", {})
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    monkeypatch.chdir(tmp_path)
+
+    def write(**files):
+        for name, text in files.items():
+            Path("own").mkdir(exist_ok=True)
+            Path("own", f"{name}.py").write_text(text)
+
+    yield write
+    for name in [name for name in sys.modules if name.startswith("protocol.plugins.")]:
+        del sys.modules[name]
+        delattr(plugins, name.rpartition(".")[2])
+    for cached in (options, sources._digest, sources._read):
+        cached.cache_clear()
+
+
+def checked(capsys, hasher="mine", **changes):
+    """Return the exit status of `protocol check`, and what it printed."""
+    Path("my.yaml").write_text(CONFIG.format(hasher=hasher))
+    status = main(["check", "my.yaml", *(["--config"] * bool(changes)), *(f"{key}={changes[key]}" for key in changes)])
+    out, err = capsys.readouterr()
+    return status, out + err
+
+
+def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, capsys):
+    metric = (
+        "from protocol.registry import MetricRecord\n\n\n"
+        '@MetricRecord("none_found", source="x", range=(0, 1), better="lower", empty="never", ties="none",\n'
+        '    denominator="none")\n'
+        'def none_found(counts, *, empty="zero"):\n    """Whether the ball of radius 0 is empty."""\n'
+        "    return (counts.retrieved[:, 0] == 0).astype(float)\n"
+    )
+    own(mine=HASHER, a_metric=metric, notes="raise SystemExit('a script that registers nothing is not run')")
+    status, text = checked(capsys, metrics="[mAP,none_found]", hasher_options="{mine: {width: 2}}")
+    assert status == 0
+    assert "\nplugins    own: hasher mine, metric none_found\n" in text
+    assert "lsh, mine" in text
+    assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
+    with pytest.raises(ProtocolError, match="width: expected a finite number > 0, got 0"):
+        registry.get("hasher", "mine")(width=0).check()
+
+
+def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(own, capsys):
+    own(mine=HASHER.replace("from protocol.options", "from .shared import SCALE\nfrom protocol.options"))
+    own(shared="SCALE = 1.0\n", other="Record()\n", _private="raise ValueError")
+    assert checked(capsys)[0] == 0
+    covered = sources.files("protocol.plugins.mine")
+    assert [file for file in covered if file.startswith("plugins/")] == ["plugins/mine.py", "plugins/shared.py"]
+    assert "protocol/hashers/base.py" in covered
+
+    def digest():
+        for cached in (sources._digest, sources._read):
+            cached.cache_clear()
+        return registry.code_digest(hasher="mine"), registry.code_digest(hasher="lsh")
+
+    before = digest()
+    own(other="Record(1)\n")
+    assert digest() == before
+    own(shared="SCALE = 2.0\n")
+    after = digest()
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+    Path("own").rename("moved")
+    os.environ[plugins.VARIABLE] = str(Path("moved").absolute())
+    assert digest() == after
+
+
+@pytest.mark.parametrize("way", ["list", "python"])
+def test_other_commands_find_the_folder_too(own, capsys, way):
+    own(mine=HASHER)
+    if way == "list":
+        assert main(["list", "hashers", "mine", "--plugins", "own"]) == 0
+        assert "\n  width: a number, default 1.0\n" in capsys.readouterr().out
+    else:
+        code = "import protocol as hp; print(hp.get('hasher', 'mine')(n_bits=2).fit([[1, 2], [3, 4]]).mean_)"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {plugins.VARIABLE: "own"}
+        )
+        assert done.stdout == "[2. 3.]\n", done.stderr
+
+
+def test_a_missing_folder_is_refused(own, capsys):
+    assert checked(capsys) == (2, f"protocol: plugins: no folder 'own' (looked in {Path.cwd()}).\n")
+
+
+def test_an_unknown_name_says_where_it_was_sought(own, capsys):
+    own(mine=HASHER)
+    where = "Searched: protocol/hashers, own (1 file)."
+    assert checked(capsys, "mien")[1].endswith(f"got 'mien'. Did you mean 'mine'? {where}\n")
+    assert checked(capsys, "quantum")[1].endswith(f"got 'quantum'. {where}\n")
+    text = checked(capsys, plugins="null", hashers="[quantum]")[1]
+    assert where in text  # a folder that this process has added stays
+    os.environ[plugins.VARIABLE] = ""
+    text = checked(capsys, plugins="null", hashers="[quantum]")[1]
+    assert "Searched: protocol/hashers; the key plugins or PROTOCOL_PLUGINS adds a folder of your own." in text
+
+
+def without(*lines):
+    return "\n".join(line for line in HASHER.split("\n") if not any(part in line for part in lines))
+
+
+OWN_CONSTRUCTOR = "    def __init__(self, {}):\n        {}\n\n    def _fit"
+WRONG = {
+    "a missing field of the record": (
+        HASHER.replace('deviations="none", ', ""),
+        "own/mine.py: line 6: HasherRecord: missing field 'deviations'.",
+    ),
+    "a misspelt field of the record": (
+        HASHER.replace("random=", "randm="),
+        "own/mine.py: line 6: HasherRecord: unknown field 'randm'. Did you mean 'random'?",
+    ),
+    "not a hasher": (
+        HASHER.replace("(Hasher)", ""),
+        "own/mine.py: line 6: hasher 'mine': expected a class derived from protocol.hashers.Hasher, got ",
+    ),
+    "an option without a type": (
+        HASHER.replace("width: Positive", "width"),
+        "hasher 'mine' in own/mine.py, line 6: the option width has no type. Write: width: float = 1.0.",
+    ),
+    "an option without a default": (
+        HASHER.replace(" = 1.0", ""),
+        "line 6: the option width has no default. Write a value after its type, such as width: float = 1.0.",
+    ),
+    "a default out of range": (
+        HASHER.replace("= 1.0", "= -1.0"),
+        "line 6: the default of an option is out of range: width: expected a finite number > 0, got -1.0.",
+    ),
+    "a constructor without n_bits": (
+        HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("width=1.0", "self.width = width")),
+        (
+            "expected a constructor (n_bits=32, *, seed=0) with keyword-only options, got (width=1.0). Declare options "
+            "as annotated attributes of the class, such as width: float = 1.0, instead of __init__"
+        ),
+    ),
+    "a constructor with positional options": (
+        HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("n_bits=32, seed=0, width=1.0", "self.width = width")),
+        "keyword-only options, got (n_bits=32, seed=0, width=1.0).",
+    ),
+    "a constructor that computes": (
+        HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("n_bits=32, *, seed=0", "self.half = n_bits / 2")),
+        "expected a constructor that only stores its arguments under their names.",
+    ),
+    "no _encode": (HASHER.replace("_encode", "_code"), "the method _encode is missing. Write: def _encode(self, X)."),
+    "the signature of scikit-learn": (
+        HASHER.replace("self, training, rng", "self, X, y"),
+        "expected _fit(self, training, rng) (the rows are training.X, the labels training.labels), got _fit(self, X, ",
+    ),
+    "labels in an unsupervised hasher": (
+        HASHER.replace("training.X[", "training.labels["),
+        'a method reads labels, which an unsupervised hasher does not get. Write: supervision = "labels".',
+    ),
+    "an unknown kind of supervision": (
+        HASHER.replace("    width", '    supervision = "label"\n    width'),
+        "own/mine.py: line 7: supervision of Mine: expected affinities, labels or pairs, got 'label'. Did you mean 'la",
+    ),
+    "no learned arrays": (
+        without("learned = "),
+        'expected learned to name the arrays that _fit sets, got {}. Write: learned = {"projection_": ("float32",',
+    ),
+    "an array that is not declared": (
+        HASHER.replace("        return {}", "        self.scale = 1\n        return {}"),
+        "a method sets self.scale, which is not declared, so a stored model would lack it. Add it to learned, as in ",
+    ),
+    "an array that is not set": (
+        HASHER.replace('{"mean_"', '{"scale_": ("float32", 1), "mean_"'),
+        "learned has scale_, but no method sets self.scale_. Write: self.scale_ = ... in _fit.",
+    ),
+    "an array without a shape": (
+        HASHER.replace('("float32", "n_bits")', '"float32"'),
+        "learned: mean_: expected (dtype, length, ...), got 'float32'. Write: learned = ",
+    ),
+    "an unknown dtype": (
+        HASHER.replace("float32", "flaot32"),
+        "learned: mean_: expected (dtype, length, ...), got ('flaot32', 'n_bits').",
+    ),
+    "a list of learned arrays": (
+        HASHER.replace('{"mean_": ("float32", "n_bits")}', '["mean_"]'),
+        "expected learned to name the arrays that _fit sets, got ['mean_']. Write: ",
+    ),
+    "a syntax error": (HASHER.replace("return {}", "return {"), "own/mine.py: line 15: '{' was never closed."),
+    "an import error": (
+        f"import sklern\n{HASHER}",
+        "own/mine.py: line 1: ModuleNotFoundError: No module named 'sklern'.",
+    ),
+    "a script that ends": (f"{HASHER}\nraise SystemExit(3)\n", "own/mine.py: line 20: SystemExit: 3."),
+    "a name in capitals": (
+        HASHER.replace('"mine"', '"Mine"'),
+        "hasher 'Mine' in own/mine.py, line 6: expected a name of lower-case letters, digits and _, got 'Mine'.",
+    ),
+    "no decorator": (
+        HASHER.replace(RECORD, "# Record()"),
+        "own (1 file). own/mine.py registers no such hasher: write @HasherRecord('mine', ...) above it.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_hasher_is_one_line_for_those_who_use_it_and_no_error_for_others(own, capsys, text, message):
+    own(mine=text)
+    assert text != HASHER
+    hasher = "Mine" if "'Mine'" in message else "mine"
+    status, printed = checked(capsys, hasher)
+    assert status == 2
+    assert message in printed
+    assert printed.startswith("protocol: ")
+    assert len(printed.splitlines()) == 1
+    assert "got 'mine'" in printed or "own/mine.py" in printed
+    status, printed = checked(capsys, "itq")
+    assert status == 0
+    assert ("not imported, and not needed: " in printed) == ("no such hasher" not in message)
+
+
+def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsys):
+    own(mine=HASHER.replace('"mine"', '"itq"'), other=HASHER.replace('"mine"', '"other"'))
+    taken = "hasher 'itq': expected one plug-in of this name, got two: in protocol/hashers/itq.py and in own/mine.py."
+    assert checked(capsys, "itq") == (2, f"protocol: {taken} Give yours another name.\n")
+    assert checked(capsys, "other")[0] == 0
+
+
+def test_a_file_may_have_another_name_than_its_plug_in_but_not_the_name_of_another_file(own, capsys, tmp_path):
+    own(some_file=HASHER)
+    assert checked(capsys)[0] == 0
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second" / "some_file.py").write_text(HASHER.replace('"mine"', '"hidden"'))
+    plugins.add("second")
+    problem = f"another file has this name, {tmp_path}/own/some_file.py. Rename one of them."
+    assert checked(capsys, "hidden")[1] == f"protocol: second/some_file.py: {problem}\n"
+
+
+@pytest.mark.filterwarnings("always")
+def test_list_names_the_files_that_it_could_not_import(own, capsys):
+    own(mine="Record(\n")
+    assert main(["list", "hashers", "--plugins", "own"]) == 0
+    assert capsys.readouterr().err == "protocol: not imported: own/mine.py: line 1: '(' was never closed.\n"
+
+
+def test_a_taken_name_is_refused_whichever_file_is_imported_first(own, tmp_path):
+    own(mine=HASHER.replace('"mine"', '"itq"'))
+    code = (
+        "from protocol import registry\nregistry.names('metric')\n"
+        "for name in ('lsh', 'itq'):\n    try: print(registry.get('hasher', name).__name__)\n"
+        "    except ValueError as error: print(error)\n"
+    )
+    environment = os.environ | {plugins.VARIABLE: "own"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    first, second = done.stdout.splitlines()
+    assert first == "LSH"
+    assert second.startswith(
+        "hasher 'itq': expected one plug-in of this name, got two: in own/mine.py and in protocol/"
+    )
