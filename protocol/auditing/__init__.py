@@ -7,6 +7,7 @@ from protocol.auditing.checks import audit_split, audit_splits
 from protocol.auditing.checks.classes import audit_truth
 from protocol.auditing.checks.fits import LEARNING, TEST, audit_fit, audit_learned, audit_libraries
 from protocol.auditing.findings import KIND_OF, Finding, Findings, Kind
+from protocol.auditing.inputs.excluded import Excluded, read_excluded
 from protocol.auditing.inputs.known_pairs import SHIPPED, KnownPairs, known_pairs_for, known_pairs_sha256
 from protocol.auditing.inputs.reading import Known, Run, read_dataset, read_runs, stored_knowledge
 from protocol.auditing.inputs.split import Dataset, Split
@@ -21,6 +22,7 @@ __all__ = [
     "Audit",
     "Dataset",
     "Evidence",
+    "Excluded",
     "Finding",
     "Findings",
     "Fixed",
@@ -39,6 +41,7 @@ __all__ = [
     "known_pairs_for",
     "known_pairs_sha256",
     "read_dataset",
+    "read_excluded",
     "read_runs",
     "stored_knowledge",
     "write_findings",

@@ -55,6 +55,7 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
         "features": _features(experiment),
         "trained on": _training(experiment),
         "files": _files(experiment),
+        "left out": _excluded(experiment),
         "jobs": _jobs(experiment),
         "needs": _needs(experiment),
         "missing": _missing(experiment),
@@ -131,6 +132,14 @@ def _files(experiment: "Experiment") -> list[str]:
     ]
     codes = [pattern for method in experiment.codes.values() for pattern in (method.query, method.database)]
     return [*fetched, *map(str, [*files, *folders, *lists]), *codes] or ["none"]
+
+
+def _excluded(experiment: "Experiment") -> list[str]:
+    """Return what the file with queries to exclude contains."""
+    from protocol.auditing import read_excluded
+
+    file = experiment.config["exclude_queries"]
+    return [] if file is None else [f"queries in {file} ({read_excluded(file).about}) from all scores"]
 
 
 def _jobs(experiment: "Experiment") -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import registry
+from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.configuration.finished_codes import check_code_files
@@ -78,6 +79,7 @@ def check(experiment: Experiment) -> None:
     """Raise ProtocolError, in one line, for every error in an experiment that can be found before its jobs run."""
     _check_mirror(experiment.config)
     _check_shards(experiment)
+    _check_excluded(experiment)
     for feature in experiment.features.values():
         _check_arrays(feature, experiment)
         _check_lengths(feature, experiment)
@@ -112,6 +114,22 @@ def _check_mirror(config: Mapping[str, Any]) -> None:
     files = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     for file in config["mirror_sha256"]:
         one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")
+
+
+def _check_excluded(experiment: Experiment) -> None:
+    """Refuse a file of queries to exclude that can't be read, and features with several items in each image."""
+    file = experiment.config["exclude_queries"]
+    if file is None:
+        return
+    if not Path(file).is_file():
+        raise ProtocolError(f"exclude_queries: no file {file!r} (looked in {Path.cwd()}).")
+    try:
+        read_excluded(file)
+    except ProtocolError as error:
+        raise ProtocolError(f"exclude_queries: {error}") from error
+    for feature in experiment.features.values():
+        if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
+            raise ProtocolError(f"exclude_queries: feature {feature.name!r} has several items in each image.")
 
 
 def _check_shards(experiment: Experiment) -> None:

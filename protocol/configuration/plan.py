@@ -122,6 +122,7 @@ class Plan:
                 "count": scores * (n_shards == 1),
                 "count_shard": codes * n_shards * (n_shards > 1),
                 "add_counts": scores * (n_shards > 1),
+                "excluded": len(self.excluded),
                 "score": scores,
                 "score_without": scores * len(self.duplicates),
                 "duplicates": len(self.duplicates),
@@ -189,6 +190,17 @@ class Plan:
     def duplicates(self) -> list[str]:
         """The table of scores without near-duplicates; empty if no judged pairs of the dataset are known."""
         return ["<results>/duplicates.csv"] if self.config["dataset"] in SHIPPED else []
+
+    @property
+    def exclusion_file(self) -> list[Path]:
+        """The user's file with queries that no score contains; empty if there is none."""
+        file = self.config["exclude_queries"]
+        return [] if file is None else [Path(file)]
+
+    @property
+    def excluded(self) -> list[str]:
+        """The table of these queries by split and run; empty if there is no such file."""
+        return ["<results>/excluded.csv"] if self.exclusion_file else []
 
     @property
     def claims(self) -> list[str]:

@@ -1,10 +1,12 @@
 """The file with the counts of one hasher in all runs and splits, which are counted at once or added up from shards."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting.counts import HammingCounts, unpack_counts
@@ -79,8 +81,20 @@ class StoredCounts:
     counts: HammingCounts
 
 
-def read_counts(path: str | Path, *, split: str | None = None) -> Iterator[StoredCounts]:
+def read_counts(
+    path: str | Path,
+    *,
+    split: str | None = None,
+    without: Mapping[tuple[str, int], NDArray[np.int64]] = MappingProxyType({}),
+) -> Iterator[StoredCounts]:
     """Yield the counts of a file that `write_counts` wrote, all or those of one split.
+
+    Parameters
+    ----------
+    path : path
+    split : str, optional
+    without : mapping of (str, int) to ndarray of int64
+        By split and run, the positions of queries to leave out. Counts without any other query are not yielded.
 
     Raises
     ------
@@ -92,4 +106,11 @@ def read_counts(path: str | Path, *, split: str | None = None) -> Iterator[Store
         groups = storage.grouped(storage.read_group(path, cell)) if split in (None, of_split) else {}
         for n_bits, arrays in groups.items():
             for truth, counts in unpack_counts(arrays).items():
-                yield StoredCounts(of_split, int(run), int(n_bits), truth, **recorded[truth], counts=counts)
+                stored = StoredCounts(of_split, int(run), int(n_bits), truth, **recorded[truth], counts=counts)
+                excluded = without.get((of_split, int(run)), np.empty(0, dtype=np.int64))
+                remaining = np.delete(np.arange(counts.n_queries), excluded)
+                if excluded.size and remaining.size:
+                    items = items_sha256(stored.items, "without", storage.array_digest(excluded))
+                    yield replace(stored, items=items, counts=counts.of_queries(remaining))
+                elif remaining.size:
+                    yield stored

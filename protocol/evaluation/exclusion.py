@@ -1,7 +1,8 @@
 """Lists of queries that are excluded, for example because they have a near-duplicate in the database."""
 
 import hashlib
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from protocol.inputs.arrays import as_integers, path_of, read_array
 from protocol.inputs.conversion import as_numpy, is_file, named
 from protocol.inputs.text import lines
 from protocol.scores.identity import NONE_EXCLUDED
+from protocol.scores.tables import read_table
 
 _ROLE = "exclude_queries"
 _TEXT = ("", ".txt", ".csv", ".tsv", ".gz")
 _HEADER = ("query", "row", "id")
 _MOST_DIGITS = 18
 _DIGEST = 12
+COLUMNS = ("split", "run", "position", "item", "id")
+"""The columns of ``excluded.csv``: the position of an excluded query in the list of queries, its row number and id."""
 
 
 def excluded_label(n_excluded: int, sha256: str) -> str:
@@ -71,6 +75,41 @@ def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.
     return rows
 
 
+def read_positions(paths: Iterable[str | Path]) -> dict[tuple[str, int], NDArray[np.int64]]:
+    """Return the positions of excluded queries by split and run, from the file ``excluded.csv`` if there is one."""
+    return {
+        (str(split), int(run)): own.to_numpy(dtype=np.int64)
+        for table in map(read_table, paths)
+        for (split, run), own in table.groupby(["split", "run"])["position"]
+    }
+
+
+def excluded_labels(
+    positions: Mapping[tuple[str, int], NDArray[np.int64]], runs: Iterable[tuple[str, str, int]]
+) -> dict[str, str]:
+    """Return the column ``excluded_queries`` of a summary by feature and split, separated by a space.
+
+    It is as `excluded_label` writes it, with the positions of all runs one after another;
+    numbers that differ between the runs are given as a range.
+
+    Parameters
+    ----------
+    positions : mapping
+        As `read_positions` returns them.
+    runs : iterable of (str, str, int)
+        The feature, split and run of all scores.
+    """
+    of_place: dict[str, list[list[int]]] = {}
+    for feature, split, run in sorted(runs):
+        of_place.setdefault(f"{feature} {split}", []).append(list(positions.get((split, run), ())))
+    labels = {}
+    for place, rows in of_place.items():
+        least, most = min(map(len, rows)), max(map(len, rows))
+        label = excluded_label(most, excluded_sha256(itertools.chain.from_iterable(rows)))
+        labels[place] = label if least == most else f"{least} to {label}"
+    return labels
+
+
 def rows_from(values: Any, name: str = _ROLE) -> NDArray[np.int64]:
     """Return row numbers of queries, as they are listed.
 
@@ -104,13 +143,17 @@ def rows_from(values: Any, name: str = _ROLE) -> NDArray[np.int64]:
 
 
 def _listed(path: Path) -> NDArray[np.int64]:
-    """Return the row numbers in a text file: the first field of each line that is not blank."""
-    rows = []
+    """Return the row numbers in a text file: the first field of each line that is not blank.
+
+    A table of pairs, with the header ``query`` and ``database``, may contain a query several times.
+    """
+    rows, are_pairs = [], False
     for number, line in enumerate(lines(path, "row numbers of queries"), start=1):
         fields = line.replace(",", " ").replace(";", " ").split()
         if not fields or (number == 1 and fields[0].lower() in _HEADER):
+            are_pairs |= "database" in fields
             continue
         if not (fields[0].isascii() and fields[0].isdecimal()) or len(fields[0]) > _MOST_DIGITS:
             raise ProtocolError(f"{path}: line {number}: expected the row number of a query, got {fields[0][:80]!r}.")
         rows.append(int(fields[0]))
-    return np.array(rows, dtype=np.int64)
+    return np.array(list(dict.fromkeys(rows)) if are_pairs else rows, dtype=np.int64)

@@ -155,9 +155,17 @@ def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
 
 
 def convention_rows(
-    pair: Mapping[str, NDArray[np.uint8]], n_bits: int, truths: Mapping[str, Relevance], *, calls: int
+    pair: Mapping[str, NDArray[np.uint8]],
+    n_bits: int,
+    truths: Mapping[str, Relevance],
+    *,
+    calls: int,
+    without: Sequence[int] = (),
 ) -> Iterator[Row]:
-    """Yield every value of one run that a named convention calls mAP; `calls` as in `protocol.counting.count`."""
+    """Yield every value of one run that a named convention calls mAP, without some queries.
+
+    `calls` is as in `protocol.counting.count`.
+    """
     counts = count(
         pair["query"],
         pair["database"],
@@ -169,7 +177,8 @@ def convention_rows(
         calls=calls,
     )
     for truth, own in counts.items():
-        for row in spread_of(own):
+        remaining = np.delete(np.arange(own.n_queries), np.asarray(without, dtype=np.int64))
+        for row in spread_of(own.of_queries(remaining)):
             undefined = "either way" if len(row.empty) > 1 else {"zero": "0", "drop": "left out"}[row.empty[0]]
             yield {
                 "ground_truth": truth,
@@ -248,6 +257,8 @@ def of_run(
     truths: Mapping[str, Relevance],
     parts: Mapping[str, NDArray[np.int64]],
     lengths: Sequence[int],
+    *,
+    without: Sequence[int] = (),
 ) -> "dict[str, pd.DataFrame]":
     """Return the tables of one run: ``conventions``, ``buckets``, ``histogram``, ``retrieved`` and ``lookups``.
 
@@ -262,6 +273,8 @@ def of_run(
         The partitions of the split.
     lengths : sequence of int
         The code lengths of the hashers.
+    without : sequence of int
+        The positions of queries that ``conventions`` leaves out.
     """
     import pandas as pd
 
@@ -275,7 +288,7 @@ def of_run(
             tables += [("lookups", lookup_rows(pair, n_bits))]
             tables += [("histogram", histogram_rows(pair["database"], n_bits))] if n_bits == shortest else []
             if n_bits == shown:
-                tables += [("conventions", convention_rows(pair, n_bits, truths, calls=len(codes_of)))]
+                tables += [("conventions", convention_rows(pair, n_bits, truths, calls=len(codes_of), without=without))]
                 tables += [("retrieved", retrieved_rows(pair, n_bits, truths, parts))]
         for name, own in tables:
             rows[name] += [{"hasher": hasher} | row for row in own]

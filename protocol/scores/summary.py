@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, printable
-from protocol.scores.identity import pipeline_convention
+from protocol.scores.identity import NONE_EXCLUDED, pipeline_convention
 from protocol.scores.statistics import shared_variance
 from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
 
@@ -50,6 +50,7 @@ def summarise(
     empty: str = "zero",
     options: Mapping[str, str] | None = None,
     supervision: Mapping[str, str] | None = None,
+    excluded: Mapping[str, str] | None = None,
 ) -> "pd.DataFrame":
     """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
@@ -69,6 +70,9 @@ def summarise(
     supervision : mapping of str to str, optional
         The values of the column ``supervision``, as `protocol.scores.identity.supervision_of` returns them, by feature
         and hasher, separated by a space; by default unknown.
+    excluded : mapping of str to str, optional
+        The values of the column ``excluded_queries``, as `protocol.evaluation.exclusion` makes them, by feature
+        and split, separated by a space; by default, no query was excluded.
     """
     place, sizes = list(PLACE), list(ITEMS[:-1])
     summary = scores.groupby(list(COMBINATION), sort=True)["value"].agg(mean="mean", std="std", n_runs="size")
@@ -77,7 +81,9 @@ def summarise(
     ties = {metric: registry.METRICS.entry(metric).ties for metric in summary["metric"].unique()}
     places = map(" ".join, summary[place].itertuples(index=False))
     learners = map(" ".join, summary[["feature", "hasher"]].itertuples(index=False))
+    of_split = map(" ".join, summary[["feature", "split"]].itertuples(index=False))
     return summary.merge(items, on=place, how="left").assign(
+        excluded_queries=[(excluded or {}).get(name, NONE_EXCLUDED) for name in of_split],
         options=[(options or {}).get(name, "") for name in places],
         supervision=[(supervision or {}).get(name, "unknown") for name in learners],
         empty=empty,

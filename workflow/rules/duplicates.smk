@@ -7,6 +7,8 @@ rule score_without:
         labels="<data>/items.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
         counts="<results>/{feature}/counts/{hasher}.h5",
+        excluded=PLAN.excluded,
+        checksums=checksums(*PLAN.excluded),
     output:
         scores="<results>/{feature}/duplicates/{hasher}.csv",
         checksums=checksums("<results>/{feature}/duplicates/{hasher}.csv"),

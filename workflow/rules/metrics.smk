@@ -5,11 +5,42 @@ rule counts:
     localrule: True
 
 
+rule excluded:
+    """List the queries that the key `exclude_queries` excludes from the scores of every split and run."""
+    input:
+        stamps("excluded.py"),
+        labels="<data>/items.h5",
+        splits=each("<results>/splits/{split}/run{run}/splits.h5"),
+        file=[local(str(path)) for path in PLAN.exclusion_file],
+    output:
+        excluded="<results>/excluded.csv",
+        checksums=checksums("<results>/excluded.csv"),
+    log:
+        "<logs>/excluded.log",
+    benchmark:
+        "<benchmarks>/excluded.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        **needs("excluded"),
+    params:
+        splits=PLAN.keys("split", "run"),
+        state=[datasets.file_state(path) for path in PLAN.exclusion_file],
+        code=code("excluded.py"),
+    message:
+        "table: {output.excluded}"
+    script:
+        "../scripts/excluded.py"
+
+
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
         stamps("score.py"),
         counts="<results>/{feature}/counts/{hasher}.h5",
+        excluded=PLAN.excluded,
+        checksums=checksums(*PLAN.excluded),
     output:
         scores="<results>/{feature}/scores/{hasher}.csv",
         checksums=checksums("<results>/{feature}/scores/{hasher}.csv"),
@@ -42,7 +73,8 @@ rule metrics:
     input:
         stamps("metrics.py"),
         scores=SCORES,
-        checksums=checksums(*SCORES),
+        excluded=PLAN.excluded,
+        checksums=checksums(*SCORES, *PLAN.excluded),
     output:
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",

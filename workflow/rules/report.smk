@@ -14,6 +14,8 @@ rule display:
         codes=files("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
         ground_truth=file("<results>/{feature}/{draw}/run0/ground_truth.h5"),
         splits="<results>/splits/{split}/run0/splits.h5",
+        excluded=PLAN.excluded,
+        checksums=checksums(*PLAN.excluded),
     output:
         radii="<results>/{feature}/display/{split}/radii.csv",
         curves="<results>/{feature}/display/{split}/curves.csv",

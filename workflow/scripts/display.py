@@ -2,6 +2,7 @@
 
 from protocol import codes
 from protocol.counting import read_counts
+from protocol.evaluation.exclusion import read_positions
 from protocol.provenance import storage
 from protocol.report import display
 from protocol.scores.tables import write_table
@@ -11,8 +12,9 @@ from protocol.truth.relevance import relevances_from_arrays
 def main(job):
     """Write a table for each figure; times go to a table of their own, from which no result is read."""
     p, split, radii, curves = job.params, job.wildcards.split, [], []
+    without = read_positions(job.input.excluded)
     for path, (hasher,) in zip(job.input.counts, p.hashers, strict=True):
-        for stored in read_counts(path, split=split):
+        for stored in read_counts(path, split=split, without=without):
             extensions = p.extensions if hasher == p.extended and stored.n_bits == min(p.n_bits) else ()
             radii += [{"hasher": hasher} | row for row in display.radius_rows(stored, extensions, empty=p.empty)]
             curves += [{"hasher": hasher} | row for row in display.curve_rows(stored, empty=p.empty)]
@@ -23,7 +25,7 @@ def main(job):
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = relevances_from_arrays(rules, len(parts["database"]))
-    tables = display.of_run(codes_of, truths, parts, p.n_bits)
+    tables = display.of_run(codes_of, truths, parts, p.n_bits, without=without.get((split, 0), ()))
     tables |= {"radii": display.mean_over_runs(radii), "curves": display.mean_over_runs(curves)}
     for name, table in tables.items():
         write_table(job.output[name], table)

@@ -1,6 +1,7 @@
 """Compute every metric of the experiment from the counts of one hasher on one feature."""
 
 from protocol.counting import read_counts
+from protocol.evaluation.exclusion import read_positions
 from protocol.metrics import evaluate_extended, mean
 from protocol.scores.summary import write_scores
 
@@ -8,7 +9,7 @@ from protocol.scores.summary import write_scores
 def main(job):
     """Write one row per split, run, code length, ground truth, extension and metric."""
     wc, p, rows = job.wildcards, job.params, []
-    for stored in read_counts(job.input.counts):
+    for stored in read_counts(job.input.counts, without=read_positions(job.input.excluded)):
         place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
         sizes = (stored.relevance, stored.counts.n_queries, stored.counts.n_database, stored.items)
         for *extension, scores in evaluate_extended(stored.counts, p.extensions, p.metrics, empty=p.empty):

@@ -4,6 +4,7 @@ import numpy as np
 
 from protocol import auditing
 from protocol.counting import read_counts
+from protocol.evaluation.exclusion import read_positions
 from protocol.metrics import evaluate, mean
 from protocol.provenance import storage
 from protocol.scores.summary import write_scores
@@ -11,19 +12,17 @@ from protocol.scores.summary import write_scores
 
 def main(job):
     """Write one row for each split, run, code length, ground truth and metric, for codes without extension."""
-    wc, p, remaining, rows = job.wildcards, job.params, {}, []
-    dataset = auditing.read_dataset(job.input.labels)
+    wc, p, rows = job.wildcards, job.params, []
+    dataset, without = auditing.read_dataset(job.input.labels), read_positions(job.input.excluded)
     pairs = auditing.known_pairs_for(None, dataset)
     for path, key in zip(job.input.splits, p.splits, strict=True):
         split = auditing.Split(storage.read(path), dataset)
-        remaining[key] = np.delete(np.arange(len(split.entries["query"])), pairs.queries(split))
-    for stored in read_counts(job.input.counts):
-        queries = remaining[stored.split, stored.run]
-        if queries.size:
-            place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
-            sizes = (stored.relevance, queries.size, stored.counts.n_database, stored.items)
-            scores = evaluate(stored.counts.of_queries(queries), p.metrics, empty=p.empty)
-            rows += [(*place, "none", 0, name, *sizes, mean(values)) for name, values in scores.items()]
+        without[key] = np.union1d(without.get(key, []), pairs.queries(split)).astype(np.int64)
+    for stored in read_counts(job.input.counts, without=without):
+        place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
+        sizes = (stored.relevance, stored.counts.n_queries, stored.counts.n_database, stored.items)
+        scores = evaluate(stored.counts, p.metrics, empty=p.empty)
+        rows += [(*place, "none", 0, name, *sizes, mean(values)) for name, values in scores.items()]
     write_scores(job.output.scores, rows)
 
 

@@ -8,6 +8,7 @@ from protocol import registry
 from protocol.report.description import PAGE, hasher_scales
 from protocol.report.figure import ABSENT, Section, between, spread
 from protocol.report.results import Results, named
+from protocol.scores.identity import NONE_EXCLUDED
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
@@ -48,6 +49,9 @@ def experiment_line(results: Results) -> str:
         n_hashers=plain["hasher"].nunique(),
         n_bits=plain["n_bits"],
         n_queries=[len(parts["query"]) for parts in splits],
+        left_out=[
+            label.partition(" quer")[0] for label in plain["excluded_queries"].unique() if label != NONE_EXCLUDED
+        ],
         n_database=[len(parts["database"]) for parts in splits],
         n_runs=list(plain["n_runs"]),
     )
