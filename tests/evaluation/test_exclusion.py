@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from encoded import evaluated
 
@@ -12,7 +13,8 @@ from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
 from protocol.evaluation import Nearest, quantisation
-from protocol.evaluation.exclusion import excluded_rows
+from protocol.evaluation.exclusion import COLUMNS, excluded_labels, excluded_rows, read_positions
+from protocol.scores.tables import write_table
 
 RNG = np.random.default_rng(5)
 QUERY, DATABASE = RNG.integers(0, 2, (12, 10)), RNG.integers(0, 2, (60, 10))
@@ -155,3 +157,44 @@ def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == f"{found(metrics=['mAP'])}\n\n{without(metrics=['mAP'])}\n"
     assert main(["evaluate", *codes, *labels, "--exclude-queries", "rows.txt", "--json", "rows.txt"]) == 2
     assert (tmp_path / "rows.txt").read_text() == "9\n2\n4\n"
+
+
+def test_the_table_of_an_experiment_gives_positions_and_labels(tmp_path):
+    path = tmp_path / "excluded.csv"
+    rows = [
+        ("standard", 0, 4, 40, "a"),
+        ("standard", 1, 2, 20, "b"),
+        ("standard", 1, 7, 70, "c"),
+        ("own", 0, 3, 5, "d"),
+    ]
+    write_table(path, pd.DataFrame(rows, columns=COLUMNS))
+    positions = read_positions([path])
+    assert {key: own.tolist() for key, own in positions.items()} == {
+        ("standard", 0): [4],
+        ("standard", 1): [2, 7],
+        ("own", 0): [3],
+    }
+    assert read_positions([]) == {}
+    runs = [
+        ("gist", "standard", 1),
+        ("gist", "standard", 0),
+        ("gist", "own", 0),
+        ("gist", "other", 0),
+        ("sift", "own", 1),
+    ]
+    digest = hashlib.sha256(b"4\n2\n7\n").hexdigest()[:12]
+    assert excluded_labels(positions, runs) == {
+        "gist standard": f"1 to 2 queries ({digest})",
+        "gist own": without(np.array([3])).label,
+        "gist other": "none",
+        "sift own": "none",
+    }
+
+
+def test_a_query_may_occur_in_several_pairs_of_a_file(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("query,database,score\n9,3,1\n9,4,1\n2,5,1\n")
+    assert excluded_rows(path, 12).tolist() == [2, 9]
+    path.write_text("query\n9\n9\n")
+    with pytest.raises(ProtocolError, match="expected each row number once, got 9 more than once"):
+        excluded_rows(path, 12)

@@ -112,7 +112,7 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
             empty="zero",
             splits=[("standard", 3)],
         ),
-        input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=counts),
+        input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=counts, excluded=[]),
         output=SimpleNamespace(scores=tmp_path / "itq.csv"),
     )
     script.main(job)

@@ -33,7 +33,7 @@ def test_it_writes_all_files(tiny):
         *(set(COLUMNS.split(",")) & {"dataset"}),
         *COLUMNS.replace("run,", "").split(",")[1:-1],
         *("mean", "std", "n_runs"),
-        *("relevance", "n_queries", "n_database", "options", "supervision"),
+        *("relevance", "n_queries", "n_database", "excluded_queries", "options", "supervision"),
         *("empty", "ties", "ranking", "convention", "version"),
     ]
     assert (summary["n_runs"] == 2).all()

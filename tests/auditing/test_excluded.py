@@ -1,0 +1,73 @@
+"""The file of the key `exclude_queries`: pairs or items, by ids or row numbers."""
+
+import numpy as np
+import pytest
+
+from protocol.auditing import Dataset, Split, read_excluded
+from protocol.checks import ProtocolError
+from protocol.duplicates import find_duplicate_vectors
+
+IDS = np.array(["a", "b", "c", "d", "e", "f"])
+PARTS = {"query": np.array([3, 0, 5]), "database": np.array([1, 2]), "train": np.array([4])}
+PAIRS = "query,database\n{},{}\n{},{}\n{},{}\n"
+
+
+def positions(tmp_path, text, ids=IDS):
+    path = tmp_path / "excluded.csv"
+    path.write_text(text)
+    return read_excluded(path).queries(Split(PARTS, Dataset(n_items=6, ids=ids))).tolist()
+
+
+@pytest.mark.parametrize("ids", [IDS, None])
+def test_a_pair_excludes_a_query_whose_partner_is_in_the_database_or_the_training_set(tmp_path, ids):
+    def named(*rows):
+        return PAIRS.format(*(rows if ids is None else IDS[list(rows)]))
+
+    assert positions(tmp_path, named(0, 1, 0, 2, 3, 5), ids) == [1]  # 3 and 5 are both queries
+    assert positions(tmp_path, named(4, 5, 1, 2, 2, 4), ids) == [2]  # in either order; others are no queries
+    assert positions(tmp_path, named(3, 4, 1, 0, 1, 2), ids) == [0, 1]
+
+
+def test_row_numbers_name_the_items_of_a_dataset_with_ids(tmp_path):
+    assert positions(tmp_path, PAIRS.format(0, 1, 0, 2, 3, 5)) == [1]
+
+
+def test_only_judged_duplicates_count(tmp_path):
+    text = "query,database,distance,judgement\na,b,0.1,{}\nd,c,0.1,{}\n"
+    assert positions(tmp_path, text.format(0, 1)) == [0, 1]
+    assert positions(tmp_path, text.format(2, 1)) == [0]
+    assert positions(tmp_path, text.format("", 3)) == []
+
+
+def test_listed_items_are_excluded_wherever_they_are_queries(tmp_path):
+    assert positions(tmp_path, "id\nf\nb\nd\n") == [0, 2]
+    assert positions(tmp_path, "id,reason\n0,doubtful\n") == [1]
+    assert read_excluded(tmp_path / "excluded.csv").about == "1 item"
+
+
+def test_the_file_of_find_duplicates_is_read(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(6, 8))
+    rows[5] = rows[2] + 0.001
+    find_duplicate_vectors(rows, most=1).to_csv(tmp_path / "pairs.csv")
+    assert read_excluded(tmp_path / "pairs.csv").about == "1 pair"
+    assert positions(tmp_path, (tmp_path / "pairs.csv").read_text()) == [2]
+
+
+WRONG = {
+    "": "expected a table of pairs or items, got an empty file.",
+    "0\n2\n": "expected the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id, "
+    "got '0'. Positions in one list of queries would be others in every run.",
+    "query\n0\n": "got 'query'. Positions in one list",
+    "id\nz\n": "'z' is not an item of the dataset, whose ids are like 'a'.",
+    "id\na\nz\n": "'z' is not an item of the dataset",
+    "id\n6\n": "expected row numbers from 0 to 5, got 6.",
+    "id\na\nd\nf\n": "expected fewer than all 3 queries, got all of them.",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_file_is_refused(tmp_path, text):
+    with pytest.raises(ProtocolError) as error:
+        positions(tmp_path, text)
+    assert str(error.value).startswith(f"{tmp_path}/excluded.csv: ")
+    assert WRONG[text] in str(error.value)
