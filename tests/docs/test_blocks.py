@@ -10,6 +10,7 @@ from protocol import configuration, registry
 
 # Pages whose blocks need more than an empty folder, a search or an exit status of 0, and the test that runs them.
 ELSEWHERE = {
+    "how-to/add-a-hasher": "docs/test_add_a_hasher.py",
     "explanation/same-codes-three-numbers": "evaluation/test_published_codes.py",
     "how-to/audit-in-continuous-integration": "docs/test_audit_in_ci.py",
     "how-to/count-on-a-cluster": "docs/test_count_on_a_cluster.py",
