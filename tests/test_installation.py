@@ -316,17 +316,73 @@ def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
     assert list(tmp_path.glob("results/datasets/*/content.h5"))
 
 
+def blocks(page):
+    """Return the text of each block of a page in docs/how-to/, with its language."""
+    text = (ROOT / "docs" / "how-to" / f"{page}.md").read_text()
+    return re.findall(r"^```(python|sh|yaml)\n(.*?)^```$", text, re.S | re.M)
+
+
+def in_shell(commands, target, folder):
+    """Run commands with the programs of the installed wheel, and return what they print."""
+    programs = folder / "programs"
+    programs.mkdir(exist_ok=True)
+    for name in ("protocol", "snakemake"):
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} -m {name} "$@"\n')
+        (programs / name).chmod(0o755)
+    variables = {"PYTHONPATH": str(target), "PATH": f"{programs}:{os.environ['PATH']}"}
+    done = run("bash", "-e", "-c", commands, folder=folder, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
 @pytest.mark.ci
 def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
-    """As the guide to the workflow as a module shows it."""
-    text = (ROOT / "docs" / "how-to" / "use-the-workflow-as-a-module.md").read_text()
-    (shown,) = re.findall(r"^```python\n(from protocol\..*?)^```$", text, re.S | re.M)
+    """As the guide to the workflow as a module shows it, in an empty folder."""
+    copy, run_it = (text for language, text in blocks("use-the-workflow-as-a-module") if language == "sh")
+    (shown,) = (text for _, text in blocks("use-the-workflow-as-a-module") if "from protocol.cli.snakefile" in text)
+    in_shell(copy, target, tmp_path)
+    assert (tmp_path / "my.yaml").read_text() == (ROOT / "config" / "config.yaml").read_text()
     (tmp_path / "Snakefile").write_text(shown)
-    experiment = (ROOT / "config" / "config.yaml").read_text()
-    (tmp_path / "my.yaml").write_text(f"{experiment}reproduction: true\n")
-    variables = {"PYTHONPATH": str(target)}
-    command = (sys.executable, "-m", "snakemake", "--cores", "1", "--filegraph")
-    planned = run(*command, "--", "hashing_report", "hashing_paper", folder=tmp_path, **variables)
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    assert "cifar10_gist.csv" in planned.stdout
-    assert "results/reference/cifar10/summary.csv" in planned.stdout
+    plain, one = run_it.splitlines()
+    assert re.search(r"^hashing_report +1$", in_shell(f"{plain} --dry-run", target, tmp_path), re.M)
+    assert "hashing_metrics" in in_shell(f"{one} --dry-run", target, tmp_path)
+    in_shell(one.replace("metrics", "dataset"), target, tmp_path)  # and no option with the number of cores
+    assert list(tmp_path.glob("results/datasets/*/content.h5"))
+    (tmp_path / "my.yaml").write_text((tmp_path / "my.yaml").read_text() + "reproduction: true\n")
+    planned = in_shell("snakemake --filegraph -- hashing_report hashing_paper", target, tmp_path)
+    assert "cifar10_gist.csv" in planned
+    assert "results/reference/cifar10/summary.csv" in planned
+
+
+@pytest.mark.ci
+def test_the_installed_package_runs_a_folder_of_own_plug_ins(target, tmp_path):
+    """With the hasher and the config file of the guide; an edit of the hasher reruns exactly its jobs."""
+    (hasher, *_), (config,) = (
+        [text for language, text in blocks("add-a-hasher") if language == wanted] for wanted in ("python", "yaml")
+    )
+    file = tmp_path / "my_plugins" / "ridge_codes.py"
+    file.parent.mkdir()
+    file.write_text(hasher)
+    (tmp_path / "my.yaml").write_text(config)
+    assert "\nplugins    my_plugins: hasher ridge_codes\n" in in_shell("protocol check my.yaml", target, tmp_path)
+    command = 'snakemake --snakefile "$(protocol snakefile)" --configfile my.yaml {} -- metrics'
+    in_shell(command.format(""), target, tmp_path)
+    assert ",ridge_codes,32,none,0,mAP," in (tmp_path / "results" / "mine" / "summary.csv").read_text()
+    assert "Nothing to be done" in in_shell(command.format("--dry-run"), target, tmp_path)
+    file.write_text(hasher.replace("[-1.0, 1.0]", "[-2.0, 2.0]"))
+    planned = in_shell(command.format("--dry-run --quiet rules"), target, tmp_path)
+    counts = dict(re.findall(r"^(\w+) +(\d+)$", planned.partition("Job stats")[2].partition("Job stats")[0], re.M))
+    assert counts == {"model": "4", "count": "2", "score": "2", "metrics": "1", "total": "9"}
+
+
+def test_the_installed_package_prints_its_config_files(core, tmp_path):
+    """In an environment with NumPy alone."""
+    listed = run(core / "protocol", "list", "configs", folder=tmp_path)
+    assert listed.stdout.startswith("configs\n  config  ")
+    names = re.findall(r"^  (\w+)", listed.stdout, re.M)
+    assert names == ["config", *sorted(path.stem for path in (ROOT / "workflow" / "config").glob("*.yaml"))]
+    printed = run(core / "protocol", "list", "configs", "cifar10", folder=tmp_path)
+    assert printed.stdout == (ROOT / "workflow" / "config" / "cifar10.yaml").read_text()
+    wrong = run(core / "protocol", "list", "configs", "cifar", folder=tmp_path)
+    assert wrong.returncode == 2
+    assert wrong.stderr.endswith("(protocol list configs), got 'cifar'. Did you mean 'cifar10'?\n")
