@@ -129,8 +129,10 @@ _COLUMNS = {
     "std": "Sample standard deviation over the runs; empty for one run.",
     "n_runs": "Number of runs.",
     "relevance": "Kind of ground truth, such as `class labels` or `neighbours`.",
-    "n_queries": "Number of queries.",
+    "n_queries": "Number of queries, without excluded ones.",
     "n_database": "Number of database items.",
+    "excluded_queries": "Number of the queries that the key `exclude_queries` left out of the scores, and the start of "
+    "their SHA-256, or `none`.",
     "options": "Digest of the options of dataset, ground truth and split that are not the defaults.",
     "empty": "How an undefined value counts: `zero` or `drop`.",
     "ties": "How tied items are treated.",
@@ -164,6 +166,8 @@ _OTHERS = {
     "`NAME/figures/`, `NAME/tables/`": "Only with the target `paper`: "
     "[figures and tables for a paper](../how-to/figures-for-a-paper.md).",
     "`NAME/selection.csv`": "Only with `hasher_grids`: the validation score of each combination, and the choice.",
+    "`NAME/excluded.csv`": "Only with the key `exclude_queries`: the position of each excluded query in the list of "
+    "queries, with its row number and id, by split and run.",
     "`NAME/duplicates.csv`": "Only for CIFAR-10 and CIFAR-100: every metric with all queries, and without those "
     "that have a judged near-duplicate.",
     "`NAME/leak/`, `NAME/leak.csv`, `NAME/leak_summary.csv`, `NAME/leak.md`": "Only with the key `leak`: the "

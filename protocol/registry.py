@@ -1,8 +1,8 @@
 """The registries of plug-ins, one for each kind, and the typed records that register the plug-ins they decorate.
 
 A plug-in is one file in the package of its kind, or in a sub-package, with one decorator; there is no list to edit.
-The user's own plug-ins are files in a folder of their own, see `protocol.plugins`. A file of the user that can't be
-imported is an error only for those who request a plug-in of it.
+The user's own plug-ins are files in a folder of their own, see `protocol.plugin_folders`. A file of the user that can't
+be imported is an error only for those who request a plug-in of it.
 
 The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``mAP@1000[all]``, ``precision@rR`` as
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
@@ -24,7 +24,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from protocol import plugins
+from protocol import plugin_folders, plugins
 from protocol.checks import ProtocolError, counted, one_of
 
 if TYPE_CHECKING:
@@ -370,13 +370,13 @@ class Registry(Generic[R]):
             if re.search(f"""['"]{re.escape(str(name))}['"]""", path.read_text(encoding="utf-8", errors="replace")):
                 raise ProtocolError(problem)
         kind, package = self.kind.replace("_", " "), f"protocol/{self.package}"
-        folders = [_shown(folder) for folder in plugins.folders()]
+        folders = [_shown(folder) for folder in plugin_folders.folders()]
         if not folders:
-            add = f"the key plugins or {plugins.VARIABLE} adds a folder of your own"
+            add = f"the key plugins or {plugin_folders.VARIABLE} adds a folder of your own"
             return "" if has_hint else f" Searched: {package}; {add}."
-        parts = [f" Searched: {', '.join([package, *folders])} ({counted(len(list(plugins.files())), 'file')})."]
+        parts = [f" Searched: {', '.join([package, *folders])} ({counted(len(list(plugin_folders.files())), 'file')})."]
         parts += [f"Not imported: {problem}" for problem in broken().values()]
-        if (unregistered := plugins.path_of(f"{plugins.__name__}.{name}")) is not None:
+        if (unregistered := plugin_folders.path_of(f"{plugins.__name__}.{name}")) is not None:
             form = f"@{self.record.__name__}({name!r}, ...)"
             parts.append(f"{_shown(unregistered)} registers no such {kind}: write {form} above it.")
         return " ".join(parts)
@@ -409,13 +409,13 @@ _BROKEN: dict[Path, str] = {}
 
 def import_own() -> None:
     """Import the files with the user's plug-ins, and remember the errors of those that can't be imported."""
-    for path in plugins.files():
-        module = plugins.module_of(path)
+    for path in plugin_folders.files():
+        module = plugin_folders.module_of(path)
         if path in _BROKEN or getattr(sys.modules.get(module), "__file__", None) == str(path):
             continue
         importlib.invalidate_caches()
         try:
-            if (other := plugins.path_of(module)) != path:
+            if (other := plugin_folders.path_of(module)) != path:
                 raise ProtocolError(f"{_shown(path)}: another file has this name, {other}. Rename one of them.")
             _import(module)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's file raises
@@ -437,7 +437,7 @@ def _is_own(record: Record) -> bool:
 
 def broken() -> dict[Path, str]:
     """Return the files with plug-ins of the user that could not be imported, each with its error, in one line."""
-    return {path: problem for path, problem in _BROKEN.items() if path.parent in plugins.folders()}
+    return {path: problem for path, problem in _BROKEN.items() if path.parent in plugin_folders.folders()}
 
 
 def _shown(path: Path) -> str:

@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
 LAYERS = (
-    {"checks"},
-    {"compiled", "external", "options", "pages", "parallel", "plugins", "shipped"},
+    {"checks", "plugins"},
+    {"compiled", "external", "options", "pages", "parallel", "plugin_folders", "shipped"},
     {"provenance"},
     {"downloads"},
     {"codes", "registry"},

@@ -4,7 +4,7 @@ import argparse
 import warnings
 from collections.abc import Sequence
 
-from protocol import plugins, registry
+from protocol import plugin_folders, registry
 from protocol.checks import one_of
 from protocol.cli._explanation import entries, explanation, files
 from protocol.cli._output import show
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
     kinds = [_kind(arguments.kind)] if arguments.kind else list(_LISTS.values())
     if arguments.plugins is not None:
-        plugins.add(arguments.plugins)
+        plugin_folders.add(arguments.plugins)
         registry.own()
         for problem in registry.broken().values():
             warnings.warn(f"not imported: {problem}", stacklevel=1)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from protocol import datasets, plugins, registry
+from protocol import datasets, plugin_folders, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import checks, options, schema
 from protocol.configuration.display_names import named
@@ -51,7 +51,7 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     """Return the checked experiment of a complete configuration."""
     filled = _canonical(schema.checked(config))
     if filled["plugins"] is not None:
-        plugins.add(filled["plugins"])
+        plugin_folders.add(filled["plugins"])
     registry.DATASETS.check(filled["dataset"])
     checks.check_metrics(filled)
     if ALL in filled["metrics"]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-from protocol import plugins
+from protocol import plugin_folders
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
 
@@ -136,7 +136,7 @@ def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
         origin = _read(path, module).origins.get(name, imported)
         if origin == imported:  # not bound in `__init__`, or as the module in it
             origin = (f"{module}.{name}", None)
-            if (plugins.path_of(origin[0]) or _path(origin[0], root)) is None:
+            if (plugin_folders.path_of(origin[0]) or _path(origin[0], root)) is None:
                 break
         elif not _in_package(origin):
             return {module}
@@ -154,7 +154,7 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _existing(module: str, root: Path, *, by: str) -> Path:
-    path = plugins.path_of(module) or _path(module, root)
+    path = plugin_folders.path_of(module) or _path(module, root)
     if path is None:
         raise ProtocolError(f"{by}: expected a module of the package {_PACKAGE!r}, got {module!r}.")
     return path

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol import plugins, registry
+from protocol import plugin_folders, plugins, registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.configuration.options import options
@@ -57,7 +57,7 @@ def own(tmp_path, monkeypatch):
         monkeypatch.setattr(kind, "records", dict(kind.records))
         monkeypatch.setattr(kind, "taken", {})
     monkeypatch.setattr(registry, "_BROKEN", {})
-    monkeypatch.setenv(plugins.VARIABLE, "")
+    monkeypatch.setenv(plugin_folders.VARIABLE, "")
     monkeypatch.chdir(tmp_path)
 
     def write(**files):
@@ -120,7 +120,7 @@ def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(
     assert after[0] != before[0]
     assert after[1] == before[1]
     Path("own").rename("moved")
-    os.environ[plugins.VARIABLE] = str(Path("moved").absolute())
+    os.environ[plugin_folders.VARIABLE] = str(Path("moved").absolute())
     assert digest() == after
 
 
@@ -133,7 +133,10 @@ def test_other_commands_find_the_folder_too(own, capsys, way):
     else:
         code = "import protocol as hp; print(hp.get('hasher', 'mine')(n_bits=2).fit([[1, 2], [3, 4]]).mean_)"
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {plugins.VARIABLE: "own"}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env=os.environ | {plugin_folders.VARIABLE: "own"},
         )
         assert done.stdout == "[2. 3.]\n", done.stderr
 
@@ -149,7 +152,7 @@ def test_an_unknown_name_says_where_it_was_sought(own, capsys):
     assert checked(capsys, "quantum")[1].endswith(f"got 'quantum'. {where}\n")
     text = checked(capsys, plugins="null", hashers="[quantum]")[1]
     assert where in text  # a folder that this process has added stays
-    os.environ[plugins.VARIABLE] = ""
+    os.environ[plugin_folders.VARIABLE] = ""
     text = checked(capsys, plugins="null", hashers="[quantum]")[1]
     assert "Searched: protocol/hashers; the key plugins or PROTOCOL_PLUGINS adds a folder of your own." in text
 
@@ -281,9 +284,16 @@ def test_a_file_may_have_another_name_than_its_plug_in_but_not_the_name_of_anoth
     assert checked(capsys)[0] == 0
     (tmp_path / "second").mkdir()
     (tmp_path / "second" / "some_file.py").write_text(HASHER.replace('"mine"', '"hidden"'))
-    plugins.add("second")
+    plugin_folders.add("second")
     problem = f"another file has this name, {tmp_path}/own/some_file.py. Rename one of them."
     assert checked(capsys, "hidden")[1] == f"protocol: second/some_file.py: {problem}\n"
+
+
+@pytest.mark.parametrize("name", ["files", "os", "registry", "numpy", "my-hasher", "2d"])
+def test_a_file_may_have_any_name(own, capsys, name):
+    own(**{name: HASHER})
+    assert checked(capsys)[0] == 0
+    assert checked(capsys)[0] == 0
 
 
 @pytest.mark.filterwarnings("always")
@@ -300,7 +310,7 @@ def test_a_taken_name_is_refused_whichever_file_is_imported_first(own, tmp_path)
         "for name in ('lsh', 'itq'):\n    try: print(registry.get('hasher', name).__name__)\n"
         "    except ValueError as error: print(error)\n"
     )
-    environment = os.environ | {plugins.VARIABLE: "own"}
+    environment = os.environ | {plugin_folders.VARIABLE: "own"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     first, second = done.stdout.splitlines()
     assert first == "LSH"

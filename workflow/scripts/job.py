@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import protocol
-from protocol import plugins
+from protocol import plugin_folders
 from protocol.checks import ProtocolError
 
 
@@ -67,7 +67,7 @@ def _in_one_directory(main: Callable[[Any], None], job: Any) -> None:
     Every path of a job is relative, so other errors would be misleading. A temporary change is allowed.
     """
     start, callers = os.getcwd(), [job.rule]
-    code = (os.path.dirname(protocol.__file__), *map(str, plugins.folders()))
+    code = (os.path.dirname(protocol.__file__), *map(str, plugin_folders.folders()))
 
     def record(event: str, _: Any) -> None:
         if event == "os.chdir":
