@@ -183,7 +183,7 @@ def _partition(part: str, split: "SplitProtocol") -> str:
 def _words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, tuple) and all(isinstance(item, float) for item in value):
+    if isinstance(value, tuple) and all(isinstance(item, int | float) for item in value):
         return " to ".join(f"{item:g}" for item in value)
     return (" " if str(value[0]).endswith(".") else ", ").join(value) if isinstance(value, tuple) else str(value)
 

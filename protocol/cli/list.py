@@ -49,9 +49,10 @@ def run(arguments: argparse.Namespace) -> None:
     kinds = [_kind(arguments.kind)] if arguments.kind else list(_LISTS.values())
     if arguments.plugins is not None:
         plugin_folders.add(arguments.plugins)
+    if plugin_folders.folders():
         registry.own()
-        for problem in registry.broken().values():
-            warnings.warn(f"not imported: {problem}", stacklevel=1)
+    for problem in registry.broken().values():
+        warnings.warn(f"not imported: {problem}", stacklevel=1)
     if kinds == ["config"] and arguments.name is not None:
         name = arguments.name.removesuffix(".yaml")
         show(configs()[one_of(name, configs(), "config", listing="protocol list configs")].read_text().rstrip())

@@ -150,6 +150,11 @@ class Hasher(Configurable, abc.ABC):
         for name, declared in self.learned.items():
             # The memory order of a model from a file, so that products are rounded equally.
             setattr(self, name, np.ascontiguousarray(getattr(self, name)))
+            if (dtype := getattr(self, name).dtype) != declared[0]:
+                raise ProtocolError(
+                    f"{where}: {name}: expected {declared[0]}, got {dtype}. Write: self.{name} = "
+                    f"....astype({declared[0]!r})."
+                )
             _check_array(getattr(self, name), declared, lengths, f"{where}: {name}")
 
     def _check_supervision(self, training: TrainingSet) -> None:

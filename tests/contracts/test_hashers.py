@@ -489,7 +489,10 @@ MISTAKES = [
     (r"_encode: expected .* got list\.$", {"_encode": lambda self, X: (X[:, :8] > 0).tolist()}),
     (r"_fit: expected a dict .*, got ndarray\. Set learned", {"_fit": lambda self, training, rng: training.mean}),
     (r"_fit: expected all attributes in `learned` to be set, got no mean_\.$", {"learned": MEAN}),
-    (r"_fit: W_: expected float32 of .*, got float64 of", {"learned": {"W_": ("float32", "d", "n_bits")}}),
+    (
+        r"_fit: W_: expected float32, got float64\. Write: self\.W_ = \.\.\.\.astype\('float32'\)\.$",
+        {"learned": {"W_": ("float32", "d", "n_bits")}},
+    ),
     (r"_fit: W_: expected .* \(8, 40\), got .* \(40, 8\)", {"learned": {"W_": ("float64", "n_bits", "d")}}),
 ]
 

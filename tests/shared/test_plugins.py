@@ -95,6 +95,8 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert "\nplugins    own: hasher mine, metric none_found\n" in text
     assert "lsh, mine" in text
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
+    assert main(["list", "metrics", "none_found"]) == 0
+    assert "\n  range of values: 0 to 1\n" in capsys.readouterr().out
     with pytest.raises(ProtocolError, match="width: expected a finite number > 0, got 0"):
         registry.get("hasher", "mine")(width=0).check()
 
