@@ -55,7 +55,11 @@ def run(arguments: argparse.Namespace) -> None:
         warnings.warn(f"not imported: {problem}", stacklevel=1)
     if kinds == ["config"] and arguments.name is not None:
         name = arguments.name.removesuffix(".yaml")
-        show(configs()[one_of(name, configs(), "config", listing="protocol list configs")].read_text().rstrip())
+        show(
+            configs()[one_of(name, configs(), "config", listing="protocol list configs")]
+            .read_text(encoding="utf-8")
+            .rstrip()
+        )
     elif arguments.name is not None:
         show(explanation(kinds[0], arguments.name))
     else:

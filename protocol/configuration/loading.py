@@ -34,6 +34,10 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
     ProtocolError
         With one line that states the key, the expected values and the value found.
 
+    Notes
+    -----
+    The plug-ins in the folder of the key `plugins` stay registered in this process and in those that it starts.
+
     Examples
     --------
     >>> experiment = load({"runs": 2}, from_file=False)

@@ -11,7 +11,7 @@ rule excluded:
         stamps("excluded.py"),
         labels="<data>/items.h5",
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
-        file=[local(str(path)) for path in PLAN.exclusion_file],
+        file=local_files("plan.exclusion_file"),
     output:
         excluded="<results>/excluded.csv",
         checksums=checksums("<results>/excluded.csv"),

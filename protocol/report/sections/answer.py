@@ -112,7 +112,8 @@ def _varying(keys: list[tuple[Any, ...]]) -> list[str]:
 
 def _without_relevant(results: Results) -> list[str]:
     """Return a sentence on the queries at the main place without relevant items, if there are any."""
-    n_queries = len(results.splits[results.place["split"]]["query"])
+    scored = at(results.plain, **results.place)["n_queries"].iloc[0]
+    n_queries = int(str(scored).rpartition(" ")[2])  # of "42 to 46", the largest
     share = at(results.table["curves"], **results.place, metric="without_relevant")["value"].max()
     text = PAGE.text("without-relevant", results=results, n=share * n_queries, n_queries=n_queries)
     return [text] if share > 0 else []
