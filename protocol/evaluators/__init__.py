@@ -1,0 +1,1 @@
+"""What public evaluators do, and which of it explains a number."""
