@@ -12,9 +12,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import codes
 from protocol.counting import HammingCounts, Relevance
 
-LISTS = (("index", ""), ("reversed", ""), ("index", "without-first"))
+LISTS = (("index", ""), ("reversed", ""), ("random", ""), ("index", "without-first"))
 """The lists that are made of each ranking: the order of ties, and the part of the list."""
 PRECISIONS = ("", "next-rank", "without-rank-1", "trapezoid", "interpolated", "eleven-points")
 """Variants of the precision at a relevant rank; only the first is computed for lists other than the first."""
@@ -44,32 +45,40 @@ class Lists:
     n_relevant: NDArray[np.int64]
 
 
-def hamming(query: NDArray[np.uint8], database: NDArray[np.uint8]) -> NDArray[np.uint16]:
-    """Return the Hamming distances of one packed code (n_bytes,) to others (n, n_bytes)."""
-    return np.bitwise_count(query ^ database).sum(axis=1, dtype=np.uint16)
+Words = NDArray[np.uint64]
+Distance = Callable[[Words], NDArray[np.integer]]
+"""A function of the bits in which a code differs from others, as words (n_words, n)."""
 
 
-def saturating(query: NDArray[np.uint8], database: NDArray[np.uint8]) -> NDArray[np.uint16]:
-    """Return Hamming distances in which a byte counts at most 7.
+def hamming(differing: Words) -> NDArray[np.int64]:
+    """Return the number of bits that differ."""
+    return np.bitwise_count(differing).sum(axis=0, dtype=np.int64)
+
+
+def saturating(differing: Words) -> NDArray[np.int64]:
+    """Return the Hamming distance in which a byte counts at most 7.
 
     The MATLAB function that many toolkits share looks up ``bit_in_char(y + 1)`` with y of type uint8, and 255 + 1 is
     255 in saturating arithmetic.
     """
-    return np.minimum(np.bitwise_count(query ^ database), 7).sum(axis=1, dtype=np.uint16)
+    return hamming(differing) - hamming(_of_bytes(np.bitwise_and, differing))
 
 
-def differing_bytes(query: NDArray[np.uint8], database: NDArray[np.uint8]) -> NDArray[np.uint16]:
-    """Return the numbers of bytes that differ."""
-    return (query != database).sum(axis=1, dtype=np.uint16)
+def differing_bytes(differing: Words) -> NDArray[np.int64]:
+    """Return the number of bytes that differ."""
+    return hamming(_of_bytes(np.bitwise_or, differing))
 
 
-def overflowing(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> NDArray[np.uint16]:
-    """Return the order by inner products of -1 and +1 that overflow in 8-bit integers, as numbers from 0 to 255."""
-    products = (n_bits - 2 * hamming(query, database).astype(np.int64)).astype(np.int8)
-    return (127 - products.astype(np.int64)).astype(np.uint16)
+def _of_bytes(combine: np.ufunc, words: Words) -> Words:
+    """Return words whose bytes are 0 or 1: the eight bits of each byte, combined."""
+    for shift in (4, 2, 1):
+        words = combine(words, words >> np.uint64(shift))
+    return words & np.uint64(0x0101010101010101)
 
 
-Distance = Callable[[NDArray[np.uint8], NDArray[np.uint8]], NDArray[np.uint16]]
+def overflowing(differing: Words, n_bits: int) -> NDArray[np.int64]:
+    """Return a distance with the order by inner products of -1 and +1 that overflow in 8-bit integers."""
+    return 127 - (n_bits - 2 * hamming(differing)).astype(np.int8).astype(np.int64)
 
 
 def distances(n_bits: int) -> dict[str, Distance]:
@@ -104,7 +113,9 @@ def ranked(
     progress : callable, optional
         Called with the number of queries that were just processed.
     """
-    shape, n_groups = (len(query), len(cutoffs)), 257 if 8 * query.shape[1] < 257 else 8 * query.shape[1] + 1
+    shape, n_groups = (len(query), len(cutoffs)), max(256, 8 * query.shape[1] + 1)
+    queries, items = codes.words(query), np.ascontiguousarray(codes.words(database).T)
+    small = np.min_scalar_type(n_groups - 1)  # NumPy sorts short integers by radix sort
     retrieved, relevant = (np.zeros((len(query), n_groups), dtype=np.int64) for _ in range(2))
     lists = {
         key: Lists(
@@ -119,10 +130,11 @@ def ranked(
     def fill(rows: range) -> int:
         for row in rows:
             positions, _ = relevance.row(row)
-            apart = distance(query[row], database)
+            apart = distance(queries[row, :, None] ^ items).astype(small)
             retrieved[row] = np.bincount(apart, minlength=n_groups)
             relevant[row] = np.bincount(apart[positions], minlength=n_groups)
-            for key, ranks in zip(LISTS, _ranks(apart, positions, retrieved[row]), strict=True):
+            rng = np.random.default_rng(row)
+            for key, ranks in zip(LISTS, _ranks(apart, positions, retrieved[row], rng), strict=True):
                 _fill(lists[key], row, ranks, cutoffs)
         return len(rows)
 
@@ -136,7 +148,7 @@ def ranked(
 
 
 def _ranks(
-    apart: NDArray[np.uint16], positions: NDArray[np.int64], retrieved: NDArray[np.int64]
+    apart: NDArray[np.integer], positions: NDArray[np.int64], retrieved: NDArray[np.int64], rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the ranks of the relevant items in each of `LISTS`, ascending and from 1."""
     is_relevant = np.zeros(apart.size, dtype=bool)
@@ -146,6 +158,8 @@ def _ranks(
     yield ranks
     last, group = np.cumsum(retrieved), apart[order[ranks - 1]]
     yield np.sort(2 * last[group] - retrieved[group] + 1 - ranks)
+    shuffle = rng.permutation(apart.size)
+    yield np.flatnonzero(is_relevant[shuffle][np.argsort(apart[shuffle], kind="stable")]) + 1
     yield ranks[ranks > 1] - 1
 
 

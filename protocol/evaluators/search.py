@@ -1,12 +1,10 @@
-"""The search for the evaluations that give a reported score, and how many would do so by chance."""
+"""The search for the evaluations that give a reported score."""
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,71 +17,20 @@ from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import LISTS, Lists, distances, ranked
-from protocol.scores.tables import Table
+from protocol.evaluators.rankings import Distance, Lists, distances, ranked
+from protocol.evaluators.ways import VARIANTS, Way
+from protocol.scores.tables import Table, filled
 
-PACKAGE_DATA = "variants.toml"
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
 RADII = (0, 1, 2, 3)
 _NEAR = 0.01
-"""Values at most this far from a reported score show how densely values lie around it."""
-_MOST_SHOWN = 12
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One thing that evaluators do differently from the standard.
-
-    Parameters
-    ----------
-    family : str
-        An evaluation has at most one variant of each family.
-    name, text : str
-    weight : int
-        1 for a convention of many tools, 2 for a rarer one or a fault of several tools, 3 for a fault of one tool.
-    sources : tuple of str
-        Where it is found.
-    """
-
-    family: str
-    name: str
-    text: str
-    weight: int
-    sources: tuple[str, ...] = ()
-
-
-def _variants() -> dict[tuple[str, str], Variant]:
-    declared = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
-    return {
-        (family, name): Variant(family, name, **record | {"sources": tuple(record.get("sources", ()))})
-        for family, of_family in declared.items()
-        for name, record in of_family.items()
-    }
-
-
-VARIANTS = _variants()
-"""Every variant by family and name, as declared in ``variants.toml``."""
-
-
-class Way(NamedTuple):
-    """A way to compute a score: a measure, and what differs from the standard, by family and name."""
-
-    measure: str
-    variants: tuple[tuple[str, str], ...]
-
-    @property
-    def weight(self) -> int:
-        """The sum of the weights of the variants."""
-        return sum(VARIANTS[variant].weight for variant in self.variants)
-
-    @property
-    def text(self) -> str:
-        """The variants in words."""
-        return "; ".join(VARIANTS[variant].text for variant in self.variants) or "the standard"
-
-    def with_variants(self, **names: str) -> "Way":
-        """Return the way with a variant in other families; an empty name is the standard."""
-        return self._replace(variants=(*self.variants, *((family, name) for family, name in names.items() if name)))
+"""The values within this distance of a reported score show how densely values lie around it."""
+_DEVIATIONS = 3
+"""A random order of ties explains a score within this many standard deviations of the expected value."""
+_DECISIVE = 0.05
+"""A match is decisive if fewer evaluations than this are expected to match by chance."""
+_MOST_SHOWN = 10
+_STANDARD = Way("mAP", ())
 
 
 class Reported(NamedTuple):
@@ -104,8 +51,8 @@ class Reported(NamedTuple):
 
         Examples
         --------
-        >>> Reported.parse("93.30").value, Reported.parse(".933").half_unit
-        (0.9329999999999999, 0.0005)
+        >>> Reported.parse("93.30")
+        Reported(text='93.30', value=0.933, half_unit=5e-05)
         """
         text = str(score)
         try:
@@ -114,14 +61,8 @@ class Reported(NamedTuple):
             value = math.nan
         if not 0 <= value <= 100 or "e" in text.lower():
             raise ProtocolError(f"score: expected a number from 0 to 1, or in percent, got {text!r}.")
-        digits = len(text.partition(".")[2])
-        scale = 100 if value > 1 else 1
-        return cls(text, value / scale, max(0.5 * 10.0**-digits / scale, 1e-15))
-
-    def is_given_by(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return where values, rounded or cut to the printed digits, are the score."""
-        # Cutting the digits of .93306 gives .9330, although rounding does not.
-        return (values > self.value - self.half_unit - 1e-12) & (values < self.value + 2 * self.half_unit)
+        digits = len(text.partition(".")[2]) + (2 if value > 1 else 0)
+        return cls(text, value / 100 if value > 1 else value, max(0.5 * 10.0**-digits, 1e-15))
 
 
 def explain(
@@ -135,16 +76,18 @@ def explain(
     threads: int = 1,
     progress: Progress = None,
 ) -> "Explanation":
-    """Find the evaluations that give a reported score.
+    """Find the evaluations that give a reported score, among those that public evaluators make.
 
     Parameters
     ----------
     score : str, float or sequence of these
-        The reported score with all printed digits, as text (``"0.9330"``), or in percent. Scores of several code
-        lengths make the answer nearly unique; then `query_codes` and `database_codes` are sequences of as many codes.
+        The reported score from 0 to 1, or in percent, with all printed digits, as text: ``"0.9330"``. Scores of several
+        code lengths make the answer nearly unique; `query_codes` and `database_codes` are then sequences of as many
+        codes.
     query_codes, database_codes, query_labels, database_labels, truth
         As for `protocol.evaluate`.
     threads : int, default=1
+        The results do not depend on it.
     progress : callable, optional
         As for `protocol.evaluate`.
 
@@ -156,135 +99,144 @@ def explain(
     ------
     ProtocolError
         If a score is not a number from 0 to 100, there are not as many codes as scores, or an input is unusable.
+
+    Notes
+    -----
+    Codes are ranked once for each distance and ground truth that evaluators use, and everything else is computed from
+    the ranks of the relevant items. A variant of what is ranked is not tried if it weighs at least as much as an
+    evaluation that already gives every score.
+
+    Examples
+    --------
+    >>> explain("0.8333", [[0, 0]], [[1, 0], [0, 1], [1, 1]], query_labels=[7], database_labels=[7, 8, 7]).matches[0]
+    Way(measure='mAP', variants=(('ties', 'index'),))
     """
     several = not isinstance(score, str | float | int)
     reported = [Reported.parse(one) for one in (score if several else [score])]
     sides = [side if several else [side] for side in (query_codes, database_codes)]
     for side, role in zip(sides, ("query codes", "database codes"), strict=True):
         if len(side) != len(reported):
-            raise ProtocolError(
-                f"{role}: expected codes for each of {counted(len(reported), 'score')}, got {len(side)}."
-            )
+            expected = counted(len(reported), "score")
+            raise ProtocolError(f"{role}: expected codes for each of {expected}, got {len(side)}.")
     source = only_truth(query_labels, database_labels, truth)
     pairs = [read_codes(*pair) for pair in zip(*sides, strict=True)]
-    values: list[dict[Way, float]] = []
-    for number, pair in enumerate(pairs, 1):
-        name = f"{pair.n_bits} bits" if len(pairs) > 1 else "ranking"
-        relevance = ground_truth(source, *pair.sizes).relevance
-        values.append(_values(pair, relevance, threads, progress, name))
-    ways = [way for way in values[0] if all(way in other for other in values)]
-    table = np.array([[of_pair[way] for of_pair in values] for way in ways])
-    return Explanation(tuple(reported), tuple(ways), table, tuple(pair.n_bits for pair in pairs))
+    if any(pair.ranking != "hamming" for pair in pairs):
+        raise ProtocolError("query codes: expected codes, got Outputs.")
+    cases = [_cases(pair, ground_truth(source, *pair.sizes).relevance) for pair in pairs]
+    found = Explanation(tuple(reported), tuple(pair.n_bits for pair in pairs), {})
+    for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
+        if found.matches and found.matches[0].weight <= base.weight:
+            break
+        values = [_values(base, of_pair[base], threads, progress) for of_pair in cases]
+        shared = [way for way in values[0] if all(way in of_pair for of_pair in values)]
+        new = {way: np.array([of_pair[way] for of_pair in values]) for way in shared}
+        found = replace(found, values={**found.values, **new})
+    return found
 
 
-def _values(
-    pair: CodePair, relevance: Relevance, threads: int, progress: Progress, name: str
-) -> dict[Way, float]:
-    """Return the score of every evaluation."""
-    if pair.ranking != "hamming":
-        raise ProtocolError("query codes: expected codes, got Outputs, whose scores are not explained.")
-    values: dict[Way, float] = {}
-    plain = Way("", ())
-    cases = [(plain.with_variants(distance=variant), pair, relevance) for variant in distances(pair.n_bits)]
-    cases += [(plain.with_variants(relevance=variant), pair, other) for variant, other in _other_truths(relevance)]
+class _Case(NamedTuple):
+    """What is ranked: packed codes, the distance and a ground truth."""
+
+    query: NDArray[np.uint8]
+    database: NDArray[np.uint8]
+    distance: Distance
+    relevance: Relevance
+
+
+def _cases(pair: CodePair, relevance: Relevance) -> dict[Way, _Case]:
+    """Return what evaluators rank, by what differs from the standard."""
+    plain, of_bits = Way("", ()), distances(pair.n_bits)
+    cases = {
+        plain.but(distance=name): _Case(pair.query, pair.database, distance, relevance)
+        for name, distance in of_bits.items()
+    }
     if isinstance(relevance, LabelRelevance):
-        exchanged = pair._replace(query=pair.database, database=pair.query)
-        cases.append((plain.with_variants(codes="exchanged"), exchanged, LabelRelevance(*relevance.labels[::-1])))
-    report = stage(progress, name, sum(len(of_case.query) for _, of_case, _ in cases))
-    standard: HammingCounts | None = None
-    for way, of_case, truth in cases:
-        distance = distances(pair.n_bits)[dict(way.variants).get("distance", "")]
-        cutoffs = _cutoffs(len(of_case.database), len(of_case.query))
-        counts, lists = ranked(
-            of_case.query, of_case.database, distance, truth, cutoffs, threads=threads, progress=report
-        )
-        if standard is None:
-            standard = counts
-        elif _same(counts, standard):
-            continue
-        classes = getattr(truth, "group", None) if truth.kind == "class labels" else None
-        for measured, per_query in itertools.chain(_of_counts(counts, cutoffs), _of_lists(lists, cutoffs)):
-            of_measure = Way(measured.measure, (*way.variants, *measured.variants))
-            values |= _means(of_measure, per_query, classes)
+        query, database = relevance.labels
+        exchanged = _Case(pair.database, pair.query, of_bits[""], LabelRelevance(database, query))
+        cases[plain.but(codes="exchanged")] = exchanged
+        if relevance.kind != "class labels":
+            _, sets = np.unique(np.concatenate([query, database]), axis=0, return_inverse=True)
+            sets = sets.ravel()
+            others = {
+                "same-set": LabelRelevance(sets[: len(query)], sets[len(query) :]),
+                "first-label": LabelRelevance(query.argmax(axis=1), database.argmax(axis=1)),
+            }
+            for name, other in others.items():
+                cases[plain.but(relevance=name)] = cases[plain]._replace(relevance=other)
+    return cases
+
+
+def _values(base: Way, case: _Case, threads: int, progress: Progress) -> dict[Way, tuple[float, float]]:
+    """Return the score of every evaluation of a case, and its standard deviation if the order of ties is random."""
+    n_queries, n_database = len(case.query), len(case.database)
+    sizes = {*CUTOFFS, n_queries, n_database - 1}
+    cutoffs = np.array([*sorted(size for size in sizes if 0 < size < n_database), n_database])
+    report = stage(progress, base.text, n_queries)
+    counts, lists = ranked(*case, cutoffs, threads=threads, progress=report)
+    classes = getattr(case.relevance, "group", None) if case.relevance.kind == "class labels" else None
+    expected = dict(_of_counts(counts, cutoffs))
+    values: dict[Way, tuple[float, float]] = {}
+    for way, per_query in itertools.chain(expected.items(), _of_lists(lists, cutoffs)):
+        without_ties = Way(way.measure, tuple(variant for variant in way.variants if variant != ("ties", "random")))
+        deviation = 0.0
+        if without_ties != way:
+            if without_ties not in expected:
+                continue
+            errors = per_query - expected[without_ties]
+            deviation, per_query = math.sqrt(np.nansum(errors**2)) / n_queries, expected[without_ties]
+        of_case = way._replace(variants=(*base.variants, *way.variants))
+        values |= {key: (mean, deviation) for key, mean in _means(of_case, per_query, classes).items()}
     return values
 
 
-def _same(one: HammingCounts, other: HammingCounts) -> bool:
-    return np.array_equal(one.retrieved, other.retrieved) and np.array_equal(one.at_level, other.at_level)
-
-
-def _other_truths(relevance: Relevance) -> Iterator[tuple[str, Relevance]]:
-    """Yield other ground truths that evaluators make from several labels per item."""
-    if not isinstance(relevance, LabelRelevance) or relevance.kind == "class labels":
-        return
-    query, database = relevance.labels
-    _, numbers = np.unique(np.concatenate([query, database]), axis=0, return_inverse=True)
-    yield "same-set", LabelRelevance(numbers[: len(query)], numbers[len(query) :])
-    yield "first-label", LabelRelevance(query.argmax(axis=1), database.argmax(axis=1))
-
-
-def _cutoffs(n_database: int, n_queries: int) -> NDArray[np.int64]:
-    """Return the cutoffs that are tried, ascending; the last is the size of the database."""
-    sizes = {*CUTOFFS, n_queries, n_database - 1} - {0}
-    return np.array([*sorted(size for size in sizes if size < n_database), n_database])
-
-
 def _of_counts(counts: HammingCounts, cutoffs: NDArray[np.int64]) -> Iterator[tuple[Way, NDArray[np.float64]]]:
-    """Yield what metrics with ties in expectation, best or worst order give each query; NaN where undefined."""
-    names: list[tuple[str, Way]] = []
-    for ties in ("", "best", "worst"):
-        of_ties = f"[{ties}]" if ties else ""
-        names.append((f"mAP{of_ties}", Way("mAP", ()).with_variants(ties=ties)))
+    """Yield the value of each query, NaN if undefined, with ties in expectation or in the best or worst order."""
+    names = {"mAP": _STANDARD, "nDCG": Way("nDCG", ())}
+    names |= {f"mAP[{ties}]": _STANDARD.but(ties=ties) for ties in ("best", "worst")}
     for cutoff in cutoffs[:-1].tolist():
-        for denominator in ("all", "retrieved", "min"):
-            way = _at_cutoff("mAP", cutoff, counts.n_database)
-            name = "" if denominator == "all" else denominator
-            names.append((f"mAP@{cutoff}[{denominator}]", way.with_variants(denominator=name)))
-        names += [(f"{measure}@{cutoff}", Way(f"{measure}@{cutoff}", ())) for measure in ("P", "R", "nDCG")]
-    for radius in RADII:
-        names += [(f"{measure}@r{radius}", Way(f"{measure}@r{radius}", ())) for measure in ("precision", "recall")]
-    names.append(("nDCG", Way("nDCG", ())))
-    for name, way in names:
+        way = _with_cutoff("mAP", cutoff, counts.n_database)
+        names[f"mAP@{cutoff}[all]"] = way
+        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
+        for measure in ("P", "R", "nDCG"):
+            names[f"{measure}@{cutoff}"] = _with_cutoff(measure, cutoff, counts.n_database)
+    for radius in RADII[: counts.n_bits + 1]:
+        names |= {name: Way(name, ()) for name in (f"precision@r{radius}", f"recall@r{radius}")}
+    for name, way in names.items():
         yield way, metrics.evaluate(counts, [name], empty="drop")[name]
 
 
-def _at_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
-    if cutoff == n_database - 1:
-        return Way(measure, (("list", "without-last"),))
-    return Way(f"{measure}@{cutoff}", ())
+def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
+    if cutoff == n_database:
+        return Way(measure, ())
+    return Way(measure, (("list", "without-last"),)) if cutoff == n_database - 1 else Way(f"{measure}@{cutoff}", ())
 
 
 def _of_lists(
     lists: Mapping[tuple[str, str], Lists], cutoffs: NDArray[np.int64]
 ) -> Iterator[tuple[Way, NDArray[np.float64]]]:
-    """Yield what lists without ties give each query; NaN where it is undefined."""
+    """Yield the value of each query, NaN if undefined, from lists without ties."""
     n_database = int(cutoffs[-1])
     ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, n_database + 2)))])
-    for (order, part), of_list in lists.items():
+    for (ties, part), of_list in lists.items():
         n = of_list.n_relevant
         for column, cutoff in enumerate(cutoffs.tolist()):
-            found, at_end = of_list.found[:, column], cutoff == n_database
             if part and cutoff == n_database - 1:
                 continue
-            base = Way("", ()).with_variants(list=part, ties=order)
-
-            def way(measure: str) -> Way:
-                if at_end:
-                    return base._replace(measure=measure)
-                of_cutoff = _at_cutoff(measure, cutoff, n_database)
-                return of_cutoff._replace(variants=(*base.variants, *of_cutoff.variants))
-
-            denominators = {"": n} if at_end else {"": n, "retrieved": found, "min": np.minimum(n, cutoff)}
-            denominators |= {} if at_end else {"K": np.full(n.size, cutoff)}
+            ways = {
+                measure: _with_cutoff(measure, cutoff, n_database).but(list=part, ties=ties)
+                for measure in ("mAP", "nDCG", "P", "R")
+            }
+            found, totals = of_list.found[:, column], {"": n}
+            if cutoff < n_database:
+                totals |= {"retrieved": found, "min": np.minimum(n, cutoff), "K": np.full(n.size, cutoff)}
+                yield ways["P"], found / cutoff
+                yield ways["R"], _ratio(found, n)
             for precision, sums in of_list.precisions.items():
-                for denominator, total in denominators.items():
-                    if not np.isnan(sums[0, column]):
-                        of_precision = way("mAP").with_variants(precision=precision, denominator=denominator)
-                        yield of_precision, _ratio(sums[:, column], total)
-            yield way("nDCG"), _ratio(of_list.gains[:, column], ideal[np.minimum(n, cutoff)])
-            if not at_end:
-                yield way("P"), found / cutoff
-                yield way("R"), _ratio(found, n)
+                if not np.isnan(sums[0, column]):
+                    for denominator, total in totals.items():
+                        way = ways["mAP"].but(precision=precision, denominator=denominator)
+                        yield way, _ratio(sums[:, column], total)
+            yield ways["nDCG"], _ratio(of_list.gains[:, column], ideal[np.minimum(n, cutoff)])
 
 
 def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:
@@ -293,17 +245,16 @@ def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:
 
 
 def _means(way: Way, per_query: NDArray[np.float64], classes: NDArray[np.int64] | None) -> dict[Way, float]:
-    """Return the means of the values of the queries under each treatment of undefined ones."""
+    """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
     defined = ~np.isnan(per_query)
     zeros = np.where(defined, per_query, 0.0)
     means = {way: float(zeros.mean())}
     if not defined.all() and defined.any():
-        means[way.with_variants(undefined="left-out")] = float(zeros.sum() / defined.sum())
+        means[way.but(undefined="left-out")] = float(zeros.sum() / defined.sum())
     if classes is not None:
         sizes = np.bincount(classes)
         if (sizes != sizes[0]).any():
-            of_class = np.bincount(classes, zeros) / sizes
-            means[way.with_variants(mean="classes")] = float(of_class.mean())
+            means[way.but(mean="classes")] = float((np.bincount(classes, zeros) / sizes).mean())
     return means
 
 
@@ -314,69 +265,104 @@ class Explanation(Printed):
     Parameters
     ----------
     reported : tuple of Reported
-    ways : tuple of Way
-        Every evaluation that was tried.
-    values : ndarray of float64, shape (n_ways, n_scores)
-        Their scores.
     n_bits : tuple of int
         The code length of each score.
+    values : dict of Way to ndarray of float64, shape (n_scores, 2)
+        The score of every evaluation that was tried, and its standard deviation, 0 unless the order of ties is random.
     """
 
     reported: tuple[Reported, ...]
-    ways: tuple[Way, ...]
-    values: NDArray[np.float64]
     n_bits: tuple[int, ...]
+    values: Mapping[Way, NDArray[np.float64]]
 
     @cached_property
-    def _given(self) -> NDArray[np.bool_]:
-        """Where the scores are those reported, (n_ways, n_scores)."""
-        return np.stack([one.is_given_by(self.values[:, i]) for i, one in enumerate(self.reported)], axis=1)
+    def _table(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """The differences of all scores from those reported, the standard deviations, and the weights."""
+        table = np.array([*self.values.values()]).reshape(-1, len(self.reported), 2)
+        errors = table[..., 0] - [one.value for one in self.reported]
+        return errors, table[..., 1], np.array([way.weight for way in self.values], dtype=np.int64)
 
     @cached_property
-    def matches(self) -> list[int]:
-        """The positions in `ways` of those that give every score, the most plausible first."""
-        found = np.flatnonzero(self._given.all(axis=1)).tolist()
-        error = np.abs(self.values - [one.value for one in self.reported]).max(axis=1)
-        return sorted(found, key=lambda i: (self.ways[i].weight, len(self.ways[i].variants), error[i]))
+    def matches(self) -> list[Way]:
+        """The evaluations that give every score to all printed digits, rounded or cut, the most plausible first.
+
+        An evaluation is left out if one with some of its variants, and no others, also gives every score.
+        """
+        errors, deviations, _ = self._table
+        half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
+        # Cutting the digits of .93306 gives .9330, although rounding gives .9331.
+        given = (errors > -half_units - 1e-12 - reach) & (errors < 2 * half_units + reach)
+        ways = [*self.values]
+        found = [i for i in np.flatnonzero(given.all(axis=1)).tolist()]
+        found.sort(key=lambda i: (ways[i].weight, deviations[i].max(), np.abs(errors[i]).max()))
+        matches: list[Way] = []
+        for i in found:
+            if not any(set(known.variants) < set(ways[i].variants) for known in matches):
+                matches.append(ways[i])
+        return matches
 
     def by_chance(self, weight: int) -> float:
-        """Return how many evaluations of at most this weight would give every score by chance.
+        """Return how many evaluations of at most a weight are expected to give every score by chance.
 
-        Around each score, values are assumed to be spread evenly.
+        The values near each score are taken to be spread evenly, and independently for each score.
         """
-        window = np.array([3 * one.half_unit for one in self.reported])
-        near = np.maximum(_NEAR, 2 * window)
-        is_near = (np.abs(self.values - [one.value for one in self.reported]) <= near).all(axis=1)
-        of_weight = np.array([way.weight <= weight for way in self.ways])
-        distinct = len(np.unique(self.values[is_near & of_weight].round(12), axis=0))
-        return float(distinct * np.prod(window / (2 * near)))
+        errors, deviations, weights = self._table
+        windows = 3 * np.array([one.half_unit for one in self.reported]) + 2 * _DEVIATIONS * deviations
+        near = np.maximum(_NEAR, windows)
+        counts = (np.abs(errors) <= near).all(axis=1) & (weights <= weight)
+        _, distinct = np.unique(errors[counts].round(12), axis=0, return_index=True)
+        return float(np.prod(windows / (2 * near), axis=1)[counts][distinct].sum())
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the table that are printed."""
-        reported = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
-        tried = f"{len(self.ways):,} evaluations were tried"
-        standard = self.ways.index(Way("mAP", ()))
-        by_standard = f"The standard mAP is {', '.join(map(_five, self.values[standard]))}."
+        scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
+        tried = f"{len(self.values):,} evaluations were tried"
+        standard = f"The standard mAP is {', '.join(f'{mean:.5f}' for mean, _ in self.values[_STANDARD])}."
         if not self.matches:
-            return [f"Nothing explains {reported}: {tried}, and none gives it. {by_standard}"]
-        chance = self.by_chance(self.ways[self.matches[0]].weight)
-        header = ["measure", "weight", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
+            return [filled(f"Nothing explains {scores}: {tried}, and none gives it. {standard}")]
+        best, shown = self.matches[0], self.matches[:_MOST_SHOWN]
+        header = ["weight", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [
-            [self.ways[i].measure, str(self.ways[i].weight), *map(_five, self.values[i]), self.ways[i].text]
-            for i in self.matches[:_MOST_SHOWN]
+            [str(way.weight), way.measure, *itertools.starmap(_shown, self.values[way]), way.names] for way in shown
         ]
-        found = "One evaluation gives" if len(self.matches) == 1 else f"{len(self.matches):,} evaluations give"
+        used = dict.fromkeys(variant for way in shown for variant in way.variants)
+        meanings = "\n".join(filled(f"{' '.join(variant)}: {VARIANTS[variant].sentence}") for variant in used)
+        more = len(self.matches) - _MOST_SHOWN
+        chance = self.by_chance(best.weight)
+        verdict = (
+            f"{tried[0].upper()}{tried[1:]}. Of those with a weight of at most {best.weight}, {chance:.1g} would "
+            f"give {'these scores' if len(self.reported) > 1 else 'this score'} by chance."
+        )
+        if chance > _DECISIVE:
+            verdict += " More digits, or the scores of other code lengths, would decide."
         return [
-            f"{found} {reported}; {tried}.",
+            filled(f"{scores}: {best.measure}, {best.text}."),
             Table("matches", "", header, rows),
-            f"About {chance:.2g} of weight {self.ways[self.matches[0]].weight} or less would do so by chance.",
-            by_standard,
+            *([f"and {counted(more, 'other evaluation')}"] if more > 0 else []),
+            *([meanings] if meanings else []),
+            filled(f"{verdict} {standard}"),
         ]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
-        return {}
+        return {
+            "reported": [one._asdict() for one in self.reported],
+            "n_bits": self.n_bits,
+            "n_tried": len(self.values),
+            "matches": [
+                {
+                    "measure": way.measure,
+                    "variants": dict(way.variants),
+                    "text": way.text,
+                    "weight": way.weight,
+                    "values": self.values[way][:, 0],
+                    "standard_deviations": self.values[way][:, 1],
+                    "by_chance": self.by_chance(way.weight),
+                }
+                for way in self.matches
+            ],
+        }
 
 
-def _five(value: float) -> str:
-    return f"{value:.5f}"
+def _shown(mean: float, deviation: float) -> str:
+    return f"{mean:.5f}" + (f" ± {deviation:.5f}" if deviation else "")
