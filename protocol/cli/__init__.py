@@ -19,6 +19,7 @@ _COMMANDS = (
     "evaluate",
     "quantisation",
     "compare",
+    "explain",
     "audit",
     "find-duplicates",
     "list",

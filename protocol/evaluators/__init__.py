@@ -1,1 +1,6 @@
-"""What public evaluators do, and which of it explains a number."""
+"""What public evaluators do differently, and which of it explains a reported score."""
+
+from protocol.evaluators.search import Explanation, explain
+from protocol.evaluators.ways import VARIANTS, Variant, Way
+
+__all__ = ["VARIANTS", "Explanation", "Variant", "Way", "explain"]

@@ -62,7 +62,7 @@ class Reported(NamedTuple):
         if not 0 <= value <= 100 or "e" in text.lower():
             raise ProtocolError(f"score: expected a number from 0 to 1, or in percent, got {text!r}.")
         digits = len(text.partition(".")[2]) + (2 if value > 1 else 0)
-        return cls(text, value / 100 if value > 1 else value, max(0.5 * 10.0**-digits, 1e-15))
+        return cls(text, round(value / 100, digits) if value > 1 else value, max(0.5 * 10.0**-digits, 1e-15))
 
 
 def explain(
