@@ -20,7 +20,13 @@ def run(arguments: argparse.Namespace) -> None:
             raise ProtocolError(f"{option}: expected one for each --score ({len(arguments.score)}), got {len(values)}.")
     check_outputs(
         {"--json": arguments.json},
-        [*sum(sides.values(), []), arguments.query_labels, arguments.database_labels, arguments.relevance],
+        [
+            *arguments.query_codes,
+            *arguments.database_codes,
+            arguments.query_labels,
+            arguments.database_labels,
+            arguments.relevance,
+        ],
     )
     query, database = (
         [

@@ -104,16 +104,16 @@ def explain(
     -----
     Codes are ranked once for each distance and ground truth that evaluators use, and everything else is computed from
     the ranks of the relevant items. A variant of what is ranked is not tried if it weighs at least as much as an
-    evaluation that already gives every score.
+    evaluation, with ties in a known order, that already gives every score.
 
     Examples
     --------
     >>> explain("0.8333", [[0, 0]], [[1, 0], [0, 1], [1, 1]], query_labels=[7], database_labels=[7, 8, 7]).matches[0]
     Way(measure='mAP', variants=(('ties', 'index'),))
     """
-    several = not isinstance(score, str | float | int)
-    reported = [Reported.parse(one) for one in (score if several else [score])]
-    sides = [side if several else [side] for side in (query_codes, database_codes)]
+    single = isinstance(score, str | float | int)
+    reported = [Reported.parse(one) for one in ([score] if isinstance(score, str | float | int) else score)]
+    sides = [[side] if single else side for side in (query_codes, database_codes)]
     for side, role in zip(sides, ("query codes", "database codes"), strict=True):
         if len(side) != len(reported):
             expected = counted(len(reported), "score")
@@ -125,7 +125,7 @@ def explain(
     cases = [_cases(pair, ground_truth(source, *pair.sizes).relevance) for pair in pairs]
     found = Explanation(tuple(reported), tuple(pair.n_bits for pair in pairs), {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
-        if found.matches and found.matches[0].weight <= base.weight:
+        if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
         values = [_values(base, of_pair[base], threads, progress) for of_pair in cases]
         shared = [way for way in values[0] if all(way in of_pair for of_pair in values)]
@@ -174,23 +174,31 @@ def _values(base: Way, case: _Case, threads: int, progress: Progress) -> dict[Wa
     report = stage(progress, base.text, n_queries)
     counts, lists = ranked(*case, cutoffs, threads=threads, progress=report)
     classes = getattr(case.relevance, "group", None) if case.relevance.kind == "class labels" else None
-    expected = dict(_of_counts(counts, cutoffs))
+    has_radius = ("distance", "int8") not in base.variants
+    expected = {way: values for way, *values in _of_counts(counts, cutoffs, RADII if has_radius else ())}
     values: dict[Way, tuple[float, float]] = {}
-    for way, per_query in itertools.chain(expected.items(), _of_lists(lists, cutoffs)):
-        without_ties = Way(way.measure, tuple(variant for variant in way.variants if variant != ("ties", "random")))
-        deviation = 0.0
-        if without_ties != way:
-            if without_ties not in expected:
-                continue
-            errors = per_query - expected[without_ties]
-            deviation, per_query = math.sqrt(np.nansum(errors**2)) / n_queries, expected[without_ties]
-        of_case = way._replace(variants=(*base.variants, *way.variants))
-        values |= {key: (mean, deviation) for key, mean in _means(of_case, per_query, classes).items()}
+    for way, of_lists in itertools.chain(zip(expected, itertools.repeat(None)), _of_lists(lists, cutoffs)):
+        of_expected, squares = way.without(("ties", "random")), np.zeros((2, n_queries))
+        if of_lists is None:
+            zero, drop = expected[way]
+        elif of_expected == way:
+            zero, drop = np.nan_to_num(of_lists), of_lists
+        elif of_expected in expected:
+            zero, drop = expected[of_expected]
+            squares = np.square([np.nan_to_num(of_lists) - zero, np.nan_to_num(of_lists - drop)])
+        else:
+            continue
+        of_case, defined = way._replace(variants=(*base.variants, *way.variants)), ~np.isnan(drop)
+        means = _means(of_case, zero, drop, classes)
+        variances = _means(of_case, squares[0], np.where(defined, squares[1], np.nan), classes)
+        values |= {key: (mean, math.sqrt(variances[key] / max(defined.sum(), 1))) for key, mean in means.items()}
     return values
 
 
-def _of_counts(counts: HammingCounts, cutoffs: NDArray[np.int64]) -> Iterator[tuple[Way, NDArray[np.float64]]]:
-    """Yield the value of each query, NaN if undefined, with ties in expectation or in the best or worst order."""
+def _of_counts(
+    counts: HammingCounts, cutoffs: NDArray[np.int64], radii: Sequence[int]
+) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order."""
     names = {"mAP": _STANDARD, "nDCG": Way("nDCG", ())}
     names |= {f"mAP[{ties}]": _STANDARD.but(ties=ties) for ties in ("best", "worst")}
     for cutoff in cutoffs[:-1].tolist():
@@ -199,10 +207,11 @@ def _of_counts(counts: HammingCounts, cutoffs: NDArray[np.int64]) -> Iterator[tu
         names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
         for measure in ("P", "R", "nDCG"):
             names[f"{measure}@{cutoff}"] = _with_cutoff(measure, cutoff, counts.n_database)
-    for radius in RADII[: counts.n_bits + 1]:
+    for radius in radii:
         names |= {name: Way(name, ()) for name in (f"precision@r{radius}", f"recall@r{radius}")}
+    zero, drop = (metrics.evaluate(counts, names, empty=empty) for empty in ("zero", "drop"))
     for name, way in names.items():
-        yield way, metrics.evaluate(counts, [name], empty="drop")[name]
+        yield way, zero[name], drop[name]
 
 
 def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
@@ -244,17 +253,17 @@ def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:
     return np.divide(sums, totals, out=np.full(len(sums), np.nan), where=totals > 0)
 
 
-def _means(way: Way, per_query: NDArray[np.float64], classes: NDArray[np.int64] | None) -> dict[Way, float]:
+def _means(
+    way: Way, zero: NDArray[np.float64], drop: NDArray[np.float64], classes: NDArray[np.int64] | None
+) -> dict[Way, float]:
     """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
-    defined = ~np.isnan(per_query)
-    zeros = np.where(defined, per_query, 0.0)
-    means = {way: float(zeros.mean())}
+    means, defined = {way: float(zero.mean())}, ~np.isnan(drop)
     if not defined.all() and defined.any():
-        means[way.but(undefined="left-out")] = float(zeros.sum() / defined.sum())
+        means[way.but(undefined="left-out")] = float(drop[defined].mean())
     if classes is not None:
         sizes = np.bincount(classes)
         if (sizes != sizes[0]).any():
-            means[way.but(mean="classes")] = float((np.bincount(classes, zeros) / sizes).mean())
+            means[way.but(mean="classes")] = float((np.bincount(classes, zero) / sizes).mean())
     return means
 
 
@@ -293,7 +302,7 @@ class Explanation(Printed):
         # Cutting the digits of .93306 gives .9330, although rounding gives .9331.
         given = (errors > -half_units - 1e-12 - reach) & (errors < 2 * half_units + reach)
         ways = [*self.values]
-        found = [i for i in np.flatnonzero(given.all(axis=1)).tolist()]
+        found = np.flatnonzero(given.all(axis=1)).tolist()
         found.sort(key=lambda i: (ways[i].weight, deviations[i].max(), np.abs(errors[i]).max()))
         matches: list[Way] = []
         for i in found:
@@ -301,17 +310,21 @@ class Explanation(Printed):
                 matches.append(ways[i])
         return matches
 
-    def by_chance(self, weight: int) -> float:
-        """Return how many evaluations of at most a weight are expected to give every score by chance.
+    def by_chance(self, match: Way) -> float:
+        """Return how many evaluations would give every score by chance, if the values near it were spread evenly.
 
-        The values near each score are taken to be spread evenly, and independently for each score.
+        Only evaluations are counted that are as plausible and as precise as a match: that weigh no more, and are no
+        more random. Several scores are taken to be independent.
         """
         errors, deviations, weights = self._table
         windows = 3 * np.array([one.half_unit for one in self.reported]) + 2 * _DEVIATIONS * deviations
         near = np.maximum(_NEAR, windows)
-        counts = (np.abs(errors) <= near).all(axis=1) & (weights <= weight)
-        _, distinct = np.unique(errors[counts].round(12), axis=0, return_index=True)
-        return float(np.prod(windows / (2 * near), axis=1)[counts][distinct].sum())
+        counts = (np.abs(errors) <= near).all(axis=1) & (weights <= match.weight)
+        counts &= (deviations <= self.values[match][:, 1]).all(axis=1)
+        chances = np.prod(windows / (2 * near), axis=1)[counts]
+        widest = np.argsort(-chances, kind="stable")  # equal values count once
+        _, distinct = np.unique(errors[counts][widest].round(12), axis=0, return_index=True)
+        return float(chances[widest][distinct].sum())
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the table that are printed."""
@@ -328,10 +341,10 @@ class Explanation(Printed):
         used = dict.fromkeys(variant for way in shown for variant in way.variants)
         meanings = "\n".join(filled(f"{' '.join(variant)}: {VARIANTS[variant].sentence}") for variant in used)
         more = len(self.matches) - _MOST_SHOWN
-        chance = self.by_chance(best.weight)
+        chance = self.by_chance(best)
         verdict = (
-            f"{tried[0].upper()}{tried[1:]}. Of those with a weight of at most {best.weight}, {chance:.1g} would "
-            f"give {'these scores' if len(self.reported) > 1 else 'this score'} by chance."
+            f"{tried[0].upper()}{tried[1:]}. Of those that are as plausible as the first, {chance:.1g} would give "
+            f"{'these scores' if len(self.reported) > 1 else 'this score'} by chance."
         )
         if chance > _DECISIVE:
             verdict += " More digits, or the scores of other code lengths, would decide."
@@ -357,7 +370,7 @@ class Explanation(Printed):
                     "weight": way.weight,
                     "values": self.values[way][:, 0],
                     "standard_deviations": self.values[way][:, 1],
-                    "by_chance": self.by_chance(way.weight),
+                    "by_chance": self.by_chance(way),
                 }
                 for way in self.matches
             ],

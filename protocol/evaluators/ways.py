@@ -73,3 +73,7 @@ class Way(NamedTuple):
         """Return the way with another measure, or with variants of other families; an empty name is the standard."""
         added = ((family, name) for family, name in names.items() if name)
         return Way(measure or self.measure, (*self.variants, *added))
+
+    def without(self, variant: tuple[str, str]) -> "Way":
+        """Return the way without a variant."""
+        return self._replace(variants=tuple(other for other in self.variants if other != variant))

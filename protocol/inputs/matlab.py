@@ -19,7 +19,13 @@ _MATRIX, _COMPRESSED, _OPAQUE = 14, 15, 17
 _STRUCT = 2
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-_OTHERS = {1: "a cell array", 2: "a struct, of which a field can be read, NAME.FIELD", 3: "an object", 4: "text", 5: "a sparse matrix, use full()"}
+_OTHERS = {
+    1: "a cell array",
+    2: "a struct, see its fields",
+    3: "an object",
+    4: "text",
+    5: "a sparse matrix, use full()",
+}
 _COMPLEX = 0x800
 
 
