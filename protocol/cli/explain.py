@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
             query_labels=arguments.query_labels,
             database_labels=arguments.database_labels,
             truth=None if arguments.relevance is None else Relevant(arguments.relevance),
+            measure=arguments.measure,
             threads=arguments.threads,
             progress=report,
         )

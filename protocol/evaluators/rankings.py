@@ -6,7 +6,6 @@ Everything that an evaluator computes from a list without ties is a function of 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +16,7 @@ from protocol.counting import HammingCounts, Relevance
 
 LISTS = (("index", ""), ("reversed", ""), ("random", ""), ("index", "without-first"))
 """The lists that are made of each ranking: the order of ties, and the part of the list."""
-PRECISIONS = ("", "next-rank", "without-rank-1", "trapezoid", "interpolated", "eleven-points")
+PRECISIONS = ("", "next-rank", "without-rank-1", "by-hits", "trapezoid", "interpolated", "eleven-points")
 """Variants of the precision at a relevant rank; only the first is computed for lists other than the first."""
 _RECALLS = np.arange(11) / 10
 
@@ -37,17 +36,78 @@ class Lists:
         The discounted gain, 1 / log2(rank + 1) for each relevant item.
     n_relevant : ndarray of int64, shape (n_queries,)
         The number of relevant items in the complete list.
+    at_r : ndarray of float64, shape (n_queries,)
+        The sum of the precisions up to the rank `n_relevant`.
     """
 
     precisions: dict[str, NDArray[np.float64]]
     found: NDArray[np.int64]
     gains: NDArray[np.float64]
     n_relevant: NDArray[np.int64]
+    at_r: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distances as an evaluator computes them, one query at a time.
+
+    Parameters
+    ----------
+    of_query : callable
+        Returns the distances of all items from the query of a row, (n_database,): integers from 0 to below `n_groups`;
+        or floats if that is 0, which are taken to be without ties.
+    n_queries, n_database, n_groups : int
+    has_radius : bool
+        Whether a radius has a meaning: the distances are numbers of bits.
+    """
+
+    of_query: Callable[[int], NDArray]
+    n_queries: int
+    n_database: int
+    n_groups: int
+    has_radius: bool = True
 
 
 Words = NDArray[np.uint64]
-Distance = Callable[[Words], NDArray[np.integer]]
-"""A function of the bits in which a code differs from others, as words (n_words, n)."""
+
+
+def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> dict[str, Distances]:
+    """Return the distances that evaluators compute from packed codes, by variant; "" is the Hamming distance."""
+    queries, items = codes.words(query), np.ascontiguousarray(codes.words(database).T)
+    functions: dict[str, Callable[[Words], NDArray]] = {"": hamming, "saturating": saturating, "bytes": differing_bytes}
+    if n_bits >= 8:
+        functions["packed-signs"] = middle_bits
+    if n_bits >= 64:
+        functions["int8"] = overflowing
+
+    def distances(function: Callable[[Words], NDArray]) -> Distances:
+        return Distances(
+            lambda row: function(queries[row, :, None] ^ items),
+            *(len(query), len(database), max(256, n_bits + 1)),
+            has_radius=function is not overflowing,
+        )
+
+    return {name: distances(function) for name, function in functions.items()}
+
+
+def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
+    """Return the distances that evaluators compute from real-valued outputs, by variant."""
+    sizes, n_bits = (len(query), len(database)), query.shape[1]
+    q, d = query.astype(np.float64), database.astype(np.float64)
+    signs_q, signs_d = np.sign(q), np.sign(d)
+    found = {
+        "inner-product": Distances(lambda row: -(d @ q[row]), *sizes, 0, has_radius=False),
+        "asymmetric": Distances(lambda row: -(signs_d @ q[row]), *sizes, 0, has_radius=False),
+    }
+    if not (signs_q.all() and signs_d.all()):
+
+        def halves(row: int) -> NDArray:
+            return np.rint(n_bits - signs_d @ signs_q[row]).astype(np.int64)
+
+        found["half"] = Distances(halves, *sizes, 2 * n_bits + 1, has_radius=False)
+        positive = codes.pack(q >= 0), codes.pack(d >= 0)
+        found["zero-is-1"] = of_codes(*positive, n_bits)[""]
+    return found
 
 
 def hamming(differing: Words) -> NDArray[np.int64]:
@@ -76,36 +136,33 @@ def _of_bytes(combine: np.ufunc, words: Words) -> Words:
     return words & np.uint64(0x0101010101010101)
 
 
-def overflowing(differing: Words, n_bits: int) -> NDArray[np.int64]:
-    """Return a distance with the order by inner products of -1 and +1 that overflow in 8-bit integers."""
-    return 127 - (n_bits - 2 * hamming(differing)).astype(np.int8).astype(np.int64)
+def middle_bits(differing: Words) -> NDArray[np.int64]:
+    """Return the number of bits that differ, without the first and the last of each byte.
+
+    A packer for 0 and 1 that is given -1 and +1 sets the first bit of every byte and loses the last.
+    """
+    return hamming(differing & np.uint64(0x7E7E7E7E7E7E7E7E))
 
 
-def distances(n_bits: int) -> dict[str, Distance]:
-    """Return the distances that evaluators use, by the name of their variant; "" is the Hamming distance."""
-    functions: dict[str, Distance] = {"": hamming, "saturating": saturating, "bytes": differing_bytes}
-    if n_bits > 127:
-        functions["int8"] = partial(overflowing, n_bits=n_bits)
-    return functions
+def overflowing(differing: Words) -> NDArray[np.int64]:
+    """Return a number with the order of twice the Hamming distance in an 8-bit integer, which overflows from 64."""
+    return (2 * hamming(differing) + 128) % 256
 
 
 def ranked(
-    query: NDArray[np.uint8],
-    database: NDArray[np.uint8],
-    distance: Distance,
+    distances: Distances,
     relevance: Relevance,
     cutoffs: NDArray[np.int64],
     *,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
-) -> tuple[HammingCounts, dict[tuple[str, str], Lists]]:
+) -> tuple[HammingCounts | None, dict[tuple[str, str], Lists]]:
     """Return the counts of a ranking, and the sums over its lists for each order of ties and each of `LISTS`.
 
     Parameters
     ----------
-    query, database : ndarray of uint8, shape (n, n_bytes)
-        Packed codes.
-    distance : callable
+    distances : Distances
+        If they are without ties, there are no counts, and only the first of `LISTS`.
     relevance : Relevance
     cutoffs : ndarray of int64, shape (n_cutoffs,)
         Ascending; the last is the size of the database.
@@ -113,42 +170,44 @@ def ranked(
     progress : callable, optional
         Called with the number of queries that were just processed.
     """
-    shape, n_groups = (len(query), len(cutoffs)), max(256, 8 * query.shape[1] + 1)
-    queries, items = codes.words(query), np.ascontiguousarray(codes.words(database).T)
-    small = np.min_scalar_type(n_groups - 1)  # NumPy sorts short integers by radix sort
-    retrieved, relevant = (np.zeros((len(query), n_groups), dtype=np.int64) for _ in range(2))
+    n_queries, n_groups = distances.n_queries, distances.n_groups
+    small = np.min_scalar_type(max(n_groups - 1, 0)) if n_groups else np.dtype(np.float64)
+    retrieved, relevant = (np.zeros((n_queries, n_groups), dtype=np.int64) for _ in range(2))
+    shape = n_queries, len(cutoffs)
     lists = {
         key: Lists(
             {name: np.full(shape, np.nan) for name in (PRECISIONS if key == LISTS[0] else PRECISIONS[:1])},
             np.zeros(shape, dtype=np.int64),
             np.zeros(shape),
-            np.zeros(len(query), dtype=np.int64),
+            np.zeros(n_queries, dtype=np.int64),
+            np.zeros(n_queries),
         )
-        for key in LISTS
+        for key in (LISTS if n_groups else LISTS[:1])
     }
 
     def fill(rows: range) -> int:
         for row in rows:
             positions, _ = relevance.row(row)
-            apart = distance(queries[row, :, None] ^ items).astype(small)
-            retrieved[row] = np.bincount(apart, minlength=n_groups)
-            relevant[row] = np.bincount(apart[positions], minlength=n_groups)
-            rng = np.random.default_rng(row)
-            for key, ranks in zip(LISTS, _ranks(apart, positions, retrieved[row], rng), strict=True):
+            apart = distances.of_query(row).astype(small)  # NumPy sorts short integers by radix sort
+            if n_groups:
+                retrieved[row] = np.bincount(apart, minlength=n_groups)
+                relevant[row] = np.bincount(apart[positions], minlength=n_groups)
+            of_lists = _ranks(apart, positions, retrieved[row], np.random.default_rng(row))
+            for key, ranks in zip(lists, of_lists, strict=False):
                 _fill(lists[key], row, ranks, cutoffs)
         return len(rows)
 
-    blocks = [range(*ends) for ends in pairwise([*range(0, len(query), 64), len(query)])]
+    blocks = [range(*ends) for ends in pairwise([*range(0, n_queries, 64), n_queries])]
     with ThreadPoolExecutor(threads) as pool:
         for done in pool.map(fill, blocks):
             if progress is not None:
                 progress(done)
-    counts = HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64))
+    counts = HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64)) if n_groups else None
     return counts, lists
 
 
 def _ranks(
-    apart: NDArray[np.integer], positions: NDArray[np.int64], retrieved: NDArray[np.int64], rng: np.random.Generator
+    apart: NDArray, positions: NDArray[np.int64], retrieved: NDArray[np.int64], rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the ranks of the relevant items in each of `LISTS`, ascending and from 1."""
     is_relevant = np.zeros(apart.size, dtype=bool)
@@ -172,12 +231,14 @@ def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.
     precisions = numbers / ranks
     lists.precisions[""][row] = _sums(precisions, until)
     lists.gains[row] = _sums(1 / np.log2(ranks + 1), until)
+    lists.at_r[row] = precisions[ranks <= n].sum()
     if len(lists.precisions) == 1:
         return
     lists.precisions["next-rank"][row] = _sums(numbers / (ranks + 1), until)
     lists.precisions["without-rank-1"][row] = _sums(np.where(ranks > 1, precisions, 0.0), until)
     before = np.divide(numbers - 1, ranks - 1, out=np.ones(n), where=ranks > 1)
     lists.precisions["trapezoid"][row] = _sums((precisions + before) / 2, until)
+    lists.precisions["by-hits"][row] = _sums(precisions, np.minimum(cutoffs, n))
     largest = np.maximum.accumulate(precisions[::-1])[::-1]
     lists.precisions["interpolated"][row, -1] = largest.sum()
     at_recall = np.maximum(np.ceil(_RECALLS * n - 1e-9).astype(int), 1) - 1

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import metrics
-from protocol.checks import ProtocolError, counted
+from protocol.checks import ProtocolError, counted, one_of
 from protocol.counting import HammingCounts, LabelRelevance, Relevance
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import CodePair, Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import Distance, Lists, distances, ranked
+from protocol.evaluators.rankings import Distances, Lists, of_codes, of_values, ranked
 from protocol.evaluators.ways import VARIANTS, Way
+from protocol.inputs.conversion import numbers_from
 from protocol.scores.tables import Table, filled
 
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
@@ -31,6 +32,9 @@ _DECISIVE = 0.05
 """A match is decisive if fewer evaluations than this are expected to match by chance."""
 _MOST_SHOWN = 10
 _STANDARD = Way("mAP", ())
+_DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
+MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
+"""The measures that can be searched; a cutoff or radius of ``precision`` and ``recall`` is part of the answer."""
 
 
 class Reported(NamedTuple):
@@ -73,6 +77,7 @@ def explain(
     query_labels: Any = None,
     database_labels: Any = None,
     truth: Labels | Relevant | None = None,
+    measure: str = "mAP",
     threads: int = 1,
     progress: Progress = None,
 ) -> "Explanation":
@@ -86,6 +91,8 @@ def explain(
         codes.
     query_codes, database_codes, query_labels, database_labels, truth
         As for `protocol.evaluate`.
+    measure : {"mAP", "precision", "recall", "nDCG", "any"}, default="mAP"
+        What the score is called, with or without a cutoff or a radius.
     threads : int, default=1
         The results do not depend on it.
     progress : callable, optional
@@ -98,7 +105,8 @@ def explain(
     Raises
     ------
     ProtocolError
-        If a score is not a number from 0 to 100, there are not as many codes as scores, or an input is unusable.
+        If a score is not a number from 0 to 100, the measure is unknown, there are not as many codes as scores, or an
+        input is unusable.
 
     Notes
     -----
@@ -111,6 +119,7 @@ def explain(
     >>> explain("0.8333", [[0, 0]], [[1, 0], [0, 1], [1, 1]], query_labels=[7], database_labels=[7, 8, 7]).matches[0]
     Way(measure='mAP', variants=(('ties', 'index'),))
     """
+    one_of(measure, MEASURES, "measure")
     single = isinstance(score, str | float | int)
     reported = [Reported.parse(one) for one in ([score] if isinstance(score, str | float | int) else score)]
     sides = [[side] if single else side for side in (query_codes, database_codes)]
@@ -119,47 +128,51 @@ def explain(
             expected = counted(len(reported), "score")
             raise ProtocolError(f"{role}: expected codes for each of {expected}, got {len(side)}.")
     source = only_truth(query_labels, database_labels, truth)
-    pairs = [read_codes(*pair) for pair in zip(*sides, strict=True)]
-    if any(pair.ranking != "hamming" for pair in pairs):
-        raise ProtocolError("query codes: expected codes, got Outputs.")
-    cases = [_cases(pair, ground_truth(source, *pair.sizes).relevance) for pair in pairs]
-    found = Explanation(tuple(reported), tuple(pair.n_bits for pair in pairs), {})
+    cases, lengths = [], []
+    for sides_of_score in zip(*sides, strict=True):
+        pair = read_codes(*sides_of_score)
+        if pair.ranking != "hamming":
+            raise ProtocolError("query codes: expected codes, got Outputs.")
+        outputs = [*map(_outputs, sides_of_score)] if pair.binarize == "sign" else None
+        cases.append(_cases(pair, ground_truth(source, *pair.sizes).relevance, outputs))
+        lengths.append(pair.n_bits)
+    found = Explanation(tuple(reported), tuple(lengths), {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
         if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
         values = [_values(base, of_pair[base], threads, progress) for of_pair in cases]
-        shared = [way for way in values[0] if all(way in of_pair for of_pair in values)]
+        shared = [way for way in values[0] if measure in ("any", way.family) and all(way in other for other in values)]
         new = {way: np.array([of_pair[way] for of_pair in values]) for way in shared}
         found = replace(found, values={**found.values, **new})
     return found
 
 
-class _Case(NamedTuple):
-    """What is ranked: packed codes, the distance and a ground truth."""
+def _outputs(side: Any) -> NDArray:
+    return numbers_from(side.values if isinstance(side, Codes) else side, "codes")
 
-    query: NDArray[np.uint8]
-    database: NDArray[np.uint8]
-    distance: Distance
+
+class _Case(NamedTuple):
+    """What is ranked: distances and a ground truth."""
+
+    distances: Distances
     relevance: Relevance
 
 
-def _cases(pair: CodePair, relevance: Relevance) -> dict[Way, _Case]:
-    """Return what evaluators rank, by what differs from the standard."""
-    plain, of_bits = Way("", ()), distances(pair.n_bits)
-    cases = {
-        plain.but(distance=name): _Case(pair.query, pair.database, distance, relevance)
-        for name, distance in of_bits.items()
-    }
+def _cases(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | None = None) -> dict[Way, _Case]:
+    """Return what evaluators rank, by what differs from the standard; `outputs` are the values of binarised codes."""
+    plain, (query, database, n_bits, *_) = Way("", ()), pair
+    distances = of_codes(query, database, n_bits) | (of_values(*outputs) if outputs else {})
+    cases = {plain.but(distance=name): _Case(of_variant, relevance) for name, of_variant in distances.items()}
     if isinstance(relevance, LabelRelevance):
-        query, database = relevance.labels
-        exchanged = _Case(pair.database, pair.query, of_bits[""], LabelRelevance(database, query))
-        cases[plain.but(codes="exchanged")] = exchanged
+        of_query, of_database = relevance.labels
+        exchanged = of_codes(database, query, n_bits)[""]
+        cases[plain.but(codes="exchanged")] = _Case(exchanged, LabelRelevance(of_database, of_query))
         if relevance.kind != "class labels":
-            _, sets = np.unique(np.concatenate([query, database]), axis=0, return_inverse=True)
+            _, sets = np.unique(np.concatenate([of_query, of_database]), axis=0, return_inverse=True)
             sets = sets.ravel()
             others = {
                 "same-set": LabelRelevance(sets[: len(query)], sets[len(query) :]),
-                "first-label": LabelRelevance(query.argmax(axis=1), database.argmax(axis=1)),
+                "first-label": LabelRelevance(of_query.argmax(axis=1), of_database.argmax(axis=1)),
             }
             for name, other in others.items():
                 cases[plain.but(relevance=name)] = cases[plain]._replace(relevance=other)
@@ -168,16 +181,17 @@ def _cases(pair: CodePair, relevance: Relevance) -> dict[Way, _Case]:
 
 def _values(base: Way, case: _Case, threads: int, progress: Progress) -> dict[Way, tuple[float, float]]:
     """Return the score of every evaluation of a case, and its standard deviation if the order of ties is random."""
-    n_queries, n_database = len(case.query), len(case.database)
+    n_queries, n_database = case.distances.n_queries, case.distances.n_database
     sizes = {*CUTOFFS, n_queries, n_database - 1}
     cutoffs = np.array([*sorted(size for size in sizes if 0 < size < n_database), n_database])
     report = stage(progress, base.text, n_queries)
     counts, lists = ranked(*case, cutoffs, threads=threads, progress=report)
     classes = getattr(case.relevance, "group", None) if case.relevance.kind == "class labels" else None
-    has_radius = ("distance", "int8") not in base.variants
-    expected = {way: values for way, *values in _of_counts(counts, cutoffs, RADII if has_radius else ())}
+    radii = RADII if case.distances.has_radius else ()
+    expected = {} if counts is None else {way: values for way, *values in _of_counts(counts, cutoffs, radii)}
     values: dict[Way, tuple[float, float]] = {}
     for way, of_lists in itertools.chain(zip(expected, itertools.repeat(None)), _of_lists(lists, cutoffs)):
+        way = way.without(("ties", "index")) if counts is None else way
         of_expected, squares = way.without(("ties", "random")), np.zeros((2, n_queries))
         if of_lists is None:
             zero, drop = expected[way]
@@ -188,10 +202,10 @@ def _values(base: Way, case: _Case, threads: int, progress: Progress) -> dict[Wa
             squares = np.square([np.nan_to_num(of_lists) - zero, np.nan_to_num(of_lists - drop)])
         else:
             continue
-        of_case, defined = way._replace(variants=(*base.variants, *way.variants)), ~np.isnan(drop)
-        means = _means(of_case, zero, drop, classes)
-        variances = _means(of_case, squares[0], np.where(defined, squares[1], np.nan), classes)
-        values |= {key: (mean, math.sqrt(variances[key] / max(defined.sum(), 1))) for key, mean in means.items()}
+        means = _means(way._replace(variants=(*base.variants, *way.variants)), zero, drop, classes)
+        of_zero, of_drop = np.sqrt(squares.sum(axis=1)) / (n_queries, max(np.count_nonzero(~np.isnan(drop)), 1))
+        for key, mean in means.items():
+            values[key] = mean, of_drop if _DROPPING.intersection(key.variants) else of_zero
     return values
 
 
@@ -212,6 +226,9 @@ def _of_counts(
     zero, drop = (metrics.evaluate(counts, names, empty=empty) for empty in ("zero", "drop"))
     for name, way in names.items():
         yield way, zero[name], drop[name]
+    precisions = _ratio(counts.relevant_within, counts.retrieved_within)
+    grouped = _ratio(np.nansum(counts.relevant * precisions, axis=1), counts.n_relevant)
+    yield _STANDARD.but(ties="grouped"), np.nan_to_num(grouped), grouped
 
 
 def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
@@ -228,6 +245,7 @@ def _of_lists(
     ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, n_database + 2)))])
     for (ties, part), of_list in lists.items():
         n = of_list.n_relevant
+        yield Way("mAP@R", ()).but(list=part, ties=ties), _ratio(of_list.at_r, n)
         for column, cutoff in enumerate(cutoffs.tolist()):
             if part and cutoff == n_database - 1:
                 continue
@@ -241,16 +259,18 @@ def _of_lists(
                 yield ways["P"], found / cutoff
                 yield ways["R"], _ratio(found, n)
             for precision, sums in of_list.precisions.items():
-                if not np.isnan(sums[0, column]):
-                    for denominator, total in totals.items():
-                        way = ways["mAP"].but(precision=precision, denominator=denominator)
-                        yield way, _ratio(sums[:, column], total)
+                if np.isnan(sums[0, column]):
+                    continue
+                of_precision = {"": np.minimum(n, cutoff)} if precision == "by-hits" else totals
+                for denominator, total in of_precision.items():
+                    way = ways["mAP"].but(precision=precision, denominator=denominator)
+                    yield way, _ratio(sums[:, column], total)
             yield ways["nDCG"], _ratio(of_list.gains[:, column], ideal[np.minimum(n, cutoff)])
 
 
 def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:
     """Return sums divided by totals, NaN where a total is 0."""
-    return np.divide(sums, totals, out=np.full(len(sums), np.nan), where=totals > 0)
+    return np.divide(sums, totals, out=np.full(np.shape(sums), np.nan), where=totals > 0)
 
 
 def _means(
@@ -258,8 +278,11 @@ def _means(
 ) -> dict[Way, float]:
     """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
     means, defined = {way: float(zero.mean())}, ~np.isnan(drop)
+    if not defined.all() and (zero[defined] == drop[defined]).all():
+        means[way.but(undefined="one")] = float(np.where(defined, zero, 1.0).mean())
     if not defined.all() and defined.any():
         means[way.but(undefined="left-out")] = float(drop[defined].mean())
+    means[way.but(mean="ten-more")] = float(drop[defined].sum() / (defined.sum() + 10))
     if classes is not None:
         sizes = np.bincount(classes)
         if (sizes != sizes[0]).any():
@@ -330,7 +353,9 @@ class Explanation(Printed):
         """Return the paragraphs and the table that are printed."""
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
         tried = f"{len(self.values):,} evaluations were tried"
-        standard = f"The standard mAP is {', '.join(f'{mean:.5f}' for mean, _ in self.values[_STANDARD])}."
+        standard = ""
+        if _STANDARD in self.values:
+            standard = f"The standard mAP is {', '.join(f'{mean:.5f}' for mean, _ in self.values[_STANDARD])}."
         if not self.matches:
             return [filled(f"Nothing explains {scores}: {tried}, and none gives it. {standard}")]
         best, shown = self.matches[0], self.matches[:_MOST_SHOWN]

@@ -55,6 +55,12 @@ class Way(NamedTuple):
     variants: tuple[tuple[str, str], ...]
 
     @property
+    def family(self) -> str:
+        """The measure without its cutoff or radius, by its long name."""
+        name = self.measure.partition("@")[0]
+        return {"P": "precision", "R": "recall"}.get(name, name)
+
+    @property
     def weight(self) -> int:
         """The sum of the weights of the variants."""
         return sum(VARIANTS[variant].weight for variant in self.variants)

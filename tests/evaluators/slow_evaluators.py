@@ -19,8 +19,12 @@ def score(way, query, database, related):
         keys = [distance(query[q], database[d], variants.get("distance")) for q, d in items]
         relevant = [bool(related(q, d)) for q, d in items]
         values.append(of_query(way.measure, variants, keys, relevant))
-    if variants.get("undefined") == "left-out":
+    if variants.get("undefined") == "one":
+        values = [1.0 if value is None else value for value in values]
+    if variants.get("undefined") == "left-out" or variants.get("mean") == "ten-more":
         values = [value for value in values if value is not None]
+    if variants.get("mean") == "ten-more":
+        return math.fsum(values) / (len(values) + 10)
     values = [0.0 if value is None else value for value in values]
     return math.fsum(values) / len(values)
 
@@ -34,8 +38,9 @@ def distance(one, other, variant):
         case "bytes":
             return sum(n > 0 for n in by_byte)
         case "int8":
-            product = len(one) - 2 * sum(differing)
-            return -((product + 128) % 256 - 128)
+            return (2 * sum(differing) + 128) % 256 - 128
+        case "packed-signs":
+            return sum(differs for bit, differs in enumerate(differing) if bit % 8 not in (0, 7))
     return sum(differing)
 
 
@@ -62,8 +67,16 @@ def of_query(measure, variants, keys, relevant):
         inside = [r for key, r in zip(keys, relevant, strict=True) if key <= int(radius)]
         total = len(inside) if measure == "precision" else sum(relevant)
         return sum(inside) / total if total else None
+    if variants.get("ties") == "grouped":
+        if not any(relevant):
+            return None
+        at_end = []
+        for key, is_relevant in zip(keys, relevant, strict=True):
+            inside = [r for other, r in zip(keys, relevant, strict=True) if other <= key]
+            at_end += [sum(inside) / len(inside)] if is_relevant else []
+        return math.fsum(at_end) / len(at_end)
     values = [of_list(measure, variants, order) for order in orders(keys, relevant, variants.get("ties"))]
-    if None in values and variants.get("undefined") == "left-out":
+    if None in values and (variants.get("undefined") or variants.get("mean") == "ten-more"):
         values = [value for value in values if value is not None] or [None]
     if all(value is None for value in values):
         return None
@@ -75,6 +88,11 @@ def of_list(measure, variants, ranked):
         ranked = ranked[1:]
     size, n_relevant = len(ranked), sum(ranked)
     measure, _, cutoff = measure.partition("@")
+    if cutoff == "R":
+        cutoff = n_relevant
+    if variants.get("precision") == "by-hits":
+        terms = precisions(ranked, size, None)[: int(cutoff or size)]
+        return float(sum(terms) / len(terms)) if terms else None
     top = min(int(cutoff), size) if cutoff else size
     if variants.get("list") == "without-last":
         top = size - 1

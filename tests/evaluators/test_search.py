@@ -26,13 +26,13 @@ def larger():
     return rng.integers(0, 2, (50, 12)), rng.integers(0, 2, (400, 12)), rng.integers(0, 5, 50), rng.integers(0, 5, 400)
 
 
-def explained(reported, query, database, query_labels, labels, **options):
-    return explain(reported, query, database, query_labels=query_labels, database_labels=labels, **options)
+def explained(reported, query, database, query_labels, labels, measure="any"):
+    return explain(reported, query, database, query_labels=query_labels, database_labels=labels, measure=measure)
 
 
 def check_every_way(found, query, database, related):
     for way, ((value, _),) in found.values.items():
-        if "mean" not in dict(way.variants):
+        if ("mean", "classes") not in way.variants:
             assert value == pytest.approx(score(way, query.tolist(), database.tolist(), related), abs=1e-12), way
 
 
@@ -54,7 +54,7 @@ def test_distances_of_several_bytes_are_those_of_plain_python(n_bits):
     labels = np.array([0, 1, 0, 1, 0, 1])
     found = explained("0.99999999", query, database, [0, 1, 2], labels)
     assert {dict(way.variants).get("distance") for way in found.values} >= {None, "saturating", "bytes"}
-    assert any(("distance", "int8") in way.variants for way in found.values) == (n_bits > 127)
+    assert any(("distance", "int8") in way.variants for way in found.values) == (n_bits >= 64)
     check_every_way(found, query, database, lambda q, d: [0, 1, 2][q] == labels[d])
 
 
@@ -162,7 +162,11 @@ def test_every_variant_is_tried():
     database = np.concatenate([query, 1 - query])
     single = explained("0.99999999", query, database, [0, 0, 1], [0, 0, 1, 1, 0, 0])
     undefined = explained("0.99999999", query, database, [0, 2, 1], [0, 0, 1, 1, 0, 0])
-    tried = {variant for found in (several, single, undefined) for way in found.values for variant in way.variants}
+    outputs = Codes(rng.integers(-1, 2, (3, 4)) * 0.5, binarize="sign"), rng.integers(-1, 2, (6, 4)) * 0.5
+    real = explained("0.99999999", *outputs, [0, 0, 1], [0, 0, 1, 1, 0, 0])
+    tried = {
+        variant for found in (several, single, undefined, real) for way in found.values for variant in way.variants
+    }
     assert tried == set(VARIANTS)
 
 
@@ -177,7 +181,7 @@ def adsh(shared, n_bits):
 def test_the_published_scores_of_adsh_are_explained(shared):
     labels = np.repeat(np.arange(10), 100), np.repeat(np.arange(10), 5400)
     sides = zip(*(adsh(shared, n_bits) for n_bits in ADSH), strict=True)
-    found = explained([*ADSH.values()], *map(list, sides), *labels)
+    found = explained([*ADSH.values()], *map(list, sides), *labels, measure="mAP")
     assert found.matches[0] == STANDARD.but(distance="saturating", ties="index")
     assert found.by_chance(found.matches[0]) < 1e-5
     stored = [0.8938987088247788, 0.9242955125009537, 0.9330106169582684, 0.9425840249735401]
@@ -188,7 +192,7 @@ def test_the_published_score_of_csq_is_explained(shared):
     folder = shared / "data" / "published_codes" / "ucf101"
     codes = (Codes(folder / f"{side}_hash.npy", binarize="sign") for side in ("test", "database"))
     labels = (np.load(folder / f"{side}_label.npy") for side in ("test", "database"))
-    found = explained("87.38", *codes, *labels)
+    found = explained("87.38", *codes, *labels, measure="mAP")
     assert found.matches[0] == Way("mAP@100", (("ties", "random"), ("denominator", "retrieved")))
     assert found.by_chance(found.matches[0]) > 0.05  # one score of four digits decides little
 
@@ -210,3 +214,23 @@ def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
     assert "mAP, the standard" in capsys.readouterr().out
     assert main(["explain", "--score", ".5", ".6", *inputs]) == 2
     assert "--query-codes: expected one for each --score (2), got 1." in capsys.readouterr().err
+
+
+def test_real_valued_outputs_are_ranked_as_evaluators_do():
+    query, database = np.array([[0.9, -0.2, 0.0]]), np.array([[0.1, 0.5, 0.0], [-0.3, -0.1, 0.7], [0.2, -0.6, -0.4]])
+    values = explained("0.99999999", Codes(query, binarize="sign"), database, [0], [1, 0, 0]).values
+    expected = {
+        "": (1 + 2 / 3) / 2,  # distances 1, 2, 0
+        "inner-product": (1 + 2 / 3) / 2,  # -.01, -.25, .30
+        "asymmetric": (1 + 2 / 3) / 2,  # .7, -.7, 1.1
+        "half": (1 + (1 + 2 / 3) / 2) / 2,  # 1.5, 1.5, .5
+        "zero-is-1": (1 + (1 + 2 / 3) / 2 + (1 / 2 + 2 / 3) / 2) / 3,  # 1, 1, 1
+    }
+    assert {name: values[STANDARD.but(distance=name)][0, 0] for name in expected} == pytest.approx(expected)
+
+
+def test_only_the_requested_measure_is_searched():
+    found = explained("0.5", *case(0), measure="precision")
+    assert {way.family for way in found.values} == {"precision"}
+    with pytest.raises(ProtocolError, match="measure"):
+        explained("0.5", *case(0), measure="mean average precision")
