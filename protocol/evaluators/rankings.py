@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.counting import HammingCounts, Relevance
 
-LISTS = (("index", ""), ("reversed", ""), ("random", ""), ("index", "without-first"))
+RANDOM = ("random", "")
+LISTS = (("index", ""), ("index", "without-first"), ("reversed", ""), RANDOM)
 """The lists that are made of each ranking: the order of ties, and the part of the list."""
+SAMPLE = 500
+"""The number of queries, at most, whose ties are put in a random order."""
 PRECISIONS = ("", "next-rank", "without-rank-1", "by-hits", "trapezoid", "interpolated", "eleven-points")
 """Variants of the precision at a relevant rank; only the first is computed for lists other than the first."""
 _RECALLS = np.arange(11) / 10
@@ -38,6 +41,8 @@ class Lists:
         The number of relevant items in the complete list.
     at_r : ndarray of float64, shape (n_queries,)
         The sum of the precisions up to the rank `n_relevant`.
+    is_known : ndarray of bool, shape (n_queries,)
+        The queries with a list; all rows of the others are 0.
     """
 
     precisions: dict[str, NDArray[np.float64]]
@@ -45,6 +50,7 @@ class Lists:
     gains: NDArray[np.float64]
     n_relevant: NDArray[np.int64]
     at_r: NDArray[np.float64]
+    is_known: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +160,7 @@ def ranked(
     relevance: Relevance,
     cutoffs: NDArray[np.int64],
     *,
+    plain: bool = False,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[HammingCounts | None, dict[tuple[str, str], Lists]]:
@@ -162,10 +169,12 @@ def ranked(
     Parameters
     ----------
     distances : Distances
-        If they are without ties, there are no counts, and only the first of `LISTS`.
+        If they are without ties, there are no counts, and only the first two of `LISTS`.
     relevance : Relevance
     cutoffs : ndarray of int64, shape (n_cutoffs,)
         Ascending; the last is the size of the database.
+    plain : bool, default=False
+        Whether only whole lists in database order and in a random order are made, with the plain precision.
     threads : int, default=1
     progress : callable, optional
         Called with the number of queries that were just processed.
@@ -174,15 +183,19 @@ def ranked(
     small = np.min_scalar_type(max(n_groups - 1, 0)) if n_groups else np.dtype(np.float64)
     retrieved, relevant = (np.zeros((n_queries, n_groups), dtype=np.int64) for _ in range(2))
     shape = n_queries, len(cutoffs)
+    made = (LISTS[0], RANDOM) if plain else LISTS
+    made = made if n_groups else LISTS[:2]
+    sampled = range(0, n_queries, -(-n_queries // SAMPLE))
     lists = {
         key: Lists(
-            {name: np.full(shape, np.nan) for name in (PRECISIONS if key == LISTS[0] else PRECISIONS[:1])},
+            {name: np.full(shape, np.nan) for name in PRECISIONS[: None if key == LISTS[0] and not plain else 1]},
             np.zeros(shape, dtype=np.int64),
             np.zeros(shape),
             np.zeros(n_queries, dtype=np.int64),
             np.zeros(n_queries),
+            np.isin(np.arange(n_queries), sampled) if key == RANDOM else np.ones(n_queries, dtype=bool),
         )
-        for key in (LISTS if n_groups else LISTS[:1])
+        for key in made
     }
 
     def fill(rows: range) -> int:
@@ -192,9 +205,10 @@ def ranked(
             if n_groups:
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
                 relevant[row] = np.bincount(apart[positions], minlength=n_groups)
-            of_lists = _ranks(apart, positions, retrieved[row], np.random.default_rng(row))
-            for key, ranks in zip(lists, of_lists, strict=False):
-                _fill(lists[key], row, ranks, cutoffs)
+            rng = np.random.default_rng(row) if row in sampled else None
+            for key, ranks in _ranks(apart, positions, retrieved[row], rng):
+                if key in lists:
+                    _fill(lists[key], row, ranks, cutoffs)
         return len(rows)
 
     blocks = [range(*ends) for ends in pairwise([*range(0, n_queries, 64), n_queries])]
@@ -207,19 +221,21 @@ def ranked(
 
 
 def _ranks(
-    apart: NDArray, positions: NDArray[np.int64], retrieved: NDArray[np.int64], rng: np.random.Generator
-) -> Iterator[NDArray[np.int64]]:
-    """Yield the ranks of the relevant items in each of `LISTS`, ascending and from 1."""
+    apart: NDArray, positions: NDArray[np.int64], retrieved: NDArray[np.int64], rng: np.random.Generator | None
+) -> Iterator[tuple[tuple[str, str], NDArray[np.int64]]]:
+    """Yield the ranks of the relevant items in each of `LISTS`, ascending and from 1; `RANDOM` only with a generator."""
     is_relevant = np.zeros(apart.size, dtype=bool)
     is_relevant[positions] = True
     order = np.argsort(apart, kind="stable")
     ranks = np.flatnonzero(is_relevant[order]) + 1
-    yield ranks
-    last, group = np.cumsum(retrieved), apart[order[ranks - 1]]
-    yield np.sort(2 * last[group] - retrieved[group] + 1 - ranks)
-    shuffle = rng.permutation(apart.size)
-    yield np.flatnonzero(is_relevant[shuffle][np.argsort(apart[shuffle], kind="stable")]) + 1
-    yield ranks[ranks > 1] - 1
+    yield ("index", ""), ranks
+    yield ("index", "without-first"), ranks[ranks > 1] - 1
+    if retrieved.size:
+        last, group = np.cumsum(retrieved), apart[order[ranks - 1]]
+        yield ("reversed", ""), np.sort(2 * last[group] - retrieved[group] + 1 - ranks)
+    if rng is not None:
+        shuffle = rng.permutation(apart.size)
+        yield RANDOM, np.flatnonzero(is_relevant[shuffle][np.argsort(apart[shuffle], kind="stable")]) + 1
 
 
 def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.int64]) -> None:

@@ -17,7 +17,7 @@ from protocol.evaluation.code_pairs import CodePair, Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import Distances, Lists, of_codes, of_values, ranked
+from protocol.evaluators.rankings import RANDOM, Distances, Lists, of_codes, of_values, ranked
 from protocol.evaluators.ways import VARIANTS, Way
 from protocol.inputs.conversion import numbers_from
 from protocol.scores.tables import Table, filled
@@ -30,6 +30,8 @@ _DEVIATIONS = 3
 """A random order of ties explains a score within this many standard deviations of the expected value."""
 _DECISIVE = 0.05
 """A match is decisive if fewer evaluations than this are expected to match by chance."""
+_LIGHT = 1
+"""Rarer distances and ground truths are not combined with faults in how the list is read."""
 _MOST_SHOWN = 10
 _STANDARD = Way("mAP", ())
 _DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
@@ -185,10 +187,11 @@ def _values(base: Way, case: _Case, threads: int, progress: Progress) -> dict[Wa
     sizes = {*CUTOFFS, n_queries, n_database - 1}
     cutoffs = np.array([*sorted(size for size in sizes if 0 < size < n_database), n_database])
     report = stage(progress, base.text, n_queries)
-    counts, lists = ranked(*case, cutoffs, threads=threads, progress=report)
+    counts, lists = ranked(*case, cutoffs, plain=base.weight > _LIGHT, threads=threads, progress=report)
     classes = getattr(case.relevance, "group", None) if case.relevance.kind == "class labels" else None
     radii = RADII if case.distances.has_radius else ()
     expected = {} if counts is None else {way: values for way, *values in _of_counts(counts, cutoffs, radii)}
+    sampled = lists[RANDOM].is_known if RANDOM in lists else np.ones(n_queries, dtype=bool)
     values: dict[Way, tuple[float, float]] = {}
     for way, of_lists in itertools.chain(zip(expected, itertools.repeat(None)), _of_lists(lists, cutoffs)):
         way = way.without(("ties", "index")) if counts is None else way
@@ -200,6 +203,7 @@ def _values(base: Way, case: _Case, threads: int, progress: Progress) -> dict[Wa
         elif of_expected in expected:
             zero, drop = expected[of_expected]
             squares = np.square([np.nan_to_num(of_lists) - zero, np.nan_to_num(of_lists - drop)])
+            squares *= sampled * (n_queries / sampled.sum())
         else:
             continue
         means = _means(way._replace(variants=(*base.variants, *way.variants)), zero, drop, classes)
