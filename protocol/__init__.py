@@ -10,6 +10,8 @@ compare
     Compare the scores of experiments and evaluations whose protocols agree.
 evaluate
     Score codes under a named convention.
+diagnose
+    Find out what a function that scores codes computes.
 explain
     Find the evaluation that gives a reported score.
 quantisation, Hashing, Rescoring
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import evaluate as evaluate
     from protocol.evaluation import lookup_time as lookup_time
     from protocol.evaluation import quantisation as quantisation
+    from protocol.evaluators import diagnose as diagnose
     from protocol.evaluators import explain as explain
     from protocol.registry import get as get
     from protocol.registry import names as names
@@ -61,7 +64,7 @@ _NAMES = {
     "duplicates": "find_duplicate_vectors find_duplicates",
     "evaluation": "Codes Hashing Labels Nearest Outputs Relevant Rescoring "
     "bucket_search evaluate lookup_time quantisation",
-    "evaluators": "explain",
+    "evaluators": "diagnose explain",
     "registry": "get names",
     "splits": "load_split",
 }

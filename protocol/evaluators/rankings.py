@@ -17,6 +17,8 @@ from protocol.counting import HammingCounts, Relevance
 RANDOM = ("random", "")
 LISTS = (("index", ""), ("index", "without-first"), ("reversed", ""), RANDOM)
 """The lists that are made of each ranking: the order of ties, and the part of the list."""
+_OVERFLOW = 64
+"""Twice the distance of opposite codes of this length exceeds an 8-bit integer."""
 SAMPLE = 500
 """The number of queries, at most, whose ties are put in a random order."""
 PRECISIONS = ("", "next-rank", "without-rank-1", "by-hits", "trapezoid", "interpolated", "eleven-points")
@@ -83,7 +85,7 @@ def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int)
     functions: dict[str, Callable[[Words], NDArray]] = {"": hamming, "saturating": saturating, "bytes": differing_bytes}
     if n_bits >= 8:
         functions["packed-signs"] = middle_bits
-    if n_bits >= 64:
+    if n_bits >= _OVERFLOW:
         functions["int8"] = overflowing
 
     def distances(function: Callable[[Words], NDArray]) -> Distances:
@@ -172,7 +174,7 @@ def ranked(
         If they are without ties, there are no counts, and only the first two of `LISTS`.
     relevance : Relevance
     cutoffs : ndarray of int64, shape (n_cutoffs,)
-        Ascending; the last is the size of the database.
+        The last is the size of the database.
     plain : bool, default=False
         Whether only whole lists in database order and in a random order are made, with the plain precision.
     threads : int, default=1
@@ -223,7 +225,7 @@ def ranked(
 def _ranks(
     apart: NDArray, positions: NDArray[np.int64], retrieved: NDArray[np.int64], rng: np.random.Generator | None
 ) -> Iterator[tuple[tuple[str, str], NDArray[np.int64]]]:
-    """Yield the ranks of the relevant items in each of `LISTS`, ascending and from 1; `RANDOM` only with a generator."""
+    """Yield the ranks of the relevant items in each of `LISTS`, ascending, from 1; `RANDOM` only with a generator."""
     is_relevant = np.zeros(apart.size, dtype=bool)
     is_relevant[positions] = True
     order = np.argsort(apart, kind="stable")

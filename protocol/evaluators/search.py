@@ -33,7 +33,7 @@ _DECISIVE = 0.05
 _LIGHT = 1
 """Rarer distances and ground truths are not combined with faults in how the list is read."""
 _MOST_SHOWN = 10
-_STANDARD = Way("mAP", ())
+STANDARD = Way("mAP", ())
 _DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
 """The measures that can be searched; a cutoff or radius of ``precision`` and ``recall`` is part of the answer."""
@@ -136,13 +136,13 @@ def explain(
         if pair.ranking != "hamming":
             raise ProtocolError("query codes: expected codes, got Outputs.")
         outputs = [*map(_outputs, sides_of_score)] if pair.binarize == "sign" else None
-        cases.append(_cases(pair, ground_truth(source, *pair.sizes).relevance, outputs))
+        cases.append(cases_of(pair, ground_truth(source, *pair.sizes).relevance, outputs))
         lengths.append(pair.n_bits)
     found = Explanation(tuple(reported), tuple(lengths), {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
         if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
-        values = [_values(base, of_pair[base], threads, progress) for of_pair in cases]
+        values = [scores_of(base, of_pair[base], threads=threads, progress=progress) for of_pair in cases]
         shared = [way for way in values[0] if measure in ("any", way.family) and all(way in other for other in values)]
         new = {way: np.array([of_pair[way] for of_pair in values]) for way in shared}
         found = replace(found, values={**found.values, **new})
@@ -153,22 +153,22 @@ def _outputs(side: Any) -> NDArray:
     return numbers_from(side.values if isinstance(side, Codes) else side, "codes")
 
 
-class _Case(NamedTuple):
+class Case(NamedTuple):
     """What is ranked: distances and a ground truth."""
 
     distances: Distances
     relevance: Relevance
 
 
-def _cases(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | None = None) -> dict[Way, _Case]:
+def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | None = None) -> dict[Way, Case]:
     """Return what evaluators rank, by what differs from the standard; `outputs` are the values of binarised codes."""
     plain, (query, database, n_bits, *_) = Way("", ()), pair
     distances = of_codes(query, database, n_bits) | (of_values(*outputs) if outputs else {})
-    cases = {plain.but(distance=name): _Case(of_variant, relevance) for name, of_variant in distances.items()}
+    cases = {plain.but(distance=name): Case(of_variant, relevance) for name, of_variant in distances.items()}
     if isinstance(relevance, LabelRelevance):
         of_query, of_database = relevance.labels
         exchanged = of_codes(database, query, n_bits)[""]
-        cases[plain.but(codes="exchanged")] = _Case(exchanged, LabelRelevance(of_database, of_query))
+        cases[plain.but(codes="exchanged")] = Case(exchanged, LabelRelevance(of_database, of_query))
         if relevance.kind != "class labels":
             _, sets = np.unique(np.concatenate([of_query, of_database]), axis=0, return_inverse=True)
             sets = sets.ravel()
@@ -181,11 +181,17 @@ def _cases(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | No
     return cases
 
 
-def _values(base: Way, case: _Case, threads: int, progress: Progress) -> dict[Way, tuple[float, float]]:
-    """Return the score of every evaluation of a case, and its standard deviation if the order of ties is random."""
+def scores_of(
+    base: Way, case: Case, *, cutoff: int | None = None, threads: int = 1, progress: Progress = None
+) -> dict[Way, tuple[float, float]]:
+    """Return the score of every evaluation of a case, and its standard deviation if the order of ties is random.
+
+    `base` is what differs in the case. `cutoff` is tried in addition to `CUTOFFS`.
+    """
     n_queries, n_database = case.distances.n_queries, case.distances.n_database
-    sizes = {*CUTOFFS, n_queries, n_database - 1}
-    cutoffs = np.array([*sorted(size for size in sizes if 0 < size < n_database), n_database])
+    sizes = {size for size in (*CUTOFFS, n_queries, n_database - 1) if 0 < size < n_database}
+    sizes |= set() if cutoff in (None, n_database) else {cutoff}
+    cutoffs = np.array([*sorted(sizes), n_database])
     report = stage(progress, base.text, n_queries)
     counts, lists = ranked(*case, cutoffs, plain=base.weight > _LIGHT, threads=threads, progress=report)
     classes = getattr(case.relevance, "group", None) if case.relevance.kind == "class labels" else None
@@ -217,8 +223,8 @@ def _of_counts(
     counts: HammingCounts, cutoffs: NDArray[np.int64], radii: Sequence[int]
 ) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order."""
-    names = {"mAP": _STANDARD, "nDCG": Way("nDCG", ())}
-    names |= {f"mAP[{ties}]": _STANDARD.but(ties=ties) for ties in ("best", "worst")}
+    names = {"mAP": STANDARD, "nDCG": Way("nDCG", ())}
+    names |= {f"mAP[{ties}]": STANDARD.but(ties=ties) for ties in ("best", "worst")}
     for cutoff in cutoffs[:-1].tolist():
         way = _with_cutoff("mAP", cutoff, counts.n_database)
         names[f"mAP@{cutoff}[all]"] = way
@@ -232,7 +238,7 @@ def _of_counts(
         yield way, zero[name], drop[name]
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
     grouped = _ratio(np.nansum(counts.relevant * precisions, axis=1), counts.n_relevant)
-    yield _STANDARD.but(ties="grouped"), np.nan_to_num(grouped), grouped
+    yield STANDARD.but(ties="grouped"), np.nan_to_num(grouped), grouped
 
 
 def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
@@ -258,9 +264,9 @@ def _of_lists(
                 for measure in ("mAP", "nDCG", "P", "R")
             }
             found, totals = of_list.found[:, column], {"": n}
-            if cutoff < n_database:
+            if cutoff != n_database:
                 totals |= {"retrieved": found, "min": np.minimum(n, cutoff), "K": np.full(n.size, cutoff)}
-                yield ways["P"], found / cutoff
+                yield ways["P"], found / min(cutoff, n_database)
                 yield ways["R"], _ratio(found, n)
             for precision, sums in of_list.precisions.items():
                 if np.isnan(sums[0, column]):
@@ -358,8 +364,8 @@ class Explanation(Printed):
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
         tried = f"{len(self.values):,} evaluations were tried"
         standard = ""
-        if _STANDARD in self.values:
-            standard = f"The standard mAP is {', '.join(f'{mean:.5f}' for mean, _ in self.values[_STANDARD])}."
+        if STANDARD in self.values:
+            standard = f"The standard mAP is {', '.join(f'{mean:.5f}' for mean, _ in self.values[STANDARD])}."
         if not self.matches:
             return [filled(f"Nothing explains {scores}: {tried}, and none gives it. {standard}")]
         best, shown = self.matches[0], self.matches[:_MOST_SHOWN]
