@@ -20,6 +20,7 @@ _COMMANDS = (
     "quantisation",
     "compare",
     "explain",
+    "diagnose",
     "audit",
     "find-duplicates",
     "list",

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ _TOLERANCE = 1e-6
 """The precision of an evaluator in float32."""
 _DEVIATIONS = 4
 _MOST_SHOWN = 5
-_CLASSES, _FLIPPED = 4, 0.3
+_FLIPPED = 0.3
 _QUERIES = 150
 """So many that a random order of ties changes means by little."""
 _OF_SOME_CASES = ("undefined", "mean")
@@ -53,7 +53,7 @@ class SmallCase:
     query_labels: NDArray[np.int64]
     database_labels: NDArray[np.int64]
 
-    def scores(self, cutoff: int | None) -> dict[Way, tuple[float, float]]:
+    def scores(self, cutoff: int | None = None) -> dict[Way, tuple[float, float]]:
         """Return the score of every evaluation, and its standard deviation if the order of ties is random."""
         pair = CodePair(codes.pack(self.query_codes), codes.pack(self.database_codes), self.query_codes.shape[1])
         cases = cases_of(pair, LabelRelevance(self.query_labels, self.database_labels))
@@ -80,14 +80,14 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
     shuffle = rng.permutation(15)
     found = [SmallCase("no ties", apart[[0] * _QUERIES], apart[shuffle], np.arange(_QUERIES) % 3, np.arange(15) % 3)]
 
-    def random(name: str, n_bits: int) -> SmallCase:
-        centres = rng.integers(0, 2, (_CLASSES, n_bits), dtype=np.uint8)
-        labels = np.arange(_QUERIES) % _CLASSES, rng.integers(0, _CLASSES, n_items)
-        sides = (centres[of_side] ^ (rng.random((of_side.size, n_bits)) < _FLIPPED) for of_side in labels)
-        return SmallCase(name, *sides, *labels)
+    def random(name: str, n_bits: int, n_classes: int = 4) -> SmallCase:
+        centres = rng.integers(0, 2, (n_classes, n_bits), dtype=np.uint8)
+        labels = [np.arange(_QUERIES) % n_classes, rng.integers(0, n_classes, n_items)]
+        query, items = (centres[side] ^ (rng.random((side.size, n_bits)) < _FLIPPED) for side in labels)
+        return SmallCase(name, query, items, *labels)
 
     ties = random("ties", 8)
-    found += [ties, random("longer codes", 16)]
+    found += [ties, random("longer codes", 16), random("few relevant items", 8, n_items // 3)]
     some = random("queries without a relevant item", 8)
     some.query_labels[::4] = 9
     found.append(some)
@@ -102,6 +102,12 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
     long.database_codes[::3] = 1 - long.query_codes[np.arange(len(long.database_codes[::3])) % _QUERIES]
     found.append(long)
     return found
+
+
+@lru_cache(maxsize=4)
+def _known_scores(cutoff: int | None) -> list[dict[Way, tuple[float, float]]]:
+    """Return the scores of all evaluations in each of the cases."""
+    return [case.scores(cutoff) for case in small_cases(cutoff)]
 
 
 def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = None) -> "Diagnosis":
@@ -140,11 +146,11 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     answers: dict[int, float | str] = {}
     cases = small_cases(cutoff)
     for number, case in enumerate(cases, 1):
-        sides = [case.query_codes, case.database_codes]
-        if codes == "signs":
-            sides = [2.0 * side - 1 for side in sides]
+        sides: list[NDArray] = [case.query_codes, case.database_codes]
+        sides = [2.0 * side - 1 if codes == "signs" else side.copy() for side in sides]
+        labels = case.query_labels.copy(), case.database_labels.copy()
         try:
-            answer = function(*sides, case.query_labels.copy(), case.database_labels.copy())
+            answer = function(sides[0], sides[1], *labels)
             answers[number] = float(answer)
         except TypeError as error:
             raise ProtocolError(
@@ -203,15 +209,10 @@ class Diagnosis(Printed):
     cases: list[SmallCase]
     answers: Mapping[int, float | str]
     cutoff: int | None = None
-    _scores: dict[int, dict[Way, tuple[float, float]]] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for number, case in enumerate(self.cases, 1):
-            self._scores[number] = case.scores(self.cutoff)
 
     def _score(self, number: int, way: Way) -> tuple[float, float] | None:
         """Return the score of an evaluation in a case; one that differs only in other cases is the plain one."""
-        scores = self._scores[number]
+        scores = _known_scores(self.cutoff)[number - 1]
         if way not in scores:
             way = Way(way.measure, tuple(v for v in way.variants if v[0] not in _OF_SOME_CASES or v == _TEN_MORE))
         if way not in scores:
@@ -228,15 +229,15 @@ class Diagnosis(Printed):
     @cached_property
     def _ranked(self) -> list[tuple[int, Way]]:
         """Every evaluation with the number of the first case in which it differs, the best first."""
-        ways = dict.fromkeys(way for scores in self._scores.values() for way in scores)
-        last = len(self.cases) + 1
-        firsts = {
-            way: next((n for n in range(1, last) if not self.agrees(n, way) and n in self.answered), last)
-            for way in ways
-        }
+        ways = dict.fromkeys(way for scores in _known_scores(self.cutoff) for way in scores)
+        differing = {way: [n for n in self.answered if not self.agrees(n, way)] for way in ways}
+        firsts = {way: min(numbers, default=len(self.cases) + 1) for way, numbers in differing.items()}
         return sorted(
             ((first, way) for way, first in firsts.items()),
-            key=lambda pair: (-pair[0], ("ties", "random") in pair[1].variants, pair[1].weight),
+            key=lambda pair: (
+                *(-pair[0], len(differing[pair[1]])),
+                *(("ties", "random") in pair[1].variants, pair[1].weight),
+            ),
         )
 
     @property
