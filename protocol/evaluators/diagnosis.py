@@ -140,7 +140,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     ...     nearest = (q[:, None] != d).sum(axis=2).argmin(axis=1)
     ...     return np.mean(labels[nearest] == query_labels)
     >>> diagnose(precision_at_1).matches[0]
-    Way(measure='mAP@1', variants=(('ties', 'index'), ('denominator', 'retrieved')))
+    Way(measure='P@1', variants=(('ties', 'index'),))
     """
     one_of(codes, FORMS, "codes")
     answers: dict[int, float | str] = {}

@@ -11,6 +11,7 @@ from protocol import configuration, registry
 # Pages whose blocks need more than an empty folder, a search or an exit status of 0, and the test that runs them.
 ELSEWHERE = {
     "explanation/same-codes-three-numbers": "evaluation/test_published_codes.py",
+    "explanation/one-byte-in-a-helper": "evaluators/test_search.py",
     "how-to/audit-in-continuous-integration": "docs/test_audit_in_ci.py",
     "how-to/count-on-a-cluster": "docs/test_count_on_a_cluster.py",
     "how-to/train-on-our-split": "workflow/test_finished_codes.py",

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from page_blocks import blocks
 from slow_evaluators import score
 
 from protocol.checks import ProtocolError
@@ -170,22 +171,16 @@ def test_every_variant_is_tried():
     assert tried == set(VARIANTS)
 
 
-ADSH = {12: ".8939", 24: ".9243", 32: ".9330", 48: ".9426"}
-
-
-def adsh(shared, n_bits):
-    file = shared / "data" / "published_codes" / "adsh_cifar10" / f"ADSH_CIFAR-10_{n_bits}.mat"
-    return tuple(Codes(f"{file}:result.{side}", n_bits) for side in ("qB", "rB"))
-
-
-def test_the_published_scores_of_adsh_are_explained(shared):
-    labels = np.repeat(np.arange(10), 100), np.repeat(np.arange(10), 5400)
-    sides = zip(*(adsh(shared, n_bits) for n_bits in ADSH), strict=True)
-    found = explained([*ADSH.values()], *map(list, sides), *labels, measure="mAP")
-    assert found.matches[0] == STANDARD.but(distance="saturating", ties="index")
-    assert found.by_chance(found.matches[0]) < 1e-5
-    stored = [0.8938987088247788, 0.9242955125009537, 0.9330106169582684, 0.9425840249735401]
-    np.testing.assert_allclose(found.values[found.matches[0]][:, 0], stored, rtol=2e-15)
+def test_the_page_on_adsh_shows_the_output_of_its_blocks(shared, root, tmp_path, monkeypatch):
+    for file in (shared / "data" / "published_codes" / "adsh_cifar10").iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    namespace = {"__name__": "page"}
+    page = (root / "docs" / "explanation" / "one-byte-in-a-helper.md").read_text()
+    shown = [(block.output, block.printed(namespace)) for block in blocks(page)]
+    assert [printed for _, printed in shown] == [output or "" for output, _ in shown]
+    assert sum("distance saturating, ties index" in printed for _, printed in shown) == 2
 
 
 def test_the_published_score_of_csq_is_explained(shared):
