@@ -55,6 +55,12 @@ _ABOVE = {
     "finding": "The problems that `protocol audit` can find in a split. Each finding is an error, a warning or "
     "information; the same finding can be an error under one protocol and inherent in another.",
 }
+_EVALUATIONS = """\
+`protocol explain` and `protocol diagnose` know these differences from the standard evaluation: Hamming distance, the
+expected value over ties, all relevant items in the denominator, 0 for a query without any, and the mean over the
+queries. An evaluation has at most one difference of each family. Its weight is the sum of their weights: 1 for a
+convention of many tools, 2 for a rarer one or a fault of several tools, 3 for a fault of one tool. The sources are
+public code that was read; `sklearn`, `numpy` and `torch` are libraries, all others are repositories."""
 _PACKAGES = {
     "auditing": "Auditing",
     "comparison": "Comparison",
@@ -64,6 +70,7 @@ _PACKAGES = {
     "downloads": "Downloads",
     "duplicates": "Near-duplicates",
     "evaluation": "Evaluation",
+    "evaluators": "Evaluators",
     "features": "Features",
     "hashers": "Hashers",
     "metrics": "Metrics",
@@ -87,7 +94,26 @@ def pages() -> dict[str, Callable[[], str]]:
         "configuration": reference.page,
         "config-files": _config_files,
         "claims": _claims,
+        "evaluations": _evaluations,
     }
+
+
+def _evaluations() -> str:
+    """Return a page with a table of what evaluators do differently, for each family."""
+    from protocol.evaluators import VARIANTS
+    from protocol.scores import tables
+
+    header = ["name", "weight", "meaning", "sources"]
+    families = dict.fromkeys(family for family, _ in VARIANTS)
+    parts = ["# Evaluations", _EVALUATIONS]
+    for family in families:
+        rows = [
+            [f"`{name}`", str(variant.weight), variant.text, "; ".join(variant.sources) or "none was found"]
+            for (of_family, name), variant in VARIANTS.items()
+            if of_family == family
+        ]
+        parts += [f"## {family.capitalize()}", tables.markdown(header, rows)]
+    return "\n\n".join(parts) + "\n"
 
 
 def _listed(kind: str) -> str:

@@ -10,6 +10,10 @@ compare
     Compare the scores of experiments and evaluations whose protocols agree.
 evaluate
     Score codes under a named convention.
+diagnose
+    Find out what a function that scores codes computes.
+explain
+    Find the evaluation that gives a reported score.
 quantisation, Hashing, Rescoring
     Measure what binary codes lose of vectors; the hasher that computes the codes, and the re-ranking.
 bucket_search, lookup_time
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
     from protocol.evaluation import evaluate as evaluate
     from protocol.evaluation import lookup_time as lookup_time
     from protocol.evaluation import quantisation as quantisation
+    from protocol.evaluators import diagnose as diagnose
+    from protocol.evaluators import explain as explain
     from protocol.registry import get as get
     from protocol.registry import names as names
     from protocol.splits import load_split as load_split
@@ -58,6 +64,7 @@ _NAMES = {
     "duplicates": "find_duplicate_vectors find_duplicates",
     "evaluation": "Codes Hashing Labels Nearest Outputs Relevant Rescoring "
     "bucket_search evaluate lookup_time quantisation",
+    "evaluators": "diagnose explain",
     "registry": "get names",
     "splits": "load_split",
 }

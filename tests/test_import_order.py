@@ -23,7 +23,7 @@ LAYERS = (
     {"counting"},
     {"metrics"},
     {"evaluation", "selection", "studies"},
-    {"duplicates"},
+    {"duplicates", "evaluators"},
     {"auditing"},
     {"report"},
     {"comparison", "papers"},

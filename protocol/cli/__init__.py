@@ -19,6 +19,8 @@ _COMMANDS = (
     "evaluate",
     "quantisation",
     "compare",
+    "explain",
+    "diagnose",
     "audit",
     "find-duplicates",
     "list",

@@ -451,6 +451,8 @@ def _matlab(path: Path, key: str | None) -> NDArray:
             return _hdf5(path, key).T  # version 7.3 is HDF5 and stores columns first
         # Mapped, so that other large variables in the file take no memory.
         variables = matlab.variables(np.memmap(path, dtype=np.uint8, mode="r").data)
+        if key not in variables:
+            variables |= matlab.fields(variables, limits.ARRAY_BYTES)
         variable = variables[_chosen(path, key, list(variables))]
         _within_limit(path, variable.n_bytes)
         return variable.read()

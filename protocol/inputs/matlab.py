@@ -5,6 +5,7 @@ scipy supports far more of the format, but trusts the file: a damaged type tag c
 
 import struct
 import zlib
+from collections.abc import Mapping
 from math import prod
 from typing import NamedTuple
 
@@ -15,9 +16,16 @@ _HEADER = 128
 _TAG, _ALIGNMENT = 8, 8
 _HEAD = 4096  # bytes, enough for a variable's class, shape and name, which has at most 63 characters
 _MATRIX, _COMPRESSED, _OPAQUE = 14, 15, 17
+_STRUCT = 2
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-_OTHERS = {1: "a cell array", 2: "a struct", 3: "an object", 4: "text", 5: "a sparse matrix, use full()"}
+_OTHERS = {
+    1: "a cell array",
+    2: "a struct, see its fields",
+    3: "an object",
+    4: "text",
+    5: "a sparse matrix, use full()",
+}
 _COMPLEX = 0x800
 
 
@@ -96,6 +104,40 @@ def variables(content: memoryview) -> dict[str, Variable]:
         name, variable = _head(body, order, compressed)
         if variable.flags & 0xFF != _OPAQUE:
             found[name] = variable
+    return found
+
+
+def fields(variables: Mapping[str, Variable], limit: int) -> dict[str, Variable]:
+    """Return the fields of structs by name, such as ``result.codes``; those of structs within them too.
+
+    Parameters
+    ----------
+    variables : mapping of str to Variable
+    limit : int
+        The largest size of a decompressed struct in bytes.
+
+    Raises
+    ------
+    ValueError, struct.error, zlib.error
+        If a struct is damaged or larger.
+    """
+    found: dict[str, Variable] = {}
+    for name, variable in variables.items():
+        if variable.flags & 0xFF == _STRUCT and prod(variable.shape) == 1:
+            content, order = variable.content, variable.order
+            if variable.compressed:
+                content = _inflated(content, limit + 1)
+                if len(content) > limit:
+                    raise ValueError(f"a struct of more than {limit} bytes")
+            _, length, at = _element(content, variable.head, order)
+            (width,) = struct.unpack_from(f"{order}i", length)
+            _, names, at = _element(content, at, order)
+            members: dict[str, Variable] = {}
+            for start in range(0, len(names), max(width, 1)):
+                _, body, at = _element(content, at, order)
+                field = bytes(names[start : start + width]).partition(b"\0")[0].decode()
+                members[f"{name}.{field}"] = _head(body, order, compressed=False)[1]
+            found |= members | fields(members, limit)
     return found
 
 

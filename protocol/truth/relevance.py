@@ -76,6 +76,11 @@ class LabelRelevance:
             most = min(max(int(block.sum(axis=1).max()) for block in _blocks(side)) for side in (query, database))
             self.levels = np.arange(1, max(most, 1) + 1)
 
+    @property
+    def labels(self) -> tuple[NDArray, NDArray]:
+        """The labels of the queries and of the database, as they were given."""
+        return self._query, self._database
+
     @cached_property
     def _positions(self) -> NDArray[np.int64]:
         """The database positions, sorted by class, (n_database,)."""

@@ -1,0 +1,30 @@
+"""`protocol diagnose`: find out what an evaluator computes."""
+
+import argparse
+
+from protocol.checks import ProtocolError
+from protocol.cli._output import check_outputs, show
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run `protocol diagnose`."""
+    from protocol.evaluators import read_answers, write_cases
+    from protocol.evaluators.diagnosis import ANSWERS
+    from protocol.provenance.storage import replacing
+
+    if (arguments.write is None) == (arguments.read is None):
+        raise ProtocolError("diagnose: expected --write DIR or --read F, one of them.")
+    if arguments.write is not None:
+        answers = arguments.write / ANSWERS
+        if answers.exists():
+            raise ProtocolError(f"{answers}: expected no such file, because its answers would be lost.")
+        write_cases(arguments.write, arguments.cutoff)
+        cutoff = "" if arguments.cutoff is None else f" --cutoff {arguments.cutoff}"
+        show(f"Score each case, fill in {answers}, and run `protocol diagnose --read {answers}{cutoff}`.")
+        return
+    check_outputs({"--json": arguments.json}, [arguments.read])
+    found = read_answers(arguments.read, arguments.cutoff)
+    if arguments.json:
+        with replacing(arguments.json) as temporary:
+            temporary.write_text(found.to_json() + "\n", encoding="utf-8")
+    show(str(found))

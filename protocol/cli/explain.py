@@ -1,0 +1,53 @@
+"""`protocol explain`: find the evaluation that gives a reported score."""
+
+import argparse
+
+from protocol.checks import ProtocolError
+from protocol.cli._output import check_outputs, show
+from protocol.cli._progress import stages
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run `protocol explain`."""
+    from protocol.evaluation import Codes, Relevant
+    from protocol.evaluators import explain
+    from protocol.provenance.storage import replacing
+
+    sides = {"--query-codes": arguments.query_codes, "--database-codes": arguments.database_codes}
+    lengths = arguments.n_bits or [None] * len(arguments.score)
+    for option, values in (sides | {"--n-bits": lengths}).items():
+        if len(values) != len(arguments.score):
+            raise ProtocolError(f"{option}: expected one for each --score ({len(arguments.score)}), got {len(values)}.")
+    check_outputs(
+        {"--json": arguments.json},
+        [
+            *arguments.query_codes,
+            *arguments.database_codes,
+            arguments.query_labels,
+            arguments.database_labels,
+            arguments.relevance,
+        ],
+    )
+    query, database = (
+        [
+            Codes(file, n_bits, arguments.bit_order, arguments.binarize)
+            for file, n_bits in zip(files, lengths, strict=True)
+        ]
+        for files in sides.values()
+    )
+    with stages() as report:
+        found = explain(
+            arguments.score,
+            query,
+            database,
+            query_labels=arguments.query_labels,
+            database_labels=arguments.database_labels,
+            truth=None if arguments.relevance is None else Relevant(arguments.relevance),
+            measure=arguments.measure,
+            threads=arguments.threads,
+            progress=report,
+        )
+    if arguments.json:
+        with replacing(arguments.json) as temporary:
+            temporary.write_text(found.to_json() + "\n", encoding="utf-8")
+    show(str(found))

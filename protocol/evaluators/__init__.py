@@ -1,0 +1,18 @@
+"""What public evaluators do differently, and which of it explains a reported score."""
+
+from protocol.evaluators.diagnosis import Diagnosis, diagnose, read_answers, small_cases, write_cases
+from protocol.evaluators.search import Explanation, explain
+from protocol.evaluators.ways import VARIANTS, Variant, Way
+
+__all__ = [
+    "VARIANTS",
+    "Diagnosis",
+    "Explanation",
+    "Variant",
+    "Way",
+    "diagnose",
+    "explain",
+    "read_answers",
+    "small_cases",
+    "write_cases",
+]

@@ -1,0 +1,268 @@
+"""Ranked lists as evaluators make them: distances, orders of ties, and the sums of precisions at the relevant ranks.
+
+Everything that an evaluator computes from a list without ties is a function of the ranks of its relevant items.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes
+from protocol.counting import HammingCounts, Relevance
+
+RANDOM = ("random", "")
+LISTS = (("index", ""), ("index", "without-first"), ("reversed", ""), RANDOM)
+"""The lists that are made of each ranking: the order of ties, and the part of the list."""
+_OVERFLOW = 64
+"""Twice the distance of opposite codes of this length exceeds an 8-bit integer."""
+SAMPLE = 500
+"""The number of queries, at most, whose ties are put in a random order."""
+PRECISIONS = ("", "next-rank", "without-rank-1", "by-hits", "trapezoid", "interpolated", "eleven-points")
+"""Variants of the precision at a relevant rank; only the first is computed for lists other than the first."""
+_RECALLS = np.arange(11) / 10
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Sums over the relevant ranks of each query up to each cutoff; the last axis is the cutoff.
+
+    Parameters
+    ----------
+    precisions : dict of str to ndarray of float64, shape (n_queries, n_cutoffs)
+        The sum of the precisions at the relevant ranks, for each of `PRECISIONS` that is computed; NaN where it is not
+        defined: interpolated precisions with a cutoff.
+    found : ndarray of int64, shape (n_queries, n_cutoffs)
+        The number of relevant items.
+    gains : ndarray of float64, shape (n_queries, n_cutoffs)
+        The discounted gain, 1 / log2(rank + 1) for each relevant item.
+    n_relevant : ndarray of int64, shape (n_queries,)
+        The number of relevant items in the complete list.
+    at_r : ndarray of float64, shape (n_queries,)
+        The sum of the precisions up to the rank `n_relevant`.
+    is_known : ndarray of bool, shape (n_queries,)
+        The queries with a list; all rows of the others are 0.
+    """
+
+    precisions: dict[str, NDArray[np.float64]]
+    found: NDArray[np.int64]
+    gains: NDArray[np.float64]
+    n_relevant: NDArray[np.int64]
+    at_r: NDArray[np.float64]
+    is_known: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distances as an evaluator computes them, one query at a time.
+
+    Parameters
+    ----------
+    of_query : callable
+        Returns the distances of all items from the query of a row, (n_database,): integers from 0 to below `n_groups`;
+        or floats if that is 0, which are taken to be without ties.
+    n_queries, n_database, n_groups : int
+    has_radius : bool
+        Whether a radius has a meaning: the distances are numbers of bits.
+    """
+
+    of_query: Callable[[int], NDArray]
+    n_queries: int
+    n_database: int
+    n_groups: int
+    has_radius: bool = True
+
+
+Words = NDArray[np.uint64]
+
+
+def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> dict[str, Distances]:
+    """Return the distances that evaluators compute from packed codes, by variant; "" is the Hamming distance."""
+    queries, items = codes.words(query), np.ascontiguousarray(codes.words(database).T)
+    functions: dict[str, Callable[[Words], NDArray]] = {"": hamming, "saturating": saturating, "bytes": differing_bytes}
+    if n_bits >= 8:
+        functions["packed-signs"] = middle_bits
+    if n_bits >= _OVERFLOW:
+        functions["int8"] = overflowing
+
+    def distances(function: Callable[[Words], NDArray]) -> Distances:
+        return Distances(
+            lambda row: function(queries[row, :, None] ^ items),
+            *(len(query), len(database), max(256, n_bits + 1)),
+            has_radius=function is not overflowing,
+        )
+
+    return {name: distances(function) for name, function in functions.items()}
+
+
+def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
+    """Return the distances that evaluators compute from real-valued outputs, by variant."""
+    sizes, n_bits = (len(query), len(database)), query.shape[1]
+    q, d = query.astype(np.float64), database.astype(np.float64)
+    signs_q, signs_d = np.sign(q), np.sign(d)
+    found = {
+        "inner-product": Distances(lambda row: -(d @ q[row]), *sizes, 0, has_radius=False),
+        "asymmetric": Distances(lambda row: -(signs_d @ q[row]), *sizes, 0, has_radius=False),
+    }
+    if not (signs_q.all() and signs_d.all()):
+
+        def halves(row: int) -> NDArray:
+            return np.rint(n_bits - signs_d @ signs_q[row]).astype(np.int64)
+
+        found["half"] = Distances(halves, *sizes, 2 * n_bits + 1, has_radius=False)
+        positive = codes.pack(q >= 0), codes.pack(d >= 0)
+        found["zero-is-1"] = of_codes(*positive, n_bits)[""]
+    return found
+
+
+def hamming(differing: Words) -> NDArray[np.int64]:
+    """Return the number of bits that differ."""
+    return np.bitwise_count(differing).sum(axis=0, dtype=np.int64)
+
+
+def saturating(differing: Words) -> NDArray[np.int64]:
+    """Return the Hamming distance in which a byte counts at most 7.
+
+    The MATLAB function that many toolkits share looks up ``bit_in_char(y + 1)`` with y of type uint8, and 255 + 1 is
+    255 in saturating arithmetic.
+    """
+    return hamming(differing) - hamming(_of_bytes(np.bitwise_and, differing))
+
+
+def differing_bytes(differing: Words) -> NDArray[np.int64]:
+    """Return the number of bytes that differ."""
+    return hamming(_of_bytes(np.bitwise_or, differing))
+
+
+def _of_bytes(combine: np.ufunc, words: Words) -> Words:
+    """Return words whose bytes are 0 or 1: the eight bits of each byte, combined."""
+    for shift in (4, 2, 1):
+        words = combine(words, words >> np.uint64(shift))
+    return words & np.uint64(0x0101010101010101)
+
+
+def middle_bits(differing: Words) -> NDArray[np.int64]:
+    """Return the number of bits that differ, without the first and the last of each byte.
+
+    A packer for 0 and 1 that is given -1 and +1 sets the first bit of every byte and loses the last.
+    """
+    return hamming(differing & np.uint64(0x7E7E7E7E7E7E7E7E))
+
+
+def overflowing(differing: Words) -> NDArray[np.int64]:
+    """Return a number with the order of twice the Hamming distance in an 8-bit integer, which overflows from 64."""
+    return (2 * hamming(differing) + 128) % 256
+
+
+def ranked(
+    distances: Distances,
+    relevance: Relevance,
+    cutoffs: NDArray[np.int64],
+    *,
+    plain: bool = False,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[HammingCounts | None, dict[tuple[str, str], Lists]]:
+    """Return the counts of a ranking, and the sums over its lists for each order of ties and each of `LISTS`.
+
+    Parameters
+    ----------
+    distances : Distances
+        If they are without ties, there are no counts, and only the first two of `LISTS`.
+    relevance : Relevance
+    cutoffs : ndarray of int64, shape (n_cutoffs,)
+        The last is the size of the database.
+    plain : bool, default=False
+        Whether only whole lists in database order and in a random order are made, with the plain precision.
+    threads : int, default=1
+    progress : callable, optional
+        Called with the number of queries that were just processed.
+    """
+    n_queries, n_groups = distances.n_queries, distances.n_groups
+    small = np.min_scalar_type(max(n_groups - 1, 0)) if n_groups else np.dtype(np.float64)
+    retrieved, relevant = (np.zeros((n_queries, n_groups), dtype=np.int64) for _ in range(2))
+    shape = n_queries, len(cutoffs)
+    made = (LISTS[0], RANDOM) if plain else LISTS
+    made = made if n_groups else LISTS[:2]
+    sampled = range(0, n_queries, -(-n_queries // SAMPLE))
+    lists = {
+        key: Lists(
+            {name: np.full(shape, np.nan) for name in PRECISIONS[: None if key == LISTS[0] and not plain else 1]},
+            np.zeros(shape, dtype=np.int64),
+            np.zeros(shape),
+            np.zeros(n_queries, dtype=np.int64),
+            np.zeros(n_queries),
+            np.isin(np.arange(n_queries), sampled) if key == RANDOM else np.ones(n_queries, dtype=bool),
+        )
+        for key in made
+    }
+
+    def fill(rows: range) -> int:
+        for row in rows:
+            positions, _ = relevance.row(row)
+            apart = distances.of_query(row).astype(small)  # NumPy sorts short integers by radix sort
+            if n_groups:
+                retrieved[row] = np.bincount(apart, minlength=n_groups)
+                relevant[row] = np.bincount(apart[positions], minlength=n_groups)
+            rng = np.random.default_rng(row) if row in sampled else None
+            for key, ranks in _ranks(apart, positions, retrieved[row], rng):
+                if key in lists:
+                    _fill(lists[key], row, ranks, cutoffs)
+        return len(rows)
+
+    blocks = [range(*ends) for ends in pairwise([*range(0, n_queries, 64), n_queries])]
+    with ThreadPoolExecutor(threads) as pool:
+        for done in pool.map(fill, blocks):
+            if progress is not None:
+                progress(done)
+    counts = HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64)) if n_groups else None
+    return counts, lists
+
+
+def _ranks(
+    apart: NDArray, positions: NDArray[np.int64], retrieved: NDArray[np.int64], rng: np.random.Generator | None
+) -> Iterator[tuple[tuple[str, str], NDArray[np.int64]]]:
+    """Yield the ranks of the relevant items in each of `LISTS`, ascending, from 1; `RANDOM` only with a generator."""
+    is_relevant = np.zeros(apart.size, dtype=bool)
+    is_relevant[positions] = True
+    order = np.argsort(apart, kind="stable")
+    ranks = np.flatnonzero(is_relevant[order]) + 1
+    yield ("index", ""), ranks
+    yield ("index", "without-first"), ranks[ranks > 1] - 1
+    if retrieved.size:
+        last, group = np.cumsum(retrieved), apart[order[ranks - 1]]
+        yield ("reversed", ""), np.sort(2 * last[group] - retrieved[group] + 1 - ranks)
+    if rng is not None:
+        shuffle = rng.permutation(apart.size)
+        yield RANDOM, np.flatnonzero(is_relevant[shuffle][np.argsort(apart[shuffle], kind="stable")]) + 1
+
+
+def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.int64]) -> None:
+    """Fill a query's row of `lists`, given the ranks of its relevant items."""
+    until = np.searchsorted(ranks, cutoffs, side="right")
+    n = ranks.size
+    lists.found[row], lists.n_relevant[row] = until, n
+    numbers = np.arange(1, n + 1)
+    precisions = numbers / ranks
+    lists.precisions[""][row] = _sums(precisions, until)
+    lists.gains[row] = _sums(1 / np.log2(ranks + 1), until)
+    lists.at_r[row] = precisions[ranks <= n].sum()
+    if len(lists.precisions) == 1:
+        return
+    lists.precisions["next-rank"][row] = _sums(numbers / (ranks + 1), until)
+    lists.precisions["without-rank-1"][row] = _sums(np.where(ranks > 1, precisions, 0.0), until)
+    before = np.divide(numbers - 1, ranks - 1, out=np.ones(n), where=ranks > 1)
+    lists.precisions["trapezoid"][row] = _sums((precisions + before) / 2, until)
+    lists.precisions["by-hits"][row] = _sums(precisions, np.minimum(cutoffs, n))
+    largest = np.maximum.accumulate(precisions[::-1])[::-1]
+    lists.precisions["interpolated"][row, -1] = largest.sum()
+    at_recall = np.maximum(np.ceil(_RECALLS * n - 1e-9).astype(int), 1) - 1
+    lists.precisions["eleven-points"][row, -1] = n * largest[at_recall].mean() if n else 0.0
+
+
+def _sums(values: NDArray[np.float64], until: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sums of the first values."""
+    return np.concatenate([[0.0], np.cumsum(values)])[until]

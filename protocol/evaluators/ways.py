@@ -1,0 +1,85 @@
+"""Ways to evaluate: a measure, and the variants by which evaluators differ from the standard."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE_DATA = "variants.toml"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One thing that evaluators do differently from the standard.
+
+    Parameters
+    ----------
+    family : str
+        An evaluation has at most one variant of each family.
+    name, text : str
+    weight : int
+        1 for a convention of many tools, 2 for a rarer one or a fault of several tools, 3 for a fault of one tool.
+    sources : tuple of str
+        Where it is found.
+    """
+
+    family: str
+    name: str
+    text: str
+    weight: int
+    sources: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The text with its sources."""
+        return f"{self.text} ({'; '.join(self.sources)})." if self.sources else f"{self.text}."
+
+
+def _variants() -> dict[tuple[str, str], Variant]:
+    declared = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+    return {
+        (family, name): Variant(family, name, **record | {"sources": tuple(record.get("sources", ()))})
+        for family, of_family in declared.items()
+        for name, record in of_family.items()
+    }
+
+
+VARIANTS = _variants()
+"""Every variant by family and name, as declared in ``variants.toml``."""
+
+
+class Way(NamedTuple):
+    """A way to compute a score: a measure, and what differs from the standard, by family and name."""
+
+    measure: str
+    variants: tuple[tuple[str, str], ...]
+
+    @property
+    def family(self) -> str:
+        """The measure without its cutoff or radius, by its long name."""
+        name = self.measure.partition("@")[0]
+        return {"P": "precision", "R": "recall"}.get(name, name)
+
+    @property
+    def weight(self) -> int:
+        """The sum of the weights of the variants."""
+        return sum(VARIANTS[variant].weight for variant in self.variants)
+
+    @property
+    def text(self) -> str:
+        """The variants in words."""
+        return "; ".join(VARIANTS[variant].text for variant in self.variants) or "the standard"
+
+    @property
+    def names(self) -> str:
+        """The names of the variants."""
+        return ", ".join(map(" ".join, self.variants)) or "nothing"
+
+    def but(self, measure: str = "", **names: str) -> "Way":
+        """Return the way with another measure, or with variants of other families; an empty name is the standard."""
+        added = ((family, name) for family, name in names.items() if name)
+        return Way(measure or self.measure, (*self.variants, *added))
+
+    def without(self, variant: tuple[str, str]) -> "Way":
+        """Return the way without a variant."""
+        return self._replace(variants=tuple(other for other in self.variants if other != variant))

@@ -1,0 +1,135 @@
+"""Every way to evaluate, in plain Python: lists are sorted, and scores are added up rank by rank."""
+
+import itertools
+import math
+from fractions import Fraction
+
+
+def score(way, query, database, related):
+    """Return the score of a way.
+
+    `query` and `database` are lists of bits; `related(q, d)` is true for a relevant item.
+    """
+    variants = dict(way.variants)
+    pairs = [[(q, d) for d in range(len(database))] for q in range(len(query))]
+    if variants.get("codes") == "exchanged":
+        pairs = [[(q, d) for q in range(len(query))] for d in range(len(database))]
+    values = []
+    for items in pairs:
+        keys = [distance(query[q], database[d], variants.get("distance")) for q, d in items]
+        relevant = [bool(related(q, d)) for q, d in items]
+        values.append(of_query(way.measure, variants, keys, relevant))
+    if variants.get("undefined") == "one":
+        values = [1.0 if value is None else value for value in values]
+    if variants.get("undefined") == "left-out" or variants.get("mean") == "ten-more":
+        values = [value for value in values if value is not None]
+    if variants.get("mean") == "ten-more":
+        return math.fsum(values) / (len(values) + 10)
+    values = [0.0 if value is None else value for value in values]
+    return math.fsum(values) / len(values)
+
+
+def distance(one, other, variant):
+    differing = [a != b for a, b in zip(one, other, strict=True)]
+    by_byte = [sum(differing[start : start + 8]) for start in range(0, len(differing), 8)]
+    match variant:
+        case "saturating":
+            return sum(min(n, 7) for n in by_byte)
+        case "bytes":
+            return sum(n > 0 for n in by_byte)
+        case "int8":
+            return (2 * sum(differing) + 128) % 256 - 128
+        case "packed-signs":
+            return sum(differs for bit, differs in enumerate(differing) if bit % 8 not in (0, 7))
+    return sum(differing)
+
+
+def orders(keys, relevant, ties):
+    """Return the relevance of the items in rank order, for each order that ties can take."""
+    groups = [[i for i in range(len(keys)) if keys[i] == key] for key in sorted(set(keys))]
+    match ties:
+        case "index":
+            lists = [groups]
+        case "reversed":
+            lists = [[group[::-1] for group in groups]]
+        case "best":
+            lists = [[sorted(group, key=lambda i: not relevant[i]) for group in groups]]
+        case "worst":
+            lists = [[sorted(group, key=lambda i: relevant[i]) for group in groups]]
+        case _:
+            lists = itertools.product(*(list(itertools.permutations(group)) for group in groups))
+    return [[relevant[i] for group in groups for i in group] for groups in lists]
+
+
+def of_query(measure, variants, keys, relevant):
+    if "@r" in measure:
+        measure, _, radius = measure.partition("@r")
+        inside = [r for key, r in zip(keys, relevant, strict=True) if key <= int(radius)]
+        total = len(inside) if measure == "precision" else sum(relevant)
+        return sum(inside) / total if total else None
+    if variants.get("ties") == "grouped":
+        if not any(relevant):
+            return None
+        at_end = []
+        for key, is_relevant in zip(keys, relevant, strict=True):
+            inside = [r for other, r in zip(keys, relevant, strict=True) if other <= key]
+            at_end += [sum(inside) / len(inside)] if is_relevant else []
+        return math.fsum(at_end) / len(at_end)
+    values = [of_list(measure, variants, order) for order in orders(keys, relevant, variants.get("ties"))]
+    if None in values and (variants.get("undefined") or variants.get("mean") == "ten-more"):
+        values = [value for value in values if value is not None] or [None]
+    if all(value is None for value in values):
+        return None
+    return math.fsum(value or 0 for value in values) / len(values)
+
+
+def of_list(measure, variants, ranked):
+    if variants.get("list") == "without-first":
+        ranked = ranked[1:]
+    size, n_relevant = len(ranked), sum(ranked)
+    measure, _, cutoff = measure.partition("@")
+    if cutoff == "R":
+        cutoff = n_relevant
+    if variants.get("precision") == "by-hits":
+        terms = precisions(ranked, size, None)[: int(cutoff or size)]
+        return float(sum(terms) / len(terms)) if terms else None
+    top = min(int(cutoff), size) if cutoff else size
+    if variants.get("list") == "without-last":
+        top = size - 1
+    cut = int(cutoff) if cutoff else top
+    found = sum(ranked[:top])
+    if measure == "P":
+        return found / cut
+    if measure == "R":
+        return found / n_relevant if n_relevant else None
+    if measure == "nDCG":
+        best = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(cut, n_relevant) + 1))
+        return math.fsum(1 / math.log2(i + 2) for i in range(top) if ranked[i]) / best if best else None
+    total = {"retrieved": found, "min": min(n_relevant, cut), "K": cut}.get(variants.get("denominator"), n_relevant)
+    if not total:
+        return None
+    return float(sum(precisions(ranked, top, variants.get("precision"))) / total)
+
+
+def precisions(ranked, top, variant):
+    """Return the terms of the sum that is divided by the number of relevant items."""
+    hits = [rank for rank in range(1, len(ranked) + 1) if ranked[rank - 1]]
+    points = [(Fraction(number, rank), number, rank) for number, rank in enumerate(hits, 1)]
+    largest = [max(p for p, *_ in points[i:]) for i in range(len(points))]
+    shown = [point for point in points if point[2] <= top]
+    match variant:
+        case "next-rank":
+            return [Fraction(number, rank + 1) for _, number, rank in shown]
+        case "without-rank-1":
+            return [p for p, _, rank in shown if rank > 1]
+        case "trapezoid":
+            return [(p + (Fraction(number - 1, rank - 1) if rank > 1 else 1)) / 2 for p, number, rank in shown]
+        case "interpolated":
+            return largest
+        case "eleven-points":
+            best = []
+            for tenth in range(11):
+                reached = [p for p, (_, n, _) in zip(largest, points, strict=True) if 10 * n >= tenth * len(hits)]
+                best.append(max(reached))
+            return [sum(best) * len(hits) / 11]
+    return [p for p, *_ in shown]

@@ -1,0 +1,231 @@
+"""`protocol.explain`: every score that it tries, and what it says of scores that it can or can't explain."""
+
+import json
+
+import numpy as np
+import pytest
+from page_blocks import blocks
+from slow_evaluators import score
+
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.evaluation import Codes
+from protocol.evaluators import VARIANTS, Way, explain
+
+STANDARD = Way("mAP", ())
+
+
+def case(seed, n_bits=3, n_queries=3, n_items=6, n_classes=3):
+    rng = np.random.default_rng(seed)
+    query, database = rng.integers(0, 2, (n_queries, n_bits)), rng.integers(0, 2, (n_items, n_bits))
+    return query, database, rng.integers(0, n_classes, n_queries), rng.integers(0, n_classes, n_items)
+
+
+def larger():
+    """Return codes and labels with which an order of ties changes means by little."""
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 2, (50, 12)), rng.integers(0, 2, (400, 12)), rng.integers(0, 5, 50), rng.integers(0, 5, 400)
+
+
+def explained(reported, query, database, query_labels, labels, measure="any"):
+    return explain(reported, query, database, query_labels=query_labels, database_labels=labels, measure=measure)
+
+
+def check_every_way(found, query, database, related):
+    for way, ((value, _),) in found.values.items():
+        if ("mean", "classes") not in way.variants:
+            assert value == pytest.approx(score(way, query.tolist(), database.tolist(), related), abs=1e-12), way
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_score_is_that_of_plain_python(seed):
+    query, database, query_labels, labels = case(seed)
+    labels[0] = query_labels[0]
+    found = explained("0.99999999", query, database, query_labels, labels)
+    assert len(found.values) > 100
+    check_every_way(found, query, database, lambda q, d: query_labels[q] == labels[d])
+
+
+@pytest.mark.parametrize("n_bits", [16, 130])
+def test_distances_of_several_bytes_are_those_of_plain_python(n_bits):
+    rng = np.random.default_rng(n_bits)
+    query = rng.integers(0, 2, (3, n_bits))
+    database = np.concatenate([query, 1 - query])
+    database[3:, 8:12] = query[:, 8:12]  # some bytes differ in all bits, some in a few, some in none
+    labels = np.array([0, 1, 0, 1, 0, 1])
+    found = explained("0.99999999", query, database, [0, 1, 2], labels)
+    assert {dict(way.variants).get("distance") for way in found.values} >= {None, "saturating", "bytes"}
+    assert any(("distance", "int8") in way.variants for way in found.values) == (n_bits >= 64)
+    check_every_way(found, query, database, lambda q, d: [0, 1, 2][q] == labels[d])
+
+
+def test_several_labels_are_compared_in_three_ways():
+    query, database, *_ = case(1)
+    query_labels = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]])
+    labels = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]])
+    values = explained("0.99999999", query, database, query_labels, labels).values
+    sides = query.tolist(), database.tolist()
+    rules = {
+        STANDARD: lambda q, d: bool((query_labels[q] & labels[d]).any()),
+        STANDARD.but(relevance="same-set"): lambda q, d: bool((query_labels[q] == labels[d]).all()),
+        STANDARD.but(relevance="first-label"): lambda q, d: query_labels[q].argmax() == labels[d].argmax(),
+    }
+    for way, related in rules.items():
+        (way,) = [known for known in values if set(known.variants) == set(way.variants) and known.measure == "mAP"]
+        assert values[way][0, 0] == pytest.approx(score(way, *sides, related), abs=1e-12)
+
+
+def test_classes_of_unequal_size_can_have_equal_weight():
+    query, database = [[0, 0], [0, 0], [1, 1]], [[0, 0], [1, 1], [0, 1]]
+    values = explained("0.9", query, database, [0, 0, 1], [0, 0, 1]).values
+    first, last = (1 + 2 / 3) / 2, 1 / 2  # the items are in the order 0, 2, 1 and 1, 2, 0
+    assert values[STANDARD][0, 0] == pytest.approx((2 * first + last) / 3)
+    assert values[STANDARD.but(mean="classes")][0, 0] == pytest.approx((first + last) / 2)
+
+
+def test_a_random_order_of_ties_has_a_standard_deviation():
+    n = 400
+    found = explained("0.76", np.zeros((n, 2)), [[0, 1], [1, 0]], np.zeros(n), [0, 1])
+    mean, deviation = found.values[STANDARD.but(ties="random")][0]
+    assert mean == pytest.approx(0.75)  # 1 or 1/2 for each query
+    assert deviation == pytest.approx(0.25 / n**0.5)
+    assert STANDARD.but(ties="random") in found.matches  # .76 is within one standard deviation
+    far = explained("0.80", np.zeros((n, 2)), [[0, 1], [1, 0]], np.zeros(n), [0, 1])
+    assert STANDARD.but(ties="random") not in far.matches
+
+
+@pytest.mark.parametrize("reported", ["0.5833", "0.583", "0.5834", "58.33", "58.3", "0.58", "0.6"])
+def test_scores_are_rounded_or_cut_and_may_be_in_percent(reported):
+    sides = [[0, 0]], [[0, 0], [0, 1], [1, 1]], [0], [1, 0, 0]  # ranks 2 and 3: (1/2 + 2/3) / 2 = .58333...
+    expected = reported != "0.5834"
+    assert (STANDARD in explained(reported, *sides).matches) == expected
+
+
+def test_cut_digits_are_accepted():
+    sides = [[0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], [0], [1, 1, 0, 0]  # (1/3 + 2/4) / 2 = .41666...
+    accepted = {text: STANDARD in explained(text, *sides).matches for text in ("0.4165", "0.4166", "0.4167", "0.4168")}
+    assert accepted == {"0.4165": False, "0.4166": True, "0.4167": True, "0.4168": False}
+
+
+def test_a_combination_is_not_listed_if_a_part_of_it_explains_the_score():
+    found = explained("0.8333", [[0, 0]], [[1, 0], [0, 1], [1, 1]], [7], [7, 8, 7])
+    assert found.matches[0] == STANDARD.but(ties="index")
+    assert not any({("ties", "index"), ("distance", "bytes")} <= set(way.variants) for way in found.matches)
+
+
+def test_nothing_explains_an_impossible_score():
+    found = explained("0.987654", *larger())
+    assert not found.matches
+    assert "Nothing explains 0.987654 (12 bits)" in str(found)
+    assert "mAP is 0.21390." in str(found)
+
+
+def test_chance_grows_with_the_number_of_evaluations_and_falls_with_digits():
+    sides = larger()
+    mean = explained("0.99999", *sides).values[STANDARD][0, 0]
+    few, many = (explained(f"{mean:.{digits}f}", *sides) for digits in (3, 6))
+    heavier = STANDARD.but(ties="index", precision="next-rank")
+    assert few.by_chance(heavier) == pytest.approx(1000 * many.by_chance(heavier), rel=0.1)
+    assert few.by_chance(heavier) > few.by_chance(STANDARD) > 0
+    assert few.by_chance(STANDARD.but(ties="random")) > few.by_chance(STANDARD.but(ties="index"))
+    assert few.matches[0] == many.matches[0] == STANDARD
+    assert "would decide" in str(few)
+
+
+def test_two_code_lengths_must_both_agree():
+    one, other = case(0), case(1, n_bits=4)
+    labels = one[2:]
+    both = [explained("0.5", *pair[:2], *labels).values[STANDARD][0, 0] for pair in (one, other)]
+    codes = [one[0], other[0]], [one[1], other[1]]
+    assert STANDARD in explained([f"{value:.6f}" for value in both], *codes, *labels).matches
+    assert STANDARD not in explained([f"{both[0]:.6f}", "0.111111"], *codes, *labels).matches
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("high", *case(0)), "score: expected a number from 0 to 1, or in percent, got 'high'."),
+        (("-0.1", *case(0)), "score: expected a number from 0 to 1, or in percent, got '-0.1'."),
+        ((["0.5", "0.6"], *case(0)), "query codes: expected codes for each of 2 scores, got 3."),
+    ],
+)
+def test_wrong_input_is_explained(arguments, message):
+    with pytest.raises(ProtocolError) as caught:
+        explained(*arguments)
+    assert str(caught.value) == message
+
+
+def test_every_variant_is_tried():
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, (9, 3))
+    several = explained("0.99999999", *case(3)[:2], labels[:3], labels[3:])
+    query = rng.integers(0, 2, (3, 130))
+    database = np.concatenate([query, 1 - query])
+    single = explained("0.99999999", query, database, [0, 0, 1], [0, 0, 1, 1, 0, 0])
+    undefined = explained("0.99999999", query, database, [0, 2, 1], [0, 0, 1, 1, 0, 0])
+    outputs = Codes(rng.integers(-1, 2, (3, 4)) * 0.5, binarize="sign"), rng.integers(-1, 2, (6, 4)) * 0.5
+    real = explained("0.99999999", *outputs, [0, 0, 1], [0, 0, 1, 1, 0, 0])
+    tried = {
+        variant for found in (several, single, undefined, real) for way in found.values for variant in way.variants
+    }
+    assert tried == set(VARIANTS)
+
+
+def test_the_page_on_adsh_shows_the_output_of_its_blocks(shared, root, tmp_path, monkeypatch):
+    for file in (shared / "data" / "published_codes" / "adsh_cifar10").iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    namespace = {"__name__": "page"}
+    page = (root / "docs" / "explanation" / "one-byte-in-a-helper.md").read_text()
+    shown = [(block.output, block.printed(namespace)) for block in blocks(page)]
+    assert [printed for _, printed in shown] == [output or "" for output, _ in shown]
+    assert sum("distance saturating, ties index" in printed for _, printed in shown) == 2
+
+
+def test_the_published_score_of_csq_is_explained(shared):
+    folder = shared / "data" / "published_codes" / "ucf101"
+    codes = (Codes(folder / f"{side}_hash.npy", binarize="sign") for side in ("test", "database"))
+    labels = (np.load(folder / f"{side}_label.npy") for side in ("test", "database"))
+    found = explained("87.38", *codes, *labels, measure="mAP")
+    assert found.matches[0] == Way("mAP@100", (("ties", "random"), ("denominator", "retrieved")))
+    assert found.by_chance(found.matches[0]) > 0.05  # one score of four digits decides little
+
+
+def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
+    query, database, query_labels, labels = case(0)
+    arrays = {"q": query, "d": database, "ql": query_labels, "dl": labels}
+    for name, array in arrays.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    mean = explained("0.5", *arrays.values()).values[STANDARD][0, 0]
+    files = [str(tmp_path / f"{name}.npy") for name in arrays]
+    options = ["--query-codes", "--database-codes", "--query-labels", "--database-labels"]
+    inputs = [part for pair in zip(options, files, strict=True) for part in pair]
+    out = tmp_path / "out.json"
+    assert main(["explain", "--score", f"{mean:.6f}", *inputs, "--json", str(out)]) == 0
+    record = json.loads(out.read_text())
+    assert record["matches"][0]["measure"] == "mAP"
+    assert record["matches"][0]["variants"] == {}
+    assert "mAP, the standard" in capsys.readouterr().out
+    assert main(["explain", "--score", ".5", ".6", *inputs]) == 2
+    assert "--query-codes: expected one for each --score (2), got 1." in capsys.readouterr().err
+
+
+def test_real_valued_outputs_are_ranked_as_evaluators_do():
+    query, database = np.array([[0.9, -0.2, 0.0]]), np.array([[0.1, 0.5, 0.0], [-0.3, -0.1, 0.7], [0.2, -0.6, -0.4]])
+    values = explained("0.99999999", Codes(query, binarize="sign"), database, [0], [1, 0, 0]).values
+    expected = {
+        "": (1 + 2 / 3) / 2,  # distances 1, 2, 0
+        "inner-product": (1 + 2 / 3) / 2,  # -.01, -.25, .30
+        "asymmetric": (1 + 2 / 3) / 2,  # .7, -.7, 1.1
+        "half": (1 + (1 + 2 / 3) / 2) / 2,  # 1.5, 1.5, .5
+        "zero-is-1": (1 + (1 + 2 / 3) / 2 + (1 / 2 + 2 / 3) / 2) / 3,  # 1, 1, 1
+    }
+    assert {name: values[STANDARD.but(distance=name)][0, 0] for name in expected} == pytest.approx(expected)
+
+
+def test_only_the_requested_measure_is_searched():
+    found = explained("0.5", *case(0), measure="precision")
+    assert {way.family for way in found.values} == {"precision"}
+    with pytest.raises(ProtocolError, match="measure"):
+        explained("0.5", *case(0), measure="mean average precision")
