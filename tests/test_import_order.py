@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
 LAYERS = (
     {"checks"},
-    {"compiled", "external", "options", "pages", "parallel"},
+    {"compiled", "external", "options", "pages", "parallel", "styles"},
     {"provenance"},
     {"downloads"},
     {"codes", "registry"},

@@ -46,7 +46,7 @@ _CONFIG = {
     "view": {"stroke": None, "continuousHeight": _HEIGHT},
     "axis": _INK
     | {"gridOpacity": 0.13, "domainOpacity": 0.5, "tickOpacity": 0.5, "labelFontSize": 12}
-    | {"titleFontSize": 12, "titleFontWeight": "normal"},
+    | {"titleFontSize": 12, "titleFontWeight": "normal", "tickCount": 5},  # of which Vega makes at most eight
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "orient": "bottom", "labelFontSize": 12}
     | {"symbolOpacity": 1}  # by default that of the first layer, which may be faint
     | {"titleFontSize": 12, "titleFontWeight": "normal", "columns": 4},
@@ -124,8 +124,7 @@ class Figure:
         import json
 
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
-        hashers = {row["hasher"] for row in values if "hasher" in row}
-        spec = _filled(self.spec, self.choices, hashers) | {"data": {"values": values}}
+        spec = _filled(self.spec, self.choices, self.drawn) | {"data": {"values": values}}
         for part in (spec, spec.get("spec", {})):
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
@@ -266,16 +265,26 @@ def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping]
     return value
 
 
-def _filled(spec: Any, choices: Mapping[str, Any], hashers: Collection[str]) -> Any:
-    """Return a specification with each ``{column}`` replaced by the choice, and no other hasher in its legends."""
+def _filled(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
+    """Return a specification with each ``{column}`` replaced by the choice, and scales of the series in `rows` alone.
+
+    The series are in the order of their means in the column that the specification ranks them by.
+    """
+    rank = spec.get("usermeta", {}).get("rank")
 
     def text(value: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: str(choices.get(match[1], match[0])), value)
 
     def mapping(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        if value.get("field") != "hasher" or "scale" not in value:
+        domain = (value.get("scale") or {}).get("domain", ())
+        if value.get("type") != "nominal" or value.get("field") not in rows or not domain:
             return value
-        drawn = [i for i, hasher in enumerate(value["scale"]["domain"]) if hasher in hashers]
+        if rank:
+            means = rows.groupby(value["field"])[rank].mean().sort_values(ascending=False, kind="stable")
+            drawn = [domain.index(name) for name in means.index]
+        else:
+            there = set(rows[value["field"]])
+            drawn = [i for i, name in enumerate(domain) if name in there]
         return {**value, "scale": {key: [own[i] for i in drawn] for key, own in value["scale"].items()}}
 
     return replaced(spec, text, mapping)

@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 import vl_convert
+from protocol.report.styles import _KNOWN, COLOURS, styles
 
 from protocol import registry
 from protocol.report.description import hasher_scales
 from protocol.report.sections import sections
-from protocol.report.styles import _KNOWN, COLOURS, styles
 
 DEFAULT = ["lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"]
 # The matrices of Machado, Oliveira and Fernandes (2009), on linear RGB, at full severity.

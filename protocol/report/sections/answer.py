@@ -5,7 +5,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.description import PAGE, hasher_scales
+from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Section, between, spread
 from protocol.report.results import Results, named
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
@@ -26,7 +26,7 @@ def answer_section(results: Results) -> Section:
         "by-length",
         scores,
         {"metric": results.metric} | results.place,
-        chart=hasher_scales(results.hashers) | {"lower": lower},
+        chart=series_scales(results.hashers) | {"lower": lower},
         results=results,
         rows=scores,
     )
