@@ -35,22 +35,25 @@ MARKERS = (
     "M0,-1.2L1.2,.9H-1.2Z",  # triangle
     "M0,-1.4L1,0L0,1.4L-1,0Z",  # diamond
     "M-.4,-1.2H.4V-.4H1.2V.4H.4V1.2H-.4V.4H-1.2V-.4H-.4Z",  # plus
-    "M0,1.2L1.2,-.9H-1.2Z",  # triangle that points down
+    "M-1.2,-.9H1.2L0,1.2Z",  # triangle that points down
     "M0,-.5L.7,-1.2L1.2,-.7L.5,0L1.2,.7L.7,1.2L0,.5L-.7,1.2L-1.2,.7L-.5,0L-1.2,-.7L-.7,-1.2Z",  # x
     "M0,-1.4L.35,-.5L1.3,-.4L.6,.2L.8,1.1L0,.6L-.8,1.1L-.6,.2L-1.3,-.4L-.35,-.5Z",  # star
     "M-1.2,0L.9,-1.2V1.2Z",  # triangle that points left
-    "M-1.1,-1.2H1.1L-1.1,1.2H1.1Z",  # hourglass
-    "M1.2,0L-.9,-1.2V1.2Z",  # triangle that points right
-    "M-1.2,-1.1V1.1L1.2,-1.1V1.1Z",  # bow tie
+    "M-1.1,-1.2H1.1L0,0ZM0,0L1.1,1.2H-1.1Z",  # hourglass
+    "M1.2,0L-.9,1.2V-1.2Z",  # triangle that points right
+    "M-1.2,-1.1L0,0L-1.2,1.1ZM1.2,-1.1V1.1L0,0Z",  # bow tie
 )
-"""Filled shapes as SVG paths; Vega scales the square from -1 to 1 to a symbol's size."""
+"""Filled shapes as SVG paths; Vega scales the square from -1 to 1 to a symbol's size.
+
+All of them are clockwise, like the line of `Style.key`: shapes of opposite directions would leave a hole in each other.
+"""
 DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (9, 2, 2, 2, 2, 2))
 """Lengths of strokes and gaps in pixels; the first is a solid line."""
 _FIRST = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh", "ksh", "sdh", "cca_itq", "grh")
 """Each of these hashers has the style of its position wherever it is shown."""
 _REACH, _UNIT = 16, 4  # of a legend's symbol to each side, and of a marker's path, in pixels
 KEY = MappingProxyType(
-    {"symbolSize": (2 * _UNIT) ** 2, "symbolStrokeWidth": 0, "symbolOffset": 12, "labelOffset": 26, "columnPadding": 14}
+    {"symbolSize": (2 * _UNIT) ** 2, "symbolStrokeWidth": 0, "symbolOffset": 12, "labelOffset": 20, "columnPadding": 14}
 )
 """The properties of a Vega legend whose symbols are `Style.key`."""
 

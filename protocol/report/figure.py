@@ -1,8 +1,10 @@
 """The parts of a section of the report: figures with their data, tables, sentences."""
 
 import functools
+import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -188,17 +190,32 @@ def number(value: float) -> str:
     return f"{value:.3g}" if 0 < abs(value) < _SMALL else f"{value:.4f}"
 
 
-def spread(mean: float, std: float) -> str:
-    """Return a mean with its standard deviation, if there is one, to the same number of digits.
+def decimals(deviations: Iterable[float]) -> int:
+    """Return how many decimals show two digits of the median standard deviation: 2 to 4, or 4 if there is none.
 
     Examples
     --------
-    >>> spread(0.1694, 0.00098), spread(0.00012, 0.00001), spread(0.5, float("nan"))
-    ('0.1694 ± 0.0010', '0.00012 ± 1e-05', '0.5000')
+    >>> decimals([0.021]), decimals([0.0012, 0.0034, 0.2]), decimals([float("nan")])
+    (3, 4, 4)
     """
-    if np.isnan(std) or np.isnan(mean):
-        return number(mean)
-    return f"{number(mean)} ± {f'{std:.4f}' if abs(mean) >= _SMALL else number(std)}"
+    known = [value for value in deviations if value > 0]
+    return min(4, max(2, 1 - math.floor(math.log10(statistics.median(known))))) if known else 4
+
+
+def spread(mean: float, std: float, digits: int | None = None) -> str:
+    """Return a mean with its standard deviation, if there is one, to the same number of digits.
+
+    By default, these are `decimals` of the deviation.
+
+    Examples
+    --------
+    >>> spread(0.1694, 0.00098), spread(0.1694, 0.021), spread(0.00012, 0.00001), spread(0.5, float("nan"))
+    ('0.1694 ± 0.0010', '0.169 ± 0.021', '0.00012 ± 1e-05', '0.5000')
+    """
+    if np.isnan(mean) or abs(mean) < _SMALL:
+        return number(mean) + ("" if np.isnan(std) or np.isnan(mean) else f" ± {number(std)}")
+    digits = decimals([std]) if digits is None else digits
+    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {std:.{digits}f}")
 
 
 def between(values: Collection[int]) -> str:
@@ -280,8 +297,8 @@ def _filled(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
         if value.get("type") != "nominal" or value.get("field") not in rows or not domain:
             return value
         if rank:
-            means = rows.groupby(value["field"])[rank].mean().sort_values(ascending=False, kind="stable")
-            drawn = [domain.index(name) for name in means.index]
+            means = rows.groupby(value["field"], sort=False)[rank].mean().round(6)
+            drawn = list(map(domain.index, means.sort_values(ascending=False, kind="stable").index))
         else:
             there = set(rows[value["field"]])
             drawn = [i for i, name in enumerate(domain) if name in there]

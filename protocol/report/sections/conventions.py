@@ -103,7 +103,7 @@ def splits_compared_section(results: Results) -> Section | None:
     here = at(rows, **place, versus=others[0])
     sentences = {
         metric: _compared(results, at(here, metric=metric), metric, first, others[0])
-        for metric in rows["metric"].unique()
+        for metric in dict.fromkeys([results.metric, *rows["metric"]])
     }
     difference = f"{first} minus {listed(others)}"
     figure = difference_figure("split-differences", results, rows, place, difference, sentences)
@@ -127,14 +127,16 @@ def difference_figure(
     `difference` describes the column of this name in `rows`; those of several ``versus`` are side by side.
     """
     versus = list(dict.fromkeys(rows["versus"]))
-    scales = series_scales(versus) | ({"legend": None} if len(versus) == 1 else {})
+    scales = series_scales(versus) | {"by": "versus"}
+    if len(versus) == 1:
+        scales = series_scales(results.hashers) | {"by": "hasher", "legend": None}
     choices = {"metric": results.metric, **place}
     return PAGE.figure(
         name,
         rows,
         choices,
         of="differences",
-        chart=scales | {"axis": f"{{metric}}: {difference}"},
+        chart=scales | {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}},
         sentences=sentences,
         sentence=sentences[results.metric],
         difference=difference,

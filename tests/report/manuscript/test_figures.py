@@ -6,10 +6,10 @@ import re
 import cv2
 import numpy as np
 import pytest
-from protocol.report.styles import styles
 
 from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH
 from protocol.report.manuscript import figure_files, paper_figures
+from protocol.styles import styles
 
 NAMES = [
     "scores-mAP-100-all-gist-class-label-standard",
