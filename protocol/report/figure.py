@@ -308,6 +308,7 @@ def _filled(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
 
 
 def scaling(svg: str) -> str:
-    """Return an SVG that shrinks with the page; it is never larger than its `viewBox`."""
+    """Return an SVG that shrinks with the page, and is never larger than its `viewBox`, without superfluous digits."""
     sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
-    return sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1)
+    svg = sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1).replace(' opacity="1"', "")
+    return re.sub(r' (?:d|transform|x2|y2)="[^"]*"', lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part[0]), svg)

@@ -17,6 +17,7 @@ from protocol.report.drawing import pictures
 from protocol.report.figure import decimals, spread
 from protocol.report.results import named
 from protocol.report.sections import _FOLLOWING, ORDER, experiment_line, of_selections, sections
+from protocol.report.sections.answer import answer_section
 from protocol.scores.statistics import mean_of
 from protocol.scores.summary import at
 
@@ -386,7 +387,7 @@ def labels(figure):
 def test_axes_have_at_most_eight_labels_and_say_where_they_begin(results):
     own = [at(results.summary, n_bits=8).assign(n_bits=8 * n) for n in range(1, 14)]
     summary = pd.concat(own, ignore_index=True)
-    (figure,) = of(changed(results, summary=summary.assign(mean=0.5 + 0.4 * summary["mean"])), "answer").figures
+    (figure,) = answer_section(changed(results, summary=summary.assign(mean=0.5 + 0.4 * summary["mean"]))).figures
     figures = {figure.name: figure for part in sections(results) for figure in part.figures} | {"by-length": figure}
     for name, figure in figures.items():
         assert all(len(axis) <= 8 for axis in labels(figure)), (name, labels(figure))

@@ -173,7 +173,7 @@ def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, s
     """Return in words how the scores under two splits differ."""
     if here.empty:
         return PAGE.text("one-split", results=results, metric=metric)
-    gap = here.set_index("hasher")["difference"]
+    gap, has_intervals = here.set_index("hasher")["difference"], here["low"].notna().any()
     orders = [list(here.sort_values(column, kind="stable")["hasher"]) for column in ("value", "value_versus")]
     return PAGE.text(
         "splits-compared",
@@ -186,6 +186,7 @@ def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, s
         hasher=gap.abs().idxmax(),
         same=orders[0] == orders[1],
         n=len(here),
-        clear=int(((here["low"] > 0) | (here["high"] < 0)).sum()) if here["low"].notna().any() else None,
+        # Equal differences in all runs have no interval.
+        clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
         test=CORRECTED,
     )
