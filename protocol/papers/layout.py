@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.checks import counted
-from protocol.report.figure import ABSENT, COLOURS, Figure, listed
+from protocol.report.figure import ABSENT, Figure, listed
 from protocol.scores.tables import Table
-from protocol.styles import MARKERS
+from protocol.styles import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,19 +16,6 @@ from protocol.scores.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-# Each has a contrast of 3:1 with a white and with a dark page (WCAG 2.1, 1.4.11). Series also differ in shape.
-COLOURS = (
-    "#2f7fd1",
-    "#d2660f",
-    "#2e9a57",
-    "#c756a6",
-    "#8d6fd6",
-    "#168f9b",
-    "#d9534a",
-    "#9a8420",
-    "#7a8594",
-    "#a87148",
-)
 PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
 """Widths in print, in inches: of the text of a page, and of one of its two columns."""
 ABSENT = "\N{EN DASH}"

@@ -171,7 +171,10 @@ def test_every_number_in_the_text_is_of_the_selection(default, browser):
             for hasher, *cells in tab.evaluate(CELLS):
                 shown = [cell.split()[0] for cell in cells]
                 half = 0.51 * 10.0 ** -min(len(text.partition(".")[2]) for text in shown)
-                assert list(map(float, shown)) == pytest.approx(wide.loc[hasher].tolist(), abs=half), (selection, hasher)
+                assert list(map(float, shown)) == pytest.approx(wide.loc[hasher].tolist(), abs=half), (
+                    selection,
+                    hasher,
+                )
             same = (summary[["feature", "ground_truth", "n_bits"]] == [values[0], values[1], values[3]]).all(axis=1)
             splits = summary[same & (summary["metric"] == "mAP")].pivot_table(
                 index="hasher", columns="split", values="mean"
