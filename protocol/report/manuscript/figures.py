@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 PACKAGE_DATA = "figures.yaml"
 
 _FIGURES = Description(Path(__file__).with_name(PACKAGE_DATA))
-_LETTERS = 17  # of a legend's text in an inch
+_LETTERS, _INDENT = 17, 0.3  # of a legend: letters in an inch, and the inches to the left of it
+_KEY = {"symbolSize": 25, "symbolOffset": 7, "labelOffset": 12, "columnPadding": 8}  # 20 points wide
 _MOST_PANELS = 4
 _READ = {
     "[best]": ", relevant first in ties",
@@ -62,7 +63,7 @@ def _figure(
         name,
         rows.assign(hasher=content.names(rows["hasher"])),
         of=of,
-        chart=series_scales(hashers, columns=_legend_columns(content.names(drawn), inches)) | dict(chart),
+        chart=series_scales(hashers, **_KEY, columns=_legend_columns(content.names(drawn), inches)) | dict(chart),
         inches=inches,
         content=content,
         place=place,
@@ -178,7 +179,7 @@ def _legend_columns(names: list[str], inches: float) -> int:
     Examples
     --------
     >>> _legend_columns(["LSH", "ITQ", "PCA-RR", "SKLSH", "SH"], 3.3), _legend_columns(["LSH", "ITQ"], 6.9)
-    (5, 2)
+    (3, 2)
     """
-    longest = max(map(len, names)) + 9  # the symbol takes as much as nine letters
-    return max(1, min(int(_LETTERS * inches) // longest, len(names)))
+    longest = max(map(len, names)) + 8  # the symbol takes as much as eight letters
+    return max(1, min(int(_LETTERS * (inches - _INDENT)) // longest, len(names)))
