@@ -488,6 +488,7 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert min(tab.evaluate(size.format("width"))) > min(width, 800) / 2
         assert min(tab.evaluate(size.format("height"))) > 50
+        assert max(tab.evaluate(size.format("height"))) < 600  # long intervals are cut off
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
         legends = tab.evaluate(
