@@ -18,10 +18,10 @@ from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.evaluation.result import plot
 from protocol.report.figure import (
     ABSENT,
-    COLOURS,
     Figure,
     Section,
     between,
+    decimals,
     listed,
     rows_chart,
     spread,
@@ -30,6 +30,7 @@ from protocol.report.figure import (
 from protocol.scores.identity import NONE_EXCLUDED, NOTED, PROTOCOL
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, half_width, shared_variance
 from protocol.scores.tables import Table, filled
+from protocol.styles import COLOURS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -383,7 +384,8 @@ def _scores_table(
 ) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted(set().union(*by_method.values()))
-    rows = [_scores_row(method, by_length, lengths) for method, by_length in by_method.items()]
+    digits = decimals(score.std for by_length in by_method.values() for score in by_length.values())
+    rows = [_scores_row(method, by_length, lengths, digits) for method, by_length in by_method.items()]
     fields = next(iter(next(iter(by_method.values())).values())).fields
     empty, ties = str(fields["empty"]), str(fields["ties"])
     header, value = (
@@ -396,10 +398,10 @@ def _scores_table(
     return Table(name, " ".join([statement, *assumed]), header, rows, n_labels=2)
 
 
-def _scores_row(method: str, by_length: Mapping[int, Score], lengths: Sequence[int]) -> list[str]:
+def _scores_row(method: str, by_length: Mapping[int, Score], lengths: Sequence[int], digits: int) -> list[str]:
     runs = [score.n_runs for score in by_length.values() if score.n_runs is not None]
     files = ", ".join(dict.fromkeys(score.file for score in by_length.values()))
-    means = [spread(by_length[n].mean, by_length[n].std) if n in by_length else ABSENT for n in lengths]
+    means = [spread(by_length[n].mean, by_length[n].std, digits) if n in by_length else ABSENT for n in lengths]
     return [method, files, between(runs) if runs else ABSENT, *means]
 
 

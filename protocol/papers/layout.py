@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.checks import counted
-from protocol.report.figure import ABSENT, COLOURS, Figure, listed
-from protocol.report.styles import SHAPES
+from protocol.report.figure import ABSENT, Figure, listed
 from protocol.scores.tables import Table
+from protocol.styles import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,7 +166,7 @@ def series_shape(names: Sequence[str], column: str = "method", *, title: str | N
     """Return a shape for each series."""
     import altair as alt
 
-    return alt.Shape(f"{column}:N", title=title, scale=_scale(names, SHAPES))
+    return alt.Shape(f"{column}:N", title=title, scale=_scale(names, MARKERS))
 
 
 def panel_header(**more: Any) -> Any:

@@ -7,14 +7,18 @@ In addition to Vega-Lite, a chart may contain
 
 - ``name:Q``, ``name:O`` and ``name:N`` for a quantitative, ordinal or nominal field; in a tooltip, numbers have four
   significant digits;
-- ``$name`` for a value that the section provides: ``$hashers``, and their scales ``$colour``, ``$shape`` and ``$dash``;
-- a layer ``lines``, with ``x``, ``y``, ``tooltip`` and optionally ``order``, ``size`` and ``legend``, for a line and
-  points of each hasher;
+- ``$name`` for a value that the section provides: ``$legend``, and the scales ``$colour``, ``$shape``, ``$dash`` and
+  ``$dodge`` of the series;
+- a layer ``lines``, with ``x``, ``y``, ``tooltip`` and optionally ``by`` (the column of the series, ``hasher`` if it is
+  missing), ``shift`` (an offset along x), ``order`` and ``size``, for a line and points of each series;
+- ``usermeta: {rank: column}``, for series that legends and offsets have in the order of their means in this column, the
+  largest first;
 - ``{column}`` in a title for the reader's choice.
 """
 
 import functools
 import itertools
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,8 +26,8 @@ from typing import Any
 
 from protocol.checks import counted
 from protocol.report.figure import PAGE_WIDTH, Figure, Section, between, listed, number, replaced, spread
-from protocol.report.styles import styles
 from protocol.scores.tables import Table
+from protocol.styles import KEY, styles
 
 PACKAGE_DATA = "page.yaml"
 
@@ -147,21 +151,31 @@ def filled(template: str, **values: Any) -> str:
     return str(_template(template).render(values))
 
 
-def hasher_scales(hashers: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of a chart that depend on the hashers: their names, and the scales of their styles.
+def series_scales(series: Iterable[str] | Mapping[str, str], **legend: Any) -> dict[str, Any]:
+    """Return the values of a chart that depend on its series: their scales and a legend of lines with their markers.
 
     Parameters
     ----------
-    hashers : mapping of str to str
-        The name in the configuration, which determines the style, by the name that the figure shows.
+    series : iterable of str, or mapping of str to str
+        The names that the figure shows; of a mapping, the values determine the styles, such as the names of the
+        hashers in the configuration.
+    **legend
+        Further properties of the legend.
     """
-    names, own = list(hashers), styles(hashers.values()).values()
+    shown = dict(series) if isinstance(series, Mapping) else {name: name for name in series}
+    of_name = styles(shown.values())
+    own = [of_name[name] for name in shown.values()]
     parts: dict[str, list[Any]] = {
         "colour": [style.colour for style in own],
-        "shape": [style.shape for style in own],
+        "shape": [style.marker for style in own],
         "dash": [list(style.dash) for style in own],
     }
-    return {"hashers": names} | {part: {"domain": names, "range": values} for part, values in parts.items()}
+    keys = json.dumps({name: style.key for name, style in zip(shown, own, strict=True)})
+    return {
+        **{part: {"domain": list(shown), "range": values} for part, values in parts.items()},
+        "dodge": {"domain": list(shown)},
+        "legend": {"symbolType": {"expr": f"{keys}[datum.value]"}, **KEY, **legend},
+    }
 
 
 def vega(value: Any, values: Mapping[str, Any]) -> Any:
@@ -186,7 +200,7 @@ def _in_full(value: Mapping[str, Any]) -> dict[str, Any]:
     if "tooltip" in value:
         full["tooltip"] = [_tooltip(field) for field in value["tooltip"]]
     if "layer" in value:
-        layers = [_hasher_lines(**part["lines"]) if "lines" in part else [part] for part in value["layer"]]
+        layers = [_series_lines(**part["lines"]) if "lines" in part else [part] for part in value["layer"]]
         full["layer"] = list(itertools.chain(*layers))
     return full
 
@@ -201,19 +215,19 @@ def _tooltip(field: str) -> dict[str, str]:
     return {**(_typed(field) or {})} | (_DIGITS if field.endswith(":Q") else {})
 
 
-def _hasher_lines(
-    x: Any, y: Any, tooltip: Sequence[str] = (), order: str | None = None, **points: Any
+def _series_lines(
+    x: Any, y: Any, tooltip: Sequence[str] = (), by: str = "hasher", shift: Any = None, order: Any = None, **points: Any
 ) -> list[dict[str, Any]]:
-    """Return the layers of lines and points, each hasher in its style; `points` are properties of the points.
+    """Return the layers of lines and points, each series in its style; `points` are properties of the points.
 
-    The legend has the colours and shapes. Vega-Lite ignores the missing legend of the dashes unless the chart resolves
-    it independently.
+    The symbols of the legend of the colours also have the dashes and the markers. Vega-Lite ignores the missing legends
+    of the others unless the chart resolves them independently.
     """
-    hasher = {"field": "hasher:N", "title": None}
-    legend = {"legend": points.pop("legend")} if "legend" in points else {}
-    shared = {"x": x, "y": y, "color": hasher | {"scale": "$colour"} | legend}
-    line = {"strokeDash": hasher | {"scale": "$dash", "legend": None}} | ({"order": order} if order else {})
-    shape = {"shape": hasher | {"scale": "$shape"} | legend} | ({"tooltip": tooltip} if tooltip else {})
+    series = {"field": f"{by}:N", "title": None}
+    shared = {"x": x, "y": y, "color": series | {"scale": "$colour", "legend": "$legend"}}
+    shared |= {"xOffset": shift} if shift else {}
+    line = {"strokeDash": series | {"scale": "$dash", "legend": None}} | ({"order": order} if order else {})
+    shape = {"shape": series | {"scale": "$shape", "legend": None}} | ({"tooltip": tooltip} if tooltip else {})
     mark = {"type": "point", "filled": True, "opacity": 1, **points}
     return [{"mark": "line", "encoding": shared | line}, {"mark": mark, "encoding": shared | shape}]
 

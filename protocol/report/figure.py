@@ -1,8 +1,10 @@
 """The parts of a section of the report: figures with their data, tables, sentences."""
 
 import functools
+import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -14,19 +16,6 @@ from protocol.scores.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-# Each has a contrast of 3:1 with a white and with a dark page (WCAG 2.1, 1.4.11). Series also differ in shape.
-COLOURS = (
-    "#2f7fd1",
-    "#d2660f",
-    "#2e9a57",
-    "#c756a6",
-    "#8d6fd6",
-    "#168f9b",
-    "#d9534a",
-    "#9a8420",
-    "#7a8594",
-    "#a87148",
-)
 PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
 """Widths in print, in inches: of the text of a page, and of one of its two columns."""
 ABSENT = "\N{EN DASH}"
@@ -46,7 +35,7 @@ _CONFIG = {
     "view": {"stroke": None, "continuousHeight": _HEIGHT},
     "axis": _INK
     | {"gridOpacity": 0.13, "domainOpacity": 0.5, "tickOpacity": 0.5, "labelFontSize": 12}
-    | {"titleFontSize": 12, "titleFontWeight": "normal"},
+    | {"titleFontSize": 12, "titleFontWeight": "normal", "tickCount": 5},  # of which Vega makes at most eight
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "orient": "bottom", "labelFontSize": 12}
     | {"symbolOpacity": 1}  # by default that of the first layer, which may be faint
     | {"titleFontSize": 12, "titleFontWeight": "normal", "columns": 4},
@@ -124,8 +113,7 @@ class Figure:
         import json
 
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
-        hashers = {row["hasher"] for row in values if "hasher" in row}
-        spec = _filled(self.spec, self.choices, hashers) | {"data": {"values": values}}
+        spec = _filled(self.spec, self.choices, self.drawn) | {"data": {"values": values}}
         for part in (spec, spec.get("spec", {})):
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
@@ -189,17 +177,32 @@ def number(value: float) -> str:
     return f"{value:.3g}" if 0 < abs(value) < _SMALL else f"{value:.4f}"
 
 
-def spread(mean: float, std: float) -> str:
-    """Return a mean with its standard deviation, if there is one, to the same number of digits.
+def decimals(deviations: Iterable[float]) -> int:
+    """Return how many decimals show two digits of the median standard deviation: 2 to 4, or 4 if there is none.
 
     Examples
     --------
-    >>> spread(0.1694, 0.00098), spread(0.00012, 0.00001), spread(0.5, float("nan"))
-    ('0.1694 ± 0.0010', '0.00012 ± 1e-05', '0.5000')
+    >>> decimals([0.021]), decimals([0.0012, 0.0034, 0.2]), decimals([float("nan")])
+    (3, 4, 4)
     """
-    if np.isnan(std) or np.isnan(mean):
-        return number(mean)
-    return f"{number(mean)} ± {f'{std:.4f}' if abs(mean) >= _SMALL else number(std)}"
+    known = [value for value in deviations if value > 0]
+    return min(4, max(2, 1 - math.floor(math.log10(statistics.median(known))))) if known else 4
+
+
+def spread(mean: float, std: float, digits: int | None = None) -> str:
+    """Return a mean with its standard deviation, if there is one, to the same number of digits.
+
+    By default, these are `decimals` of the deviation.
+
+    Examples
+    --------
+    >>> spread(0.1694, 0.00098), spread(0.1694, 0.021), spread(0.00012, 0.00001), spread(0.5, float("nan"))
+    ('0.1694 ± 0.0010', '0.169 ± 0.021', '0.00012 ± 1e-05', '0.5000')
+    """
+    if np.isnan(mean) or abs(mean) < _SMALL:
+        return number(mean) + ("" if np.isnan(std) or np.isnan(mean) else f" ± {number(std)}")
+    digits = decimals([std]) if digits is None else digits
+    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {std:.{digits}f}")
 
 
 def between(values: Collection[int]) -> str:
@@ -266,22 +269,33 @@ def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping]
     return value
 
 
-def _filled(spec: Any, choices: Mapping[str, Any], hashers: Collection[str]) -> Any:
-    """Return a specification with each ``{column}`` replaced by the choice, and no other hasher in its legends."""
+def _filled(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
+    """Return a specification with each ``{column}`` replaced by the choice, and scales of the series in `rows` alone.
+
+    The series are in the order of their means in the column that the specification ranks them by.
+    """
+    rank = spec.get("usermeta", {}).get("rank")
 
     def text(value: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: str(choices.get(match[1], match[0])), value)
 
     def mapping(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        if value.get("field") != "hasher" or "scale" not in value:
+        domain = (value.get("scale") or {}).get("domain", ())
+        if value.get("type") != "nominal" or value.get("field") not in rows or not domain:
             return value
-        drawn = [i for i, hasher in enumerate(value["scale"]["domain"]) if hasher in hashers]
+        if rank:
+            means = rows.groupby(value["field"], sort=False)[rank].mean().round(6)
+            drawn = list(map(domain.index, means.sort_values(ascending=False, kind="stable").index))
+        else:
+            there = set(rows[value["field"]])
+            drawn = [i for i, name in enumerate(domain) if name in there]
         return {**value, "scale": {key: [own[i] for i in drawn] for key, own in value["scale"].items()}}
 
     return replaced(spec, text, mapping)
 
 
 def scaling(svg: str) -> str:
-    """Return an SVG that shrinks with the page; it is never larger than its `viewBox`."""
+    """Return an SVG that shrinks with the page, and is never larger than its `viewBox`, without superfluous digits."""
     sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
-    return sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1)
+    svg = sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1).replace(' opacity="1"', "")
+    return re.sub(r' (?:d|transform|x2|y2)="[^"]*"', lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part[0]), svg)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.report.description import PAGE
-from protocol.report.figure import COLOURS, Figure
+from protocol.report.figure import Figure
+from protocol.styles import COLOURS
 
 WORDS = MappingProxyType(
     {
@@ -28,12 +29,12 @@ _LEARNED, _VALIDATED = "training", "validation"
 _BOTH = MappingProxyType({role: f"{role} and in the database" for role in (_LEARNED, _VALIDATED)})
 _ROLES = MappingProxyType(
     {
-        _HELD_OUT: COLOURS[8],
+        _HELD_OUT: COLOURS[9],
         _LEARNED: COLOURS[0],
         _BOTH[_LEARNED]: COLOURS[1],
-        _VALIDATED: COLOURS[2],
-        _BOTH[_VALIDATED]: COLOURS[4],
-        _UNUSED: COLOURS[7],
+        _VALIDATED: COLOURS[5],
+        _BOTH[_VALIDATED]: COLOURS[3],
+        _UNUSED: COLOURS[2],
     }
 )
 _ROW = 26

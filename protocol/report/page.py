@@ -15,9 +15,8 @@ from protocol.provenance.checksums import verified
 from protocol.provenance.storage import replacing
 from protocol.report.drawing import DrawingError, pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
-from protocol.report.results import Results, named
+from protocol.report.results import Results, display_name, named
 from protocol.report.sections import experiment_line, of_selections
-from protocol.report.styles import display_name
 
 PACKAGE_DATA = "templates/*.j2"
 _NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
-from protocol.report.results import Results, main_metric, nearest_truths
+from protocol.report.results import Results
+from protocol.scores.summary import at
 from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def reading(
             items=storage.read(files["labels"]),
             images=images,
             summary=read_table(files["summary"]),
-            run_scores=run_scores(files["metrics"], config),
+            run_scores=at(read_table(files["metrics"]), extension="none"),
             dimensions=dimensions,
             findings=read_table(files["audit"]),
             selection=next(map(read_table, files["selection"]), None),
@@ -65,16 +66,6 @@ def reading(
             records={str(path): storage.read_provenance(path) for path in files["provenance"]},
             claims=next((json.loads(verified(path)) for path in files["claims"]), []),
         )
-
-
-def run_scores(path: str | Path, config: Mapping[str, Any]) -> "pd.DataFrame":
-    """Return the rows of metrics.csv that the page needs, of plain codes.
-
-    They are those of the main metric, and those of ground truths whose relevant items are the nearest neighbours.
-    """
-    table = read_table(path)
-    needed = (table["metric"] == main_metric(config)) | table["ground_truth"].isin(nearest_truths(config))
-    return table[(table["extension"] == "none") & needed]
 
 
 def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.report.display import middle
 from protocol.report.figure import listed
-from protocol.report.styles import display_name
 from protocol.scores.identity import UNSUPERVISED, supervision_of
 from protocol.scores.statistics import Lead, lead
 from protocol.scores.summary import PLACE, at, shared_of
@@ -22,6 +21,26 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 _KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"}
+
+
+def display_name(config: Mapping[str, Any], kind: str, name: str) -> str:
+    """Return the name that figures and tables show; by default `name` itself.
+
+    Parameters
+    ----------
+    config : mapping
+        A checked configuration, whose key `names` has the display names of everything that the experiment uses.
+    kind : {"dataset", "feature", "ground_truth", "split", "hasher", "metric"}
+    name : str
+        The name in the configuration and in the result tables.
+
+    Examples
+    --------
+    >>> display_name({"names": {"hashers": {"pca_rr": "PCA-RR"}}}, "hasher", "pca_rr")
+    'PCA-RR'
+    """
+    names = config.get("names", {})
+    return str(names.get("dataset", name) if kind == "dataset" else names.get(f"{kind}s", {}).get(name, name))
 
 
 def trained_on(config: Mapping[str, Any], hashers: Mapping[str, str], feature: str) -> str:
@@ -41,11 +60,6 @@ def trained_on(config: Mapping[str, Any], hashers: Mapping[str, str], feature: s
         learners.setdefault(supervision_of(config, name, feature), []).append(shown)
     parts = [f"on {kind}: {listed(names)}" for kind, names in learners.items() if kind not in UNSUPERVISED]
     return f" Trained {'; '.join(parts)}." if parts else ""
-
-
-def main_metric(config: Mapping[str, Any]) -> str:
-    """Return the main metric of an experiment: mAP, or the first metric if mAP is not among them."""
-    return "mAP" if "mAP" in config["metrics"] else str(config["metrics"][0])
 
 
 def nearest_truths(config: Mapping[str, Any]) -> dict[str, int]:
@@ -90,8 +104,7 @@ class Results:
     summary : DataFrame
         As `protocol.scores.summary.summarise` returns it.
     run_scores : DataFrame
-        The scores of plain codes in each run, as `collect` returns them: those of the main metric, and those for the
-        ground truths of `nearest_truths`.
+        The scores of plain codes in each run, as `collect` returns them.
     dimensions : mapping of str to int or None
         The number of dimensions of each feature; None if it is not known or there are two modalities.
     findings : DataFrame
@@ -162,8 +175,9 @@ class Results:
 
     @cached_property
     def metric(self) -> str:
-        """The main metric: mAP if the experiment has it."""
-        return main_metric(self.config)
+        """The main metric: mAP, or the first metric if mAP is not among them."""
+        metrics = self.config["metrics"]
+        return "mAP" if "mAP" in metrics else str(metrics[0])
 
     @cached_property
     def place(self) -> dict[str, str]:

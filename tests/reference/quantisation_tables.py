@@ -14,10 +14,10 @@ import pandas as pd
 import runs as reference
 
 from protocol.provenance import storage
-from protocol.report.reading import run_scores
 from protocol.report.results import Results
 from protocol.report.sections import loss
 from protocol.scores import tables
+from protocol.scores.summary import at
 
 FOLDER = pages.REFERENCE / "quantisation"
 PUBLISHED = pages.ROOT / "workflow" / "published" / "quantisation.csv"
@@ -40,7 +40,7 @@ def results_of(name: str, folder: Path) -> Results:
         items={},
         images=None,
         summary=pd.read_csv(folder / name / "summary.csv"),
-        run_scores=run_scores(folder / name / "metrics.csv", experiment.config),
+        run_scores=at(tables.read_table(folder / name / "metrics.csv"), extension="none"),
         dimensions={feature: experiment.dimensions(feature)[0] for feature in experiment.features},
         findings=pd.DataFrame(),
         selection=None,

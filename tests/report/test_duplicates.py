@@ -13,7 +13,8 @@ from protocol.auditing import KnownPairs
 from protocol.counting import HammingCounts, pack_counts
 from protocol.provenance import storage
 from protocol.report.sections.data import duplicates_section
-from protocol.scores.summary import COLUMNS, ITEMS, collect, with_and_without
+from protocol.scores.statistics import mean_of
+from protocol.scores.summary import COLUMNS, ITEMS, at, collect, with_and_without
 
 PLACE = ("cifar10", "gist", "class_label", "standard")
 
@@ -81,6 +82,16 @@ def test_the_page_says_whether_a_score_or_a_rank_moves(results):
         assert answer.endswith(f"and {ranks}")
         assert others == "By the other metrics no rank changes. Every number is in duplicates.csv."
         assert found.tables[0].rows == [["gist", "class_label", "standard", "8 of 100", *cells]]
+
+
+def test_the_figure_has_the_interval_of_the_paired_difference(results):
+    (figure,) = section(results, table()).figures
+    (itq,) = at(figure.data, metric="mAP", hasher="itq").itertuples()
+    pairs = mean_of([-0.1, -0.2], shared=results.shared("standard"))
+    assert (itq.difference, itq.low, itq.high) == pytest.approx((pairs.mean, *pairs.interval()))
+    assert (itq.value, itq.value_versus) == pytest.approx((0.6, 0.45))
+    assert figure.title == "Paired differences: without these queries minus all"
+    assert set(figure.sentences) == {"mAP", "empty@r2"}
 
 
 def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):

@@ -7,11 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from protocol.report.reading import run_scores
 from protocol.report.results import nearest_truths
 from protocol.report.sections import loss
-from protocol.scores.summary import COLUMNS
-from protocol.scores.tables import write_csv
 
 PLACE = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
 
@@ -117,18 +114,3 @@ def test_without_nearest_neighbours_or_their_metrics_there_is_no_section(results
     options = results.config["ground_truth_options"] | {"nearest_neighbours": {"n_neighbours": 7}}
     other = dataclasses.replace(results, config=results.config | {"ground_truth_options": options})
     assert loss.loss_section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
-
-
-def test_the_scores_of_each_run_are_those_of_the_main_metric_and_of_nearest_neighbours(tmp_path):
-    config = {"ground_truths": ["near"], "features": {}, "ground_truth_options": {"near": {"n_neighbours": 1}}}
-    config |= {"metrics": ["mAP", "P@1"], "ground_truth_uses": {"near": "nearest_neighbours"}}
-    path = tmp_path / "metrics.csv"
-    rows = [
-        ["digits", "gist", truth, "standard", 0, "itq", 8, extension, s, metric, 0.5]
-        for truth in ("near", "other")
-        for extension, s in (("none", 0), ("same", 1))
-        for metric in ("mAP", "P@1")
-    ]
-    write_csv(path, COLUMNS, rows, checksum=True)
-    found = run_scores(path, config)[["ground_truth", "extension", "metric"]]
-    assert found.to_numpy().tolist() == [["near", "none", "mAP"], ["near", "none", "P@1"], ["other", "none", "mAP"]]

@@ -12,15 +12,20 @@ import vl_convert
 from browser import ALL_DRAWN, DRAWN, opened, select
 
 from protocol.report import page
+from protocol.report.description import PAGE
+from protocol.report.drawing import pictures
+from protocol.report.figure import decimals, spread
 from protocol.report.results import named
 from protocol.report.sections import _FOLLOWING, ORDER, experiment_line, of_selections, sections
+from protocol.report.sections.answer import answer_section
+from protocol.scores.statistics import mean_of
 from protocol.scores.summary import at
 
 FIGURES = {
     *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "precision-in-ball", "ties"),
-    *("splits-compared", "extensions", "empty-balls", "bucket-sizes", "layout-improved", "layout-standard"),
+    *("split-differences", "extensions-by-radius", "empty-balls", "bucket-sizes", "layout-improved", "layout-standard"),
 }
-FOLDED = {"one-number", "lookup-times", "time"}  # drawn, but hidden until the reader opens them
+FOLDED = {"one-number", "lookup-times", "seconds-by-stage"}  # drawn, but hidden until the reader opens them
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
 
@@ -258,8 +263,9 @@ def test_folded_tables_have_every_feature(results):
     for table, own in zip(tables, alone, strict=True):
         assert table.folded
         assert (table.header, table.n_labels) == (["feature", *own.header], 2)
-        assert [row[:2] for row in table.rows] == [["gist", "lsh"], ["gist", "itq"], ["bow", "lsh"]]
-        assert [row[2:] for row in table.rows] == [row[1:] for row in (*own.rows, own.rows[0])]
+        assert [row[:2] for row in table.rows] == [*(["gist", row[0]] for row in own.rows), ["bow", "lsh"]]
+        lsh = next(row for row in own.rows if row[0] == "lsh")
+        assert [row[2:] for row in table.rows] == [row[1:] for row in (*own.rows, lsh)]
         of_bow = {(2, across) for across in (2, 3)}  # alone, and so the best
         assert table.strong == {(down, across + 1) for down, across in own.strong} | of_bow
         assert ("gist" in table.caption, "gist" in own.caption) == (False, True)
@@ -320,7 +326,7 @@ def test_finished_codes_are_one_more_method_and_the_page_identifies_them(results
     assert statement in of(finished, "answer").text
     assert statement not in of(results, "answer").text
     improved = next(table for table in of(finished, "answer").tables if "improved" in table.name)
-    assert [row[0] for row in improved.rows] == ["lsh", "mine"]
+    assert {row[0] for row in improved.rows} == {"lsh", "mine"}
     hashers = table_of(of(finished, "meanings"), "hashers")
     unknown = "Finished codes, made outside this pipeline; how they were learned is not recorded."
     assert hashers.rows[1][:2] == ["mine", unknown]
@@ -329,6 +335,71 @@ def test_finished_codes_are_one_more_method_and_the_page_identifies_them(results
     assert ", for lsh. " in compared.shows
     assert "the same order" in compared.shows  # of lsh alone, as mine has one split
     assert "made outside this pipeline" in page(finished)
+
+
+def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparisons(results):
+    (figure,) = of(results, "splits-compared").figures
+    place = {"feature": "gist", "ground_truth": "class_label", "n_bits": 8, "hasher": "itq", "metric": "mAP"}
+    standard, improved = (
+        at(results.run_scores, **place, split=split).sort_values("run")["value"].to_numpy()
+        for split in ("standard", "improved")
+    )
+    (row,) = at(figure.data, **place).itertuples()
+    pairs = mean_of(standard - improved, shared=max(map(results.shared, results.splits)))
+    assert (row.difference, row.low, row.high) == pytest.approx((pairs.mean, *pairs.interval()))
+    assert (row.value, row.value_versus) == pytest.approx((standard.mean(), improved.mean()))
+    assert row.versus == "improved"
+    others = results.splits["improved"] | {"query": results.splits["improved"]["query"] + 1}
+    (unpaired,) = of(changed(results, splits=results.splits | {"improved": others}), "splits-compared").figures
+    assert unpaired.data["low"].isna().all()
+    assert "interval" in figure.shows
+    assert "interval" not in unpaired.shows
+
+
+def test_points_of_few_pairs_are_left_out_of_the_precision_recall_curves(results):
+    radii = results.displayed["radii"]
+    few = (radii["metric"] == "recall_micro") & (radii["radius"] == 0)
+    figure = of(changed(results, displayed={"radii": radii.assign(value=radii["value"].mask(few, 0.0005))}), "curves")
+    points = figure.figures[2].data
+    assert points["radius"].min() == 1
+    assert "Points with a recall below 0.001 are left out." in figure.figures[2].shows
+
+
+def test_the_curves_state_the_number_of_runs_that_are_shown(results):
+    curves = results.displayed["curves"].assign(n_runs=lambda rows: rows["n_bits"].map({4: 3, 8: 10}))
+    made = changed(results, displayed={"curves": curves})
+    assert of(made, "curves").text[0].startswith("Means over 10 runs.")
+    fewer = made.select(next(own for own in made.selections if own["n_bits"] == 4))
+    assert of(fewer, "curves").text[0].startswith("Means over 3 runs.")
+
+
+def test_no_section_has_the_name_of_a_figure():
+    assert not PAGE._content["sections"].keys() & PAGE._content["figures"].keys()
+
+
+def labels(figure):
+    """Return the labels of the axes in a static picture, by the number of the axis."""
+    svg = pictures([figure.static])[0]["svg"].decode()
+    axes = re.findall(r'role-axis-label".*?</g>', svg, flags=re.DOTALL)
+    return [re.findall(r"<text[^>]*>([^<]+)</text>", axis) for axis in axes]
+
+
+def test_axes_have_at_most_eight_labels_and_say_where_they_begin(results):
+    own = [at(results.summary, n_bits=8).assign(n_bits=8 * n) for n in range(1, 14)]
+    summary = pd.concat(own, ignore_index=True)
+    (figure,) = answer_section(changed(results, summary=summary.assign(mean=0.5 + 0.4 * summary["mean"]))).figures
+    figures = {figure.name: figure for part in sections(results) for figure in part.figures} | {"by-length": figure}
+    for name, figure in figures.items():
+        assert all(len(axis) <= 8 for axis in labels(figure)), (name, labels(figure))
+    assert [str(n) for n in (8, 24, 40, 56, 72, 88, 104)] in labels(figures["by-length"])
+    texts = [pictures([figures[name].static])[0]["svg"].decode() for name in ("by-length", "precision-at-n")]
+    assert ["the axis begins at 0." in text for text in texts] == [True, False]
+
+
+def test_the_bars_of_hashers_are_side_by_side(results):
+    svg = pictures([of(results, "answer").figures[0].static])[0]["svg"].decode()
+    bars = re.search(r'mark-rule role-mark[^"]*layer_0_marks.*?</g>', svg, flags=re.DOTALL)[0]
+    assert len(set(re.findall(r"translate\(([\d.]+),", bars))) == 2 * 2  # hashers and code lengths
 
 
 def test_the_extension_tables_have_the_shape_of_ramap(results):
@@ -417,6 +488,7 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert min(tab.evaluate(size.format("width"))) > min(width, 800) / 2
         assert min(tab.evaluate(size.format("height"))) > 50
+        assert max(tab.evaluate(size.format("height"))) < 600  # long intervals are cut off
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
         legends = tab.evaluate(
@@ -449,9 +521,12 @@ def test_choosing_something_else_draws_something_else(browser, path, results):
         tab.wait_for_function(
             "document.querySelector('[data-follows]:not([hidden]) .caption').textContent.includes('improved')"
         )
-        shown = table.locator("tbody tr").nth(1).inner_text().split("\t")
-        rows = at(results.plain, metric="recall@r2", ground_truth="class_label", split="improved", hasher="itq")
-        assert shown == ["itq", *(f"{row.mean:.4f} \N{PLUS-MINUS SIGN} {row.std:.4f}" for row in rows.itertuples())]
+        shown = table.locator("tbody").inner_text().splitlines()
+        here = at(results.plain, metric="recall@r2", ground_truth="class_label", split="improved")
+        digits, order = decimals(here["std"]), here.groupby("hasher")["mean"].mean().sort_values(ascending=False).index
+        rows = [at(here, hasher=hasher).itertuples() for hasher in order]
+        cells = [[spread(row.mean, row.std, digits) for row in own] for own in rows]
+        assert shown == ["\t".join([hasher, *own]) for hasher, own in zip(order, cells, strict=True)]
         with tab.expect_download() as download:
             tab.click("#by-length a.data")
         assert download.value.path().read_text() == of(results, "answer").figures[0].csv
@@ -498,9 +573,10 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
                 assert {*part.text, *(table.caption for table in part.tables)} <= set(texts), selection
                 for figure in part.figures:
                     assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
-            here = at(results.plain, **own.place)
+            figures = {figure.name: figure for part in shown for figure in part.figures}
             for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
-                assert legends[name] == list(dict.fromkeys(here["hasher"])), (name, selection)
+                scale = figures[name].static["layer"][0]["encoding"]["color"]["scale"]
+                assert legends[name] == scale["domain"], (name, selection)
             others = {text for page in pages if page is not shown for part in page for text in part.text}
             assert not (others - {text for part in shown for text in part.text}) & set(texts), selection
             assert f"{own.place['feature']}, " in tab.locator("[data-follows] .caption:visible").inner_text()
@@ -556,6 +632,7 @@ def test_headings_nest_and_every_picture_has_words(browser, path):
         for elements, words in (("img", "alt"), ("[role=img]", "ariaLabel"), ("select", "labels.length")):
             assert tab.evaluate(f"[...document.querySelectorAll('{elements}')].every((one) => one.{words})"), elements
         ids = tab.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
+        assert len(set(ids)) == len(ids)
         links = tab.evaluate("[...document.querySelectorAll('nav a, .run a')].map((link) => link.hash.slice(1))")
         assert set(links) <= set(ids)
         tab.keyboard.press("Tab")

@@ -1,18 +1,21 @@
-"""The styles of hashers: fixed by name, distinct, and distinguishable for colour-blind readers."""
+"""The styles of methods: fixed by their names, distinct, and distinguishable in grey and for colour-blind readers."""
 
 import itertools
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import vl_convert
+import yaml
 
 from protocol import registry
-from protocol.report.description import hasher_scales
+from protocol.report.description import series_scales
 from protocol.report.sections import sections
-from protocol.report.styles import _KNOWN, COLOURS, styles
+from protocol.styles import COLOURS, styles
 
+ROOT = Path(__file__).parents[2]
 DEFAULT = ["lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"]
 # The matrices of Machado, Oliveira and Fernandes (2009), on linear RGB, at full severity.
 VISION = {
@@ -40,49 +43,53 @@ def contrast(colour, page):
     return light / dark
 
 
-def test_the_style_of_a_hasher_does_not_depend_on_the_others():
-    own = [*DEFAULT, "m_dsh_4"]
-    before = styles(own)
-    for names in (["m_dsh", "grh"], ["itq_5", "mine"], ["a", "theirs"]):
-        for together in ([*own, *names], [*names, *own]):
-            assert {name: styles(together)[name] for name in own} == before
-    together = styles([*registry.names("hasher"), "m_dsh_4", "theirs"])
-    assert {name: styles([name])[name] for name in together} == together
-    assert sorted(_KNOWN) == registry.names("hasher")
+def lightness(colour):
+    return lab(linear(colour))[0]
 
 
-def test_colour_and_shape_tell_the_registered_hashers_apart():
-    assert len({style[:2] for style in _KNOWN.values()}) == len(_KNOWN)
+def test_the_styles_of_methods_do_not_depend_on_their_order():
+    names = [*registry.names("hasher"), "m_dsh_4", "theirs"]
+    assert styles(names) == styles(names[::-1])
+    assert list(styles(["sh", "itq"])) == ["sh", "itq"]
+    for more in (["mine"], names):
+        assert {name: styles([*DEFAULT, *more])[name] for name in DEFAULT} == styles(DEFAULT)
 
 
-@pytest.mark.parametrize(
-    "hashers",
-    [
-        DEFAULT,
-        ["sign", "median", "lsh", "pcah", "pca_rr", "itq"],
-        ["itq", "classifier", "ksh", "sdh", "grh", "talr_ap"],
-        ["lsh", "itq", "talr_ap", "talr_ndcg"],
-        ["itq", "deep_squared", "m_dsh"],
-        ["deep_supervised", "buffer_zone"],
-        ["cca_itq", "cvh"],
-    ],
-)
-def test_hashers_of_one_shipped_experiment_have_different_colours(hashers):
-    assert len({style.colour for style in styles(hashers).values()}) == len(hashers)
+@pytest.mark.parametrize("config", sorted((ROOT / "workflow" / "config").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_hashers_of_a_shipped_experiment_differ(config):
+    listed = yaml.safe_load(config.read_text()).get("hashers", DEFAULT)
+    own = styles([name if isinstance(name, str) else name["name"] for name in listed]).values()
+    assert len(set(own)) == len(listed)
+    if len(listed) <= 12:
+        assert len({style.colour for style in own}) == len({style.marker for style in own}) == len(listed)
 
 
-def test_many_uses_of_one_plug_in_have_different_styles():
-    names = [f"m_dsh_{n}" for n in range(60)]
-    with_uses = styles([*DEFAULT, *names])
-    assert len(set(with_uses.values())) == len(with_uses)
-    assert not {style[:2] for style in _KNOWN.values()} & {with_uses[name][:2] for name in names}
-    assert len(styles([f"use_{n}" for n in range(300)])) == 300  # more than there are styles
+def test_twelve_methods_differ_in_colour_and_in_marker_whatever_their_names():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        own = list(styles(["".join(rng.choice(list("abcdef_1"), 6)) + str(i) for i in range(12)]).values())
+        assert [len({style[part] for style in own}) for part in (0, 1)] == [12, 12]
+        for one, other in itertools.combinations(own, 2):
+            if one.dash == other.dash:  # told apart in grey by their lightness, too
+                assert abs(lightness(one.colour) - lightness(other.colour)) > 5
 
 
-def test_a_new_name_has_the_style_of_its_digest():
-    """The style of a name outside the table must not change from one version to the next."""
-    assert styles(["m_dsh_4"])["m_dsh_4"] == ("#bf856a", "triangle-right", (1, 0))
-    assert styles(["theirs"])["theirs"] == ("#ae2e94", "circle", (8, 2, 2, 2))
+def test_more_methods_than_colours_have_different_triples():
+    for n in (13, 60, 300):
+        assert len(set(styles([*DEFAULT, *(f"m_dsh_{i}" for i in range(n))]).values())) == n + len(DEFAULT)
+
+
+def test_a_name_keeps_its_style_from_one_version_to_the_next():
+    assert styles(["itq"])["itq"][::2] == ("#cd8503", (6, 3))
+    assert styles(["theirs"])["theirs"][::2] == ("#ff00f4", (9, 3, 2, 3))
+
+
+def test_the_symbol_of_a_legend_is_a_dashed_line_with_the_marker():
+    solid, dashed = (styles(DEFAULT)[name] for name in ("lsh", "itq"))
+    assert solid.key == f"M-4,-.25h8v.5h-8z{solid.marker}"
+    assert dashed.key.endswith(dashed.marker)
+    strokes = re.findall(r"M(\S+?),-.25h(\S+?)v", dashed.key)
+    assert strokes == [("-4", "1.5"), ("-1.75", "1.5"), ("0.5", "1.5"), ("2.75", "1.25")]
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
@@ -105,16 +112,22 @@ def test_every_two_colours_differ_for_colour_blind_readers(vision):
 
 
 def test_scales_name_the_hashers_as_the_figure_does():
-    scales = hasher_scales({"ITQ": "itq", "LSH": "lsh"})
-    assert scales["hashers"] == ["ITQ", "LSH"]
-    assert scales["colour"] == {"domain": ["ITQ", "LSH"], "range": [COLOURS[1], COLOURS[0]]}
-    assert scales["shape"] == {"domain": ["ITQ", "LSH"], "range": ["square", "circle"]}
-    assert scales["dash"] == {"domain": ["ITQ", "LSH"], "range": [[1, 0], [1, 0]]}
+    scales = series_scales({"ITQ": "itq", "LSH": "lsh"}, columns=3)
+    itq, lsh = styles(["itq", "lsh"]).values()
+    assert scales["colour"] == {"domain": ["ITQ", "LSH"], "range": [itq.colour, lsh.colour]}
+    assert scales["shape"] == {"domain": ["ITQ", "LSH"], "range": [itq.marker, lsh.marker]}
+    assert scales["dash"] == {"domain": ["ITQ", "LSH"], "range": [[6, 3], [1, 0]]}
+    assert scales["dodge"] == {"domain": ["ITQ", "LSH"]}
+    assert scales["legend"]["columns"] == 3
+    assert json.dumps({"ITQ": itq.key, "LSH": lsh.key}) in scales["legend"]["symbolType"]["expr"]
 
 
-def test_only_charts_without_points_have_dashes_in_their_legends(results):
+def test_a_figure_of_lines_has_one_legend_with_lines_dashes_and_markers(results):
     figures = {figure.name: figure for part in sections(results) for figure in part.figures}
-    legends = {name: vl_convert.vegalite_to_vega(own.static).get("legends", []) for name, own in figures.items()}
-    assert [name for name, own in legends.items() if '"strokeDash": "strokeDash"' in json.dumps(own)] == [
-        "bucket-sizes"
-    ]
+    for name, figure in figures.items():
+        chart = vl_convert.vegalite_to_vega(figure.static)
+        lines = [mark for mark in json.dumps(chart["marks"]).split('"type": ') if mark.startswith('"line"')]
+        assert len(chart.get("legends", [])) <= 1, name
+        if lines:
+            (legend,) = chart["legends"]
+            assert "v.5h" in legend["symbolType"]["signal"], name

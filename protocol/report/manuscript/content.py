@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.report.reading import displayed
-from protocol.report.results import trained_on
-from protocol.report.styles import display_name
+from protocol.report.results import display_name, trained_on
 from protocol.scores.summary import COLUMNS, PLACE, at, shared_of
 from protocol.scores.tables import read_table
 
@@ -68,7 +67,7 @@ class Content:
         """Return the display name of a dataset, feature, ground truth, split, hasher or metric."""
         return display_name(self.config, kind, name)
 
-    def names(self, hashers: Sequence[str]) -> list[str]:
+    def names(self, hashers: Iterable[str]) -> list[str]:
         """Return the display names of hashers."""
         return [self.name("hasher", hasher) for hasher in hashers]
 

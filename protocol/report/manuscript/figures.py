@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.description import Description, hasher_scales
+from protocol.report.description import Description, series_scales
 from protocol.report.display import middle
 from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH, Figure
 from protocol.report.manuscript.content import Content
 from protocol.report.manuscript.files import file_name
+from protocol.report.sections.curves import LEAST_RECALL, pr_points
 from protocol.scores.summary import at
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 PACKAGE_DATA = "figures.yaml"
 
 _FIGURES = Description(Path(__file__).with_name(PACKAGE_DATA))
-_LETTERS = 17  # of a legend's text in an inch
-_LEAST_RECALL = 0.001
+_LETTERS, _INDENT = 17, 0.3  # of a legend: letters in an inch, and the inches to the left of it
+_KEY = {"symbolSize": 25, "symbolOffset": 7, "labelOffset": 12, "columnPadding": 8}  # 20 points wide
 _MOST_PANELS = 4
 _READ = {
     "[best]": ", relevant first in ties",
@@ -56,16 +57,17 @@ def _figure(
     **values: Any,
 ) -> Figure:
     """Return a figure with a line or a row for each hasher, whose data have the display names."""
-    hashers = {content.name("hasher", name): name for name in content.hashers if name in set(rows["hasher"])}
+    hashers = {content.name("hasher", name): name for name in content.config["names"]["hashers"]}
+    drawn = list(dict.fromkeys(rows["hasher"]))
     return _FIGURES.figure(
         name,
-        rows.assign(hasher=rows["hasher"].map({own: shown for shown, own in hashers.items()})),
+        rows.assign(hasher=content.names(rows["hasher"])),
         of=of,
-        chart=hasher_scales(hashers) | {"columns": _legend_columns(list(hashers), inches)} | dict(chart),
+        chart=series_scales(hashers, **_KEY, columns=_legend_columns(content.names(drawn), inches)) | dict(chart),
         inches=inches,
         content=content,
         place=place,
-        learned=content.trained_on(hashers.values(), place),
+        learned=content.trained_on(drawn, place),
         **values,
     )
 
@@ -118,7 +120,7 @@ def _curves(content: Content, place: Mapping[str, str]) -> Figure | None:
         return None
     n_bits = middle(sorted(rows["n_bits"].unique()))
     name = file_name("pr-curves", n_bits, *place.values())
-    values: dict[str, Any] = {"lengths": f"with {n_bits} bits", "bits": f"{n_bits} bits", "least": _LEAST_RECALL}
+    values: dict[str, Any] = {"lengths": f"with {n_bits} bits", "bits": f"{n_bits} bits", "least": LEAST_RECALL}
     return _figure(name, content, place, at(rows, n_bits=n_bits), of="pr-curves", chart={}, **values)
 
 
@@ -131,29 +133,18 @@ def _all_curves(content: Content, place: Mapping[str, str]) -> Figure | None:
     rows = rows[rows["n_bits"].isin(lengths[-_MOST_PANELS:])]
     rows = rows.assign(panel=rows["n_bits"].map("{} bits".format))
     name, panels = file_name("pr-curves", *place.values()), list(dict.fromkeys(rows["panel"]))
-    values: dict[str, Any] = {"lengths": "by code length", "bits": "by code length", "least": _LEAST_RECALL}
+    values: dict[str, Any] = {"lengths": "by code length", "bits": "by code length", "least": LEAST_RECALL}
     return _figure(
         name, content, place, rows, of="pr-curves-by-length", chart={"panels": panels}, inches=PAGE_WIDTH, **values
     )
 
 
 def _curve_rows(content: Content, place: Mapping[str, str]) -> "pd.DataFrame":
-    """Return precision and recall at every radius of the chosen code lengths, and the precision of a random ranking.
-
-    A ball of the largest radius is the whole database, so its precision is that of a random ranking. The smallest balls
-    are left out: if the queries of a run find no item, precision is 0/0, and a few pairs are no reliable estimate.
-    """
-    radii = at(content.radii, extension="none", **place)
-    radii = radii[radii["n_bits"].isin(content.config["paper"]["n_bits"])]
-    on = ["hasher", "n_bits", "radius"]
-    precision, recall = (
-        at(radii, metric=f"{side}_micro")[[*on, "value"]].rename(columns={"value": side})
-        for side in ("precision", "recall")
-    )
-    rows = precision.merge(recall, on=on)
+    """Return `pr_points` of the chosen code lengths, in order."""
+    radii = at(content.radii, **place)
+    rows = pr_points(radii[radii["n_bits"].isin(content.config["paper"]["n_bits"])], ["hasher", "n_bits"])
     rows = rows.assign(order=rows["hasher"].map(content.hashers.index)).sort_values(["n_bits", "order", "radius"])
-    chance = rows.groupby(["hasher", "n_bits"])["precision"].transform("last")
-    return rows.drop(columns="order").assign(chance=chance)[rows["recall"] >= _LEAST_RECALL]
+    return rows.drop(columns="order")
 
 
 def _conventions(content: Content, place: Mapping[str, str]) -> Figure | None:
@@ -188,7 +179,7 @@ def _legend_columns(names: list[str], inches: float) -> int:
     Examples
     --------
     >>> _legend_columns(["LSH", "ITQ", "PCA-RR", "SKLSH", "SH"], 3.3), _legend_columns(["LSH", "ITQ"], 6.9)
-    (5, 2)
+    (3, 2)
     """
-    longest = max(map(len, names)) + 5  # the symbol takes as much as five letters
-    return max(1, min(int(_LETTERS * inches) // longest, len(names)))
+    longest = max(map(len, names)) + 8  # the symbol takes as much as eight letters
+    return max(1, min(int(_LETTERS * (inches - _INDENT)) // longest, len(names)))

@@ -5,8 +5,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.description import PAGE, hasher_scales
-from protocol.report.figure import ABSENT, Section, between, spread
+from protocol.report.description import PAGE, series_scales
+from protocol.report.figure import ABSENT, Section, between, decimals, spread
 from protocol.report.results import Results, named
 from protocol.scores.identity import NONE_EXCLUDED
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
@@ -27,7 +27,7 @@ def answer_section(results: Results) -> Section:
         "by-length",
         scores,
         {"metric": results.metric} | results.place,
-        chart=hasher_scales(results.hashers) | {"lower": lower},
+        chart=series_scales(results.hashers) | {"lower": lower},
         results=results,
         rows=scores,
     )
@@ -159,14 +159,17 @@ def _table(results: Results, truth: str, split: str, rows: "pd.DataFrame") -> Ta
 
 
 def _cells(name: str, results: Results, rows: "pd.DataFrame", *, n_labels: int, **values: Any) -> Table:
-    """Return a table with a row per hasher, or feature and hasher, and a column per code length."""
-    lengths = sorted(rows["n_bits"].unique())
+    """Return a table with a row per hasher, or feature and hasher, the best first, and a column per code length."""
+    lengths, digits = sorted(rows["n_bits"].unique()), decimals(rows["std"])
     lower = registry.METRICS.entry(results.metric).better == "lower"
     best = rows.groupby(["feature", "n_bits"])["mean"].transform("min" if lower else "max")
+    ranks = rows["feature"].map(list(results.config["features"]).index)
+    score = rows.groupby(["feature", "hasher"])["mean"].transform("mean")
+    order = rows.assign(rank=ranks, score=score if lower else -score).sort_values(["rank", "score"], kind="stable")
     cells, strong = [], set()
-    for down, (labels, own) in enumerate(rows.assign(best=best).groupby(["feature", "hasher"], sort=False)):
+    for down, (labels, own) in enumerate(order.assign(best=best).groupby(["feature", "hasher"], sort=False)):
         of_length = {row.n_bits: row for row in own.itertuples()}
-        means = [spread(of_length[n].mean, of_length[n].std) if n in of_length else ABSENT for n in lengths]
+        means = [spread(of_length[n].mean, of_length[n].std, digits) if n in of_length else ABSENT for n in lengths]
         cells.append([*labels[-n_labels:], *means])
         strong |= {(down, n_labels + lengths.index(n)) for n, row in of_length.items() if row.mean == row.best}
     n_runs = rows["n_runs"]

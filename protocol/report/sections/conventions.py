@@ -1,13 +1,15 @@
 """The effects of the order of ties (figure 3 of TALR), of the conventions that others use, and of the split."""
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from protocol.report.description import PAGE, hasher_scales
-from protocol.report.figure import COLOURS, Figure, Section
+from protocol.report.description import PAGE, series_scales
+from protocol.report.figure import Figure, Section, listed
 from protocol.report.results import Results
+from protocol.scores.statistics import CORRECTED, half_width
 from protocol.scores.summary import PLACE, at
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ _NAMES = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
 _CELL = [*PLACE, "n_bits", "hasher"]
 _METRICS = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2")
 """The metrics that the reader can choose from, besides the main one."""
-_SHAPES = ["circle", "diamond", "square", "triangle-up", "cross"]
 
 
 def conventions_section(results: Results) -> Section:
@@ -36,7 +37,7 @@ def _ties(results: Results) -> Figure:
         "ties",
         rows,
         results.combination,
-        chart=hasher_scales(results.hashers),
+        chart=series_scales(results.hashers),
         results=results,
         widest=here.loc[(here["best"] - here["worst"]).idxmax()],
         n_pairs=len(pairs),
@@ -93,27 +94,19 @@ def _sentences(here: "pd.DataFrame", results: Results) -> dict[str, str]:
 
 
 def splits_compared_section(results: Results) -> Section | None:
-    """Return a figure of every hasher's scores under each split; None if there is only one split."""
-    splits = list(dict.fromkeys(results.plain["split"]))
-    if len(splits) == 1:
+    """Return a figure of the paired differences between the first split and the others; None if there is only one."""
+    first, *others = splits = list(dict.fromkeys(results.plain["split"]))
+    if not others:
         return None
-    rows = results.once(_compared_scores)
+    rows = results.once(_between_splits)
     place = {key: value for key, value in results.combination.items() if key != "split"}
-    here = at(rows, **place)
+    here = at(rows, **place, versus=others[0])
     sentences = {
-        metric: _compared(results, at(here, metric=metric), metric, splits) for metric in rows["metric"].unique()
+        metric: _compared(results, at(here, metric=metric), metric, first, others[0])
+        for metric in dict.fromkeys([results.metric, *rows["metric"]])
     }
-    colours = [COLOURS[i % len(COLOURS)] for i in range(len(splits))]
-    figure = PAGE.figure(
-        "splits-compared",
-        rows,
-        {"metric": results.metric} | place,
-        chart=hasher_scales(results.hashers)
-        | {"splits": {"domain": splits, "range": colours}}
-        | {"shapes": {"domain": splits, "range": _SHAPES[: len(splits)]}},
-        sentences=sentences,
-        sentence=sentences[results.metric],
-    )
+    difference = f"{first} minus {listed(others)}"
+    figure = difference_figure("split-differences", results, rows, place, difference, sentences)
     databases = [
         (split, len(parts["database"]), int(np.isin(parts["train"], parts["database"]).sum()))
         for split, parts in ((split, results.splits[split]) for split in splits)
@@ -121,20 +114,67 @@ def splits_compared_section(results: Results) -> Section | None:
     return PAGE.section("splits-compared", [PAGE.text("databases", databases=databases)], [figure], splits=splits)
 
 
-def _compared_scores(results: Results) -> "pd.DataFrame":
-    columns = ["metric", "feature", "ground_truth", "n_bits", "hasher", "split", "mean", "std"]
-    return results.by_metric(results.plain[results.plain["metric"].isin([*_METRICS, results.metric])])[columns]
+def difference_figure(
+    name: str,
+    results: Results,
+    rows: "pd.DataFrame",
+    place: Mapping[str, Any],
+    difference: str,
+    sentences: Mapping[str, str],
+) -> Figure:
+    """Return a figure of paired differences by hasher, with their intervals, and a sentence for each metric.
+
+    `difference` describes the column of this name in `rows`; those of several ``versus`` are side by side.
+    """
+    versus = list(dict.fromkeys(rows["versus"]))
+    scales = series_scales(versus) | {"by": "versus"}
+    if len(versus) == 1:
+        scales = series_scales(results.hashers) | {"by": "hasher", "legend": None}
+    choices = {"metric": results.metric, **place}
+    return PAGE.figure(
+        name,
+        rows,
+        choices,
+        of="differences",
+        chart=scales | {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}},
+        sentences=sentences,
+        sentence=sentences[results.metric],
+        difference=difference,
+    )
 
 
-def _compared(results: Results, here: "pd.DataFrame", metric: str, splits: list[str]) -> str:
-    """Return in words how the scores under the first two splits differ."""
-    wide = here.pivot_table(index="hasher", columns="split", values="mean")
-    first, second = splits[:2]
-    if not {first, second} <= set(wide):
+def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":
+    """Return rows with the interval ``low`` to ``high`` of their ``difference``, a mean over runs."""
+    half = half_width(std, n_runs, shared=shared)
+    return rows.assign(low=rows["difference"] - half, high=rows["difference"] + half)
+
+
+def _between_splits(results: Results) -> "pd.DataFrame":
+    """Return the mean of each hasher under the first split, and its paired difference from each other split."""
+    import pandas as pd
+
+    scores = results.run_scores[results.run_scores["metric"].isin([*_METRICS, results.metric])]
+    first, *others = dict.fromkeys(results.plain["split"])
+    cell = ["metric", "feature", "ground_truth", "n_bits", "hasher"]
+    parts = []
+    for other in others:
+        both = at(scores, split=first).merge(at(scores, split=other), on=[*cell, "run"], suffixes=("", "_versus"))
+        both = both.assign(difference=both["value"] - both["value_versus"]).dropna(subset="difference")
+        groups = both.groupby(cell, sort=False)
+        means = groups[["value", "value_versus", "difference"]].mean().reset_index()
+        spread = groups["difference"].agg(["std", "size"]).reset_index(drop=True)
+        has_pairs = np.array_equal(results.splits[first]["query"], results.splits[other]["query"])
+        shared = max(map(results.shared, (first, other))) if has_pairs else np.nan
+        parts.append(paired(means, spread["std"], spread["size"], shared).assign(versus=other))
+    return results.by_metric(results.ordered(pd.concat(parts, ignore_index=True)))
+
+
+def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, second: str) -> str:
+    """Return in words how the scores under two splits differ."""
+    if here.empty:
         return PAGE.text("one-split", results=results, metric=metric)
-    wide = wide.dropna(subset=[first, second])  # finished codes may exist for one split only
-    gap = wide[first] - wide[second]
-    orders = [list(wide[split].sort_values(kind="stable").index) for split in (first, second)]
+    gap, has_intervals = here.set_index("hasher")["difference"], here["low"].notna().any()
+    orders = [list(here.sort_values(column, kind="stable")["hasher"]) for column in ("value", "value_versus")]
     return PAGE.text(
         "splits-compared",
         results=results,
@@ -145,4 +185,8 @@ def _compared(results: Results, here: "pd.DataFrame", metric: str, splits: list[
         largest=gap[gap.abs().idxmax()],
         hasher=gap.abs().idxmax(),
         same=orders[0] == orders[1],
+        n=len(here),
+        # Equal differences in all runs have no interval.
+        clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
+        test=CORRECTED,
     )

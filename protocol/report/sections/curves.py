@@ -1,8 +1,9 @@
 """Precision and recall by cutoff, radius and code length, and lookups in hash tables (RAMAP, figures 5 and 7)."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from protocol.report.description import PAGE, hasher_scales
+from protocol.report.description import PAGE, series_scales
 from protocol.report.display import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
 from protocol.report.figure import Figure, Section
 from protocol.report.results import Results
@@ -11,6 +12,8 @@ from protocol.scores.summary import PLACE, at
 if TYPE_CHECKING:
     import pandas as pd
 
+LEAST_RECALL = 0.001
+"""The least recall of a point of a precision-recall curve."""
 _AT = 100
 """The N that the sentence about precision quotes, or the nearest one."""
 _CELL = [*PLACE, "n_bits", "hasher"]
@@ -18,7 +21,7 @@ _CELL = [*PLACE, "n_bits", "hasher"]
 
 def curves_section(results: Results) -> Section:
     """Return the four figures, all but recall with the level of chance."""
-    n_runs = at(results.table["curves"], **results.place)["n_runs"]
+    n_runs = at(results.table["curves"], **results.combination)["n_runs"]
     figures = [
         _top(results, "precision", _AT),
         _top(results, "recall", None),
@@ -41,13 +44,37 @@ def _top_rows(results: Results, metric: str) -> "pd.DataFrame":
     return rows.merge(results.once(_chance), on=_CELL) if metric == "precision" else rows
 
 
-def _pr_rows(results: Results) -> "pd.DataFrame":
-    on, radii = [*_CELL, "radius"], at(results.table["radii"], extension="none")
+def pr_points(radii: "pd.DataFrame", curve: Sequence[str]) -> "pd.DataFrame":
+    """Return the points of precision-recall curves of plain codes, one for each Hamming radius.
+
+    The smallest balls are left out: if the queries of a run find no item, precision is 0/0, and a few pairs are no
+    reliable estimate.
+
+    Parameters
+    ----------
+    radii : DataFrame
+        The table ``radii`` of `protocol.report.display`.
+    curve : sequence of str
+        The columns that identify a curve.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `curve`, ``radius``, ``precision`` and ``recall`` of all pairs of a run, and ``chance``, the
+        precision of a random order: that of the largest ball, which contains the whole database.
+    """
+    on = [*curve, "radius"]
     precision, recall = (
-        at(radii, metric=f"{side}_micro")[[*on, "value"]].rename(columns={"value": side})
+        at(radii, metric=f"{side}_micro", extension="none")[[*on, "value"]].rename(columns={"value": side})
         for side in ("precision", "recall")
     )
-    rows = results.ordered(precision.merge(recall, on=on).merge(results.once(_chance), on=_CELL))
+    rows = precision.merge(recall, on=on).sort_values("radius", kind="stable")
+    rows = rows.assign(chance=rows.groupby(list(curve))["precision"].transform("last"))
+    return rows[rows["recall"] >= LEAST_RECALL]
+
+
+def _pr_rows(results: Results) -> "pd.DataFrame":
+    rows = results.ordered(pr_points(results.table["radii"], _CELL))
     return rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
 
 
@@ -57,7 +84,7 @@ def _ball_rows(results: Results) -> "pd.DataFrame":
 
 
 def _figure(name: str, results: Results, rows: "pd.DataFrame", choices: dict[str, Any], **values: Any) -> Figure:
-    return PAGE.figure(name, rows, choices, chart=hasher_scales(results.hashers), results=results, **values)
+    return PAGE.figure(name, rows, choices, chart=series_scales(results.hashers), results=results, **values)
 
 
 def _top(results: Results, metric: str, cutoff: int | None) -> Figure:
@@ -76,7 +103,7 @@ def _pr_curve(results: Results) -> Figure:
     half = here[here["recall"] >= 0.5].sort_values("radius", kind="stable")
     first = half.drop_duplicates("hasher")
     best = None if first.empty else first.loc[first["precision"].idxmax()]
-    return _figure("pr-curves", results, rows, results.combination, best=best)
+    return _figure("pr-curves", results, rows, results.combination, best=best, least=LEAST_RECALL)
 
 
 def _in_ball(results: Results) -> list[Figure]:

@@ -5,10 +5,12 @@ from typing import Any
 from protocol.checks import counted
 from protocol.provenance.storage import grouped
 from protocol.report.description import PAGE
-from protocol.report.figure import ABSENT, Section, listed
+from protocol.report.figure import ABSENT, Figure, Section, listed
 from protocol.report.layout import WORDS, counts_of, layouts
 from protocol.report.results import Results
+from protocol.report.sections.conventions import difference_figure, paired
 from protocol.report.sections.images import contact_sheet
+from protocol.scores.statistics import CORRECTED
 from protocol.scores.summary import PLACE
 from protocol.scores.tables import Table
 
@@ -108,7 +110,19 @@ def duplicates_section(results: Results) -> Section | None:
         else PAGE.text("duplicates", **values, place=", ".join(str(largest[name]) for name in PLACE)),
         PAGE.text("duplicates-others", n=len(others), moves=len(changed), metrics=dict.fromkeys(changed["metric"])),
     ]
-    return PAGE.section("duplicates", text, tables=[PAGE.table("duplicates", cells, metric=results.metric)])
+    figures = [_differences(results, table)] if largest is not None else []
+    return PAGE.section("duplicates", text, figures, [PAGE.table("duplicates", cells, metric=results.metric)])
+
+
+def _differences(results: Results, table: Any) -> Figure:
+    """Return the figure of the paired differences between the scores without these queries and those of all."""
+    shared = table["split"].map(results.shared)
+    rows = paired(table, table["difference_std"], table["n_runs"], shared).dropna(subset="difference")
+    rows = rows.rename(columns={"all_queries": "value", "without": "value_versus"}).assign(versus="all queries")
+    columns = ["metric", *PLACE, "n_bits", "hasher", "value", "value_versus", "difference", "low", "high", "versus"]
+    sentences = {metric: PAGE.text("duplicate-differences", metric=metric, test=CORRECTED) for metric in rows["metric"]}
+    difference, rows = "without these queries minus all", results.by_metric(rows[columns])
+    return difference_figure("duplicate-differences", results, rows, results.combination, difference, sentences)
 
 
 def _largest(rows: Any) -> Any:

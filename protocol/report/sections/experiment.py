@@ -95,7 +95,7 @@ def time_spent_section(results: Results) -> Section | None:
     stages = stages.sort_values("seconds", ascending=False, kind="stable")
     total, first = stages["seconds"].sum(), stages.iloc[0]
     figure = PAGE.figure(
-        "time",
+        "seconds-by-stage",
         stages,
         chart={"stages": list(stages["stage"])},
         total=total,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol.checks import counted
-from protocol.report.description import PAGE
-from protocol.report.figure import ABSENT, COLOURS, Figure, Section, number
+from protocol.report.description import PAGE, series_scales
+from protocol.report.figure import ABSENT, Figure, Section, number
 from protocol.report.results import Results
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
@@ -42,11 +42,12 @@ def extensions_section(results: Results) -> Section | None:
 def _figure(results: Results, rows: Any, codes: dict[str, Any], place: str) -> Figure:
     radius = min(2, codes["n_bits"])
     means = at(results.summary, **results.place, **codes, metric="mAP")["mean"]
+    curves = results.once(_curves, codes["hasher"])
     return PAGE.figure(
-        "extensions",
-        results.once(_curves, codes["hasher"]),
+        "extensions-by-radius",
+        curves,
         {"metric": "RAMAP"} | results.place,
-        chart={"colours": list(COLOURS)},
+        chart=series_scales(curves["codes"], columns=1, labelLimit=400),
         radius=radius,
         values=at(rows, **results.place, metric="RAMAP", radius=radius).set_index("codes")["value"].to_dict(),
         differ=means.max() - means.min() if len(means) else None,

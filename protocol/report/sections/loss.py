@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
-from protocol.report.description import PAGE, hasher_scales
+from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Figure, Section
 from protocol.report.results import Results, nearest_truths
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
@@ -200,7 +200,7 @@ def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -
         "rescoring",
         means.drop(columns=["k", "std"]),
         place,
-        chart=hasher_scales(results.hashers),
+        chart=series_scales(results.hashers),
         most=most,
         k=int(here["k"].iloc[0]),
         target=TARGET,

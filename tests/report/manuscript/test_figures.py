@@ -9,7 +9,7 @@ import pytest
 
 from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH
 from protocol.report.manuscript import figure_files, paper_figures
-from protocol.report.styles import styles
+from protocol.styles import styles
 
 NAMES = [
     "scores-mAP-100-all-gist-class-label-standard",
