@@ -401,7 +401,7 @@ class Evaluation(Scores, Printed):
             if self.nearest is not None and record.relevant:
                 continue  # it has a separate table
             n = self.undefined[name]
-            empty = f"{n:,} of {self.n_queries:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
+            empty = f"{n:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
             ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
             cells.append((name, shown(mean), empty, ties, record.denominator))
         return Table("metrics", title, ("metric", "mean", "undefined queries", "ties", "denominator"), cells)
