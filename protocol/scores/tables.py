@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
 _WIDTH = 100
+_TOGETHER = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 _LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
 _DAGGER = _LATEX["†"]
@@ -109,7 +110,7 @@ def filled(paragraph: str) -> str:
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table as plain text: columns aligned to the left with two spaces between them.
 
-    The widest columns are wrapped at blanks until the table has at most 100 columns of characters.
+    The widest columns are wrapped at blanks, but not around ±, until the lines have at most 100 characters.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lsh     0.1000
     pca_rr  0.25
     """
-    lines = [list(map(printable, line)) for line in (header, *rows)]
+    lines = [[printable(cell).replace(" ± ", _TOGETHER) for cell in line] for line in (header, *rows)]
     columns = list(zip(*lines, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
@@ -132,7 +133,7 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
             for cell, width in zip(line, widths, strict=True)
         ]
         printed += ["  ".join(map(str.ljust, part, widths)) for part in itertools.zip_longest(*cells, fillvalue="")]
-    return "\n".join(map(str.rstrip, printed))
+    return "\n".join(map(str.rstrip, printed)).replace(_TOGETHER, " ± ")
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()) -> str:

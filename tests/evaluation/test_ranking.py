@@ -90,7 +90,7 @@ def test_every_result_names_the_ranking(tmp_path):
             assert list(table)[:2] == [index, "ranking"]
             assert set(table["ranking"]) == {ranking}
     (point, *_) = found.plot("precision@N").to_dict()["data"]["values"]
-    assert point["method"] == "codes (asymmetric)"
+    assert point["method"] == f"mAP {found.metrics['mAP']:.4f} (asymmetric)"
     assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(found)
     assert "24 bits; asymmetric ranking;" in repr(asymmetric_scores(QUERY, DATABASE > 0, binarize=None))
 
