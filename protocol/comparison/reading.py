@@ -275,14 +275,15 @@ class _Runs:
         missing = [path.name for path in self._files if not path.is_file()]
         if missing:
             return f"{self._file} has no {' and no '.join(missing)} next to it"
-        table, rows = self._table
-        runs = table.iloc[rows.get(combination, [])]
-        if not len(runs) or abs(runs["value"].mean() - mean) > TOLERANCE:
+        items, numbers, rows = self._table
+        of_runs = rows.get(combination, [])
+        if not len(of_runs) or abs(np.nanmean(numbers[of_runs]) - mean) > TOLERANCE:
             return f"the metrics.csv next to {self._file} does not have the runs of this mean"
-        return Values(RUN, runs["key"].to_numpy(dtype=np.str_), runs["value"].to_numpy(dtype=np.float64))
+        return Values(RUN, items[of_runs], numbers[of_runs])
 
     @functools.cached_property
-    def _table(self) -> "tuple[pd.DataFrame, Mapping[Any, Any]]":
+    def _table(self) -> tuple[NDArray[np.str_], NDArray[np.float64], Mapping[Any, Any]]:
+        """The items and the value of each run, and the rows of each combination."""
         pd = need("pandas", "report")
         for path in self._files:
             verify(path, required=False)
@@ -291,8 +292,8 @@ class _Runs:
             scores["value"] = pd.to_numeric(scores["value"])
             scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
             table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
-            table = table.assign(key=table["run"].astype(str) + " " + table["items"]).reset_index(drop=True)
-            return table, table.groupby(_COMBINATION).indices
+            items = (table["run"].astype(str) + " " + table["items"]).to_numpy(dtype=np.str_)
+            return items, table["value"].to_numpy(dtype=np.float64), table.groupby(_COMBINATION).indices
         except (ValueError, KeyError, TypeError) as error:
             where, reason = " and ".join(map(str, self._files)), " ".join(str(error).split())
             raise ProtocolError(f"{where}: expected the tables of an experiment, got {reason}.") from error
