@@ -21,7 +21,6 @@ _EXTRAS = {
     "pydantic": "pipeline",
     "scipy": "report",
     "sklearn": "pipeline",
-    "statsmodels": "report",
     "tabulate": "report",
     "threadpoolctl": "pipeline",
     "torch": "learned",

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_finish() -> None:
-    """Leave modules and thousands of tests out of later garbage collections: statsmodels collects in every call."""
+    """Leave modules and thousands of tests out of later garbage collections."""
     gc.freeze()
 
 

@@ -40,7 +40,6 @@ HEAVY = (
     "numba",
     "torch",
     "scipy",
-    "statsmodels",
     "altair",
     "vl_convert",
     "jinja2",

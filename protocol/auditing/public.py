@@ -21,7 +21,7 @@ from protocol.auditing.checks.training_log import Reported, about_log, audit_tra
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal
 from protocol.auditing.inputs.groups import PATTERN, Groups, groups_from
-from protocol.auditing.inputs.items import features_from, known_dataset, modalities_from, name_of
+from protocol.auditing.inputs.items import Files, features_from, files_of, known_dataset, modalities_from, name_of
 from protocol.auditing.inputs.known_pairs import known_pairs_for
 from protocol.auditing.inputs.label_issues import AGREEMENT, label_issues_from
 from protocol.auditing.inputs.reading import Known, Run, read_lists, read_runs
@@ -157,10 +157,18 @@ class Audit:
     def _count(self, severity: str) -> int:
         return sum(finding.severity == severity for findings in self.findings.values() for finding in findings)
 
-    def to_text(self, *, colour: bool = False) -> str:
-        """Return the findings in the format of the command, with or without terminal colours."""
+    def to_text(self, *, colour: bool = False, why: bool = False) -> str:
+        """Return the findings in the format of the command.
+
+        Parameters
+        ----------
+        colour : bool, default=False
+            Whether to use terminal colours.
+        why : bool, default=False
+            Whether to list the checks that were not possible, with what each of them needs.
+        """
         differences = [one.to_text() for one in self.differences.values()]
-        return "\n\n".join([*differences, texts.text(self.findings, self.about, colour=colour)])
+        return "\n\n".join([*differences, texts.text(self.findings, self.about, colour=colour, why=why)])
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub Markdown, with a table for each split."""
@@ -317,7 +325,8 @@ def audit(
         The list of each partition, by its name: `query` and `database`, which are required, `train`,
         `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a
         line ``id label label ...``, ``.csv``, row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, or ids as
-        ``F.npy``, ``F.npz:key``.
+        ``F.npy``, ``F.npz:key``. A list in several files is a pattern such as ``"database*.txt"``, whose files are
+        sorted by the numbers in their names, or a sequence of Path.
 
     Returns
     -------
@@ -342,11 +351,12 @@ def audit(
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
     evidence = evidence or Evidence()
-    lists = _ordered(lists)
+    lists = {part: files_of(items) for part, items in _ordered(lists).items()}
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
-    _check_paths([*files.items(), *(("split", split) for split in splits)], against)
+    paths = [(role, file) for role, value in files.items() for file in (value if isinstance(value, Files) else [value])]
+    _check_paths([*paths, *(("split", split) for split in splits)], against)
     logs = _logs(training_log, reported)
     if logs and not splits and all(value is None for value in files.values()):
         _check_only_a_log(protocol=protocol, sizes=sizes, against=against, distance=evidence.distance)

@@ -3,9 +3,9 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, number
 from protocol.cli._output import check_outputs, show
@@ -28,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_names(arguments)
     values = vars(arguments)
     evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance", "label_agreement")})
-    audited = audit(*arguments.splits, evidence=evidence, **{name: values[name] for name in (*_LISTS, *_OPTIONS)})
+    lists = {name: _several(values[name]) for name in _LISTS}
+    audited = audit(*arguments.splits, evidence=evidence, **lists, **{name: values[name] for name in _OPTIONS})
     if arguments.json:
         _write(arguments.json, f"{audited.to_json()}\n")
     if arguments.write_affected:
@@ -36,9 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.markdown:
         show(audited.to_markdown())
     elif sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
-        sys.stdout.write(audited.to_text(colour=True) + "\n")
+        sys.stdout.write(audited.to_text(colour=True, why=arguments.why) + "\n")
     else:
-        show(audited.to_text())
+        show(audited.to_text(why=arguments.why))
     if arguments.write_fixed:
         show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
@@ -53,8 +54,13 @@ def _check_names(arguments: argparse.Namespace) -> None:
 
         check_folder(arguments.write_fixed)
     for name in (*_FILES, *_LISTS, "against"):
-        if getattr(arguments, name) == "":
+        if "" in (getattr(arguments, name), *(getattr(arguments, name) or ())):
             raise ProtocolError(f"--{name.replace('_', '-')}: expected a file, got an empty name.")
+
+
+def _several(files: Sequence[str] | None) -> Any:
+    """Return the one file or pattern of a list, or its several files."""
+    return files[0] if files and len(files) == 1 else files and list(map(Path, files))
 
 
 def _write(path: Path, text: str) -> None:
@@ -80,7 +86,8 @@ def _affected(audited: "Audit") -> str:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
-    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES))
+    yield from (file for name in _LISTS for file in (getattr(arguments, name) or ()))
+    yield from (getattr(arguments, name) for name in _FILES)
     if arguments.against:
         yield from (entry.rpartition("=")[2] for entry in arguments.against.split(","))
     for log in arguments.training_log or ():

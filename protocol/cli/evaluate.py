@@ -127,10 +127,11 @@ def write(
         results.append(evaluation.to_trec(trec))
     if arguments.per_query:
         evaluation.write_per_query(arguments.per_query)
-    if arguments.json:
-        evaluation.write_json(arguments.json, *results, per_query=arguments.per_query)
     if arguments.pr_curves:
         evaluation.write_pr_curves(arguments.pr_curves)
     if arguments.top_n_curves:
         evaluation.write_top_n_curves(arguments.top_n_curves)
+    if arguments.json:
+        files = {name: getattr(arguments, name) for name in _OUTPUTS if name != "json"}
+        evaluation.write_json(arguments.json, *results, **files)
     show("\n\n".join(map(str, [evaluation, *results])))

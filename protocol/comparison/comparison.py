@@ -2,20 +2,21 @@
 
 import html
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted, need, one_of, positive_number, printable
+from protocol.comparison.curves import Curves, curves_section
 from protocol.comparison.differences import UNCORRECTED, Difference, Differences, differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed, assumptions, match
 from protocol.comparison.reading import Score, read_sources
-from protocol.evaluation import Evaluation, WithoutQueries
-from protocol.evaluation.result import plot
+from protocol.evaluation import Evaluation, WithoutQueries, plots
 from protocol.report.figure import (
     ABSENT,
     Figure,
@@ -50,6 +51,10 @@ _TESTED = {
 }
 _LEVEL = 1 - CONFIDENCE
 _TINY = 1e-4
+_LETTERS = 28  # of a method's name in one line of the figure
+_PIECES = f"/(.{{1,{_LETTERS}}})(?: |$)|(.{{1,{_LETTERS - 1}}}_)|(.{{{_LETTERS}}})/g"
+_WRAPPED = f"split(trim(replace(datum.label, {_PIECES}, '$1$2$3\\n')), '\\n')"
+_BASELINE = {"condition": {"test": f"length(datum.label) > {_LETTERS}", "value": "bottom"}, "value": "middle"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,14 +70,11 @@ class Comparison:
         Every compared score, with the name of its section and the fields that were assumed.
     differences : tuple of (str, str, Differences)
         The paired differences for each section and metric.
-    evaluations : tuple of Evaluation
-        The sources that are not files, whose curves `plot` draws.
     """
 
     sections: tuple[Section, ...]
     scores: tuple[tuple[str, Score, Assumed], ...]
     differences: tuple[tuple[str, str, Differences], ...]
-    evaluations: tuple[Evaluation, ...] = ()
 
     def __repr__(self) -> str:
         blocks = []
@@ -117,30 +119,60 @@ class Comparison:
         ]
         return need("pandas", "report").DataFrame(rows)
 
-    def plot(self, kind: str = "precision-recall") -> "alt.Chart":
-        """Return a figure with a line for each evaluation that was compared; files contain no curves.
+    def plot(self, kind: str = "precision-recall", n_bits: int | None = None) -> "alt.Chart":
+        """Return a figure with a line for each method of the first section.
+
+        The curves are those of evaluations; of the files to which ``protocol evaluate --pr-curves --top-n-curves
+        --json`` refers; and of the pipeline, next to a ``summary.csv``.
 
         Parameters
         ----------
         kind : {"precision-recall", "precision@N", "recall@N"}
             As for `Evaluation.plot`.
+        n_bits : int, optional
+            The code length; by default the one that most methods have.
 
         Raises
         ------
         ProtocolError
-            As for `Evaluation.plot`, or if only files were compared.
+            If there is no such figure, or no method has such a curve.
         """
-        if not self.evaluations:
-            raise ProtocolError("plot: expected results of `evaluate`, got files, which contain no curves.")
-        return plot(self.evaluations, kind)
+        one_of(kind, plots.TITLES, "plot")
+        every = self._curves(self.scores[0][0])
+        name = "pr" if kind == "precision-recall" else "top_n"
+        drawn: dict[tuple[str, int], Any] = {key: getattr(one, name, None) for key, one in every.items()}
+        drawn = {key: curve for key, curve in drawn.items() if curve}
+        lengths = Counter(length for _, length in drawn)
+        if not drawn or n_bits not in (None, *lengths):
+            reasons = "; ".join(dict.fromkeys(one for one in every.values() if isinstance(one, str)))
+            got = f"n_bits={n_bits}, not {listed(list(map(str, lengths)))}" if drawn else reasons or "other rankings"
+            raise ProtocolError(f"plot {kind!r}: no method has this curve: {got}.")
+        length = n_bits or max(lengths, key=lambda length: lengths[length])
+        curves = {method: curve for (method, own), curve in drawn.items() if own == length}
+        return plots.precision_recall(curves) if kind == "precision-recall" else plots.top_n(curves, kind)
+
+    def _curves(self, section: str) -> dict[tuple[str, int], Curves | str]:
+        """Return the curves of a section by method and code length, the best first, or the reason why it has none."""
+        scores = [score for name, score, _ in self.scores if name == section]
+        scores = [score for score in scores if score.metric == scores[0].metric]
+        sign = 1 if registry.METRICS.entry(scores[0].metric).better == "higher" else -1
+        scores.sort(key=lambda score: -sign * score.mean)
+        return {(score.method, score.n_bits): score.curves() for score in scores}
 
     def to_html(self) -> str:
-        """Return a page that opens offline, with the tables and a figure for each section."""
+        """Return a page that opens offline, with the tables, and figures of the scores and curves, for each section."""
         from protocol.report.page import render
 
-        scores = self.to_frame()
-        with_scores = [(part, scores[scores["section"] == part.name]) for part in self.sections]
-        return render("Comparison", [replace(p, figures=[_figure(p.name, s)]) if len(s) else p for p, s in with_scores])
+        scores, parts = self.to_frame(), []
+        for part in self.sections:
+            of_part = scores[scores["section"] == part.name]
+            if of_part.empty:
+                parts.append(part)  # the overview
+                continue
+            title = f"Curves: {part.title}" if len(self.sections) > 2 else "Curves"
+            curves = curves_section(part.name, title, self._curves(part.name))
+            parts += [replace(part, figures=[_figure(part.name, of_part)]), *([curves] if curves else [])]
+        return render("Comparison", parts)
 
 
 def compare(
@@ -196,8 +228,7 @@ def compare(
         paired += of_section
     n_tables, n_every = (sum(map(len, each.values())) for each in (headings, every))
     last = _overview(n_tables, n_every - n_tables, list(by_source), matched.left_out, paired, margin)
-    evaluations = tuple(source for source in sources if isinstance(source, Evaluation))
-    return Comparison((*sections.values(), last), tuple(compared), tuple(paired), evaluations)
+    return Comparison((*sections.values(), last), tuple(compared), tuple(paired))
 
 
 def _selected(scores: Iterable[Score], metrics: str | Iterable[str]) -> list[Score]:
@@ -466,13 +497,19 @@ def _figure(name: str, scores: "pd.DataFrame") -> Figure:
         shows = f"{metric} at {n_bits} bits ranges from {' to '.join(ends)}.{drawn}"
     files = list(dict.fromkeys(rows["file"]))
     scale = alt.Scale(domain=files, range=[COLOURS[i % len(COLOURS)] for i in range(len(files))])
-    y = alt.Y("method:N", title=None, sort=alt.EncodingSortField("mean", order="descending"))
+    y = alt.Y(
+        "method:N",
+        title=None,
+        sort=alt.EncodingSortField("mean", order="descending"),
+        axis=alt.Axis(labelExpr=_WRAPPED, labelLimit=0, labelBaseline=_BASELINE),
+    )
     encoded = rows_chart().encode(y=y, color=alt.Color("file:N", title=None, scale=scale))
     points = encoded.mark_point(filled=True, size=80, opacity=1).encode(
         x=alt.X("mean:Q", title="{metric} at {n_bits} bits", scale=alt.Scale(zero=False)),
         shape=alt.Shape("file:N", title=None, scale=alt.Scale(domain=files)),
         tooltip=tooltips("file:N", "method:N", "mean:Q", "low:Q", "high:Q", "n_runs:Q"),
     )
+    height = 24 if max(map(len, rows["method"])) <= _LETTERS else 36
     intervals = encoded.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
-    layered = alt.layer(intervals, points).properties(width="container", height=alt.Step(24))
+    layered = alt.layer(intervals, points).properties(width="container", height=alt.Step(height))
     return Figure(f"figure-{name}", "Side by side", shows, layered, rows, {"metric": metric, "n_bits": n_bits})

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, need, printable
+from protocol.comparison.curves import Curves, Displays, written_curves
 from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
@@ -26,6 +27,8 @@ _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"
 _VALUES = ("mean", "std", "n_runs")
 _POOLED = "has one value for all queries together, not one per query"
 _JSON = "the JSON of `protocol evaluate --json`"
+_FILES = ("per_query", "pr_curves", "top_n_curves")
+"""The keys of a JSON file under which it refers to other files."""
 Why = str
 """A reason in words."""
 
@@ -113,6 +116,8 @@ class Score:
     convention, version : str or None
     values : callable
         Returns the values behind the mean, or the reason why there are none.
+    curves : callable
+        Returns the curves of the method and code length, or the reason why there are none.
     """
 
     file: str
@@ -128,6 +133,7 @@ class Score:
     convention: str | None
     version: str | None
     values: Callable[[], Values | Why]
+    curves: Callable[[], Curves | Why]
 
     @property
     def fields(self) -> dict[str, str | None]:
@@ -189,7 +195,14 @@ def _known(value: Any) -> str | None:
     return text or None
 
 
-def _score(recorded: Mapping[str, Any], file: str, name: str, metric: str, values: Callable[[], Values | Why]) -> Score:
+def _score(
+    recorded: Mapping[str, Any],
+    file: str,
+    name: str,
+    metric: str,
+    values: Callable[[], Values | Why],
+    curves: Callable[[], Curves | Why],
+) -> Score:
     """Return the score with these recorded fields."""
     supervision = printable(recorded.get("supervision") or "unknown")
     return Score(
@@ -206,6 +219,7 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, metric: str, value
         convention=_known(recorded.get("convention")),
         version=_known(recorded.get("version")),
         values=values,
+        curves=curves,
     )
 
 
@@ -219,7 +233,7 @@ def _check_ranking(where: str | Path, value: Any) -> None:
 def _of_summary(path: Path, file: str) -> list[Score]:
     rows = [row for row in read_summary(path) if row["extension"] == "none"]
     _check_once(path, rows)
-    runs, scores = _Runs(path, file), []
+    runs, displays, scores = _Runs(path, file), Displays(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
         recorded = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED} | row
@@ -229,7 +243,10 @@ def _of_summary(path: Path, file: str) -> list[Score]:
         for field in ("dataset", "ground_truth", "split"):
             recorded[field] = with_options(recorded[field], field, row.get("options", ""))
         values = functools.partial(runs.values, tuple(row[column] for column in _COMBINATION), row["mean"])
-        scores.append(_score(recorded, file, f"{row['hasher']}, {row['feature']}", printable(row["metric"]), values))
+        place = {column: row[column] for column in _COMBINATION if column != "metric"}
+        curves = functools.partial(displays.curves, **place)
+        name = f"{row['hasher']}, {row['feature']}"
+        scores.append(_score(recorded, file, name, printable(row["metric"]), values, curves))
     return scores
 
 
@@ -258,14 +275,15 @@ class _Runs:
         missing = [path.name for path in self._files if not path.is_file()]
         if missing:
             return f"{self._file} has no {' and no '.join(missing)} next to it"
-        table, rows = self._table
-        runs = table.iloc[rows.get(combination, [])]
-        if not len(runs) or abs(runs["value"].mean() - mean) > TOLERANCE:
+        items, numbers, rows = self._table
+        of_runs = rows.get(combination, [])
+        if not len(of_runs) or abs(np.nanmean(numbers[of_runs]) - mean) > TOLERANCE:
             return f"the metrics.csv next to {self._file} does not have the runs of this mean"
-        return Values(RUN, runs["key"].to_numpy(dtype=np.str_), runs["value"].to_numpy(dtype=np.float64))
+        return Values(RUN, items[of_runs], numbers[of_runs])
 
     @functools.cached_property
-    def _table(self) -> "tuple[pd.DataFrame, Mapping[Any, Any]]":
+    def _table(self) -> tuple[NDArray[np.str_], NDArray[np.float64], Mapping[Any, Any]]:
+        """The items and the value of each run, and the rows of each combination."""
         pd = need("pandas", "report")
         for path in self._files:
             verify(path, required=False)
@@ -274,8 +292,8 @@ class _Runs:
             scores["value"] = pd.to_numeric(scores["value"])
             scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
             table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
-            table = table.assign(key=table["run"].astype(str) + " " + table["items"]).reset_index(drop=True)
-            return table, table.groupby(_COMBINATION).indices
+            items = (table["run"].astype(str) + " " + table["items"]).to_numpy(dtype=np.str_)
+            return items, table["value"].to_numpy(dtype=np.float64), table.groupby(_COMBINATION).indices
         except (ValueError, KeyError, TypeError) as error:
             where, reason = " and ".join(map(str, self._files)), " ".join(str(error).split())
             raise ProtocolError(f"{where}: expected the tables of an experiment, got {reason}.") from error
@@ -286,10 +304,11 @@ def _of_json(path: Path, file: str) -> list[Score]:
         content = json.loads(path.read_text(), object_pairs_hook=functools.partial(_once, path))
         if not isinstance(content, dict):
             raise ProtocolError(f"{path}: expected {_JSON}, got no JSON object.")
-        for field in ("metrics", "empty", "ties", "per_query"):
+        for field in ("metrics", "empty", "ties", *_FILES):
             if not isinstance(content[field] if field == "metrics" else content.get(field) or {}, dict):
                 raise ProtocolError(f"{path}: expected {_JSON}, with an object as {field}, got {content[field]!r}.")
-        return _of_content(content, path, file, path.stem, _PerQuery(path, file, content).values)
+        curves = functools.partial(_curves_of, path, file, content)
+        return _of_content(content, path, file, path.stem, _PerQuery(path, file, content).values, curves)
     except ProtocolError:
         raise
     except KeyError as error:
@@ -307,7 +326,10 @@ def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score
             return f"{file} {_POOLED}"
         return Values(QUERY, np.array([evaluation.ground_truth_sha256]), scored.per_query[metric])
 
-    return _of_content(json.loads(source.to_json()), file, file, file, values)
+    def curves() -> Curves:
+        return Curves(evaluation.pr_curves, evaluation.top_n)
+
+    return _of_content(json.loads(source.to_json()), file, file, file, values, curves)
 
 
 def _of_content(
@@ -316,6 +338,7 @@ def _of_content(
     file: str,
     name: str,
     values: Callable[[str, float, Sequence[int] | None], Values | Why],
+    curves: Callable[[], Curves | Why],
 ) -> list[Score]:
     """Return the scores of an evaluation, those without the excluded queries last.
 
@@ -331,6 +354,8 @@ def _of_content(
         The name of the method if none is recorded.
     values : callable
         Returns the values behind a mean, given the metric, the mean and the rows of the excluded queries, if any.
+    curves : callable
+        Returns the curves of all queries.
     """
     for size in ("n_bits", "n_queries", "n_database"):
         if size == "n_bits" or content.get(size) is not None:
@@ -344,7 +369,8 @@ def _of_content(
             by_metric = {field: (content.get(field) or {}).get(metric) for field in ("empty", "ties")}
             recorded = {**content, **queries, **by_metric, "mean": mean}
             behind = functools.partial(values, metric, mean, excluded)
-            scores.append(_score(recorded, file, _known(content.get("name")) or name, printable(metric), behind))
+            drawn = curves if excluded is None else functools.partial(str, f"{file} has only curves of all queries")
+            scores.append(_score(recorded, file, _known(content.get("name")) or name, printable(metric), behind, drawn))
     return scores
 
 
@@ -390,21 +416,48 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
+class _Referred:
+    """A file to which a JSON file refers."""
+
+    def __init__(self, path: Path, file: str, content: Mapping[str, Any], key: str) -> None:
+        self._file, self.record = file, content.get(key) or {}
+        if self.record:
+            if not all(isinstance(self.record.get(field), str) for field in ("file", "sha256")):
+                keys = ", ".join(self.record)
+                raise ProtocolError(f"{path}: expected {_JSON}, with file and sha256 in {key}, got {keys}.")
+            self.path = path.parent / self.record["file"]
+
+    @property
+    def problem(self) -> Why:
+        """The reason why the file can't be used; empty if it can."""
+        if not self.path.is_file():
+            return f"{self._file} refers to {self.path.name}, which is missing"
+        if file_sha256(self.path) != self.record["sha256"]:
+            return f"{self.path.name} is not the file to which {self._file} refers: its SHA-256 differs"
+        return ""
+
+
+def _curves_of(path: Path, file: str, content: Mapping[str, Any]) -> Curves | Why:
+    """Return the curves to which a JSON file refers."""
+    files = [_Referred(path, file, content, key) for key in _FILES[1:]]
+    if not any(one.record for one in files):
+        return f"{file} does not refer to curves; `protocol evaluate --pr-curves --top-n-curves` writes them"
+    problems = [one.problem for one in files if one.record]
+    if any(problems):
+        return next(filter(None, problems))
+    return written_curves(*(one.path if one.record else None for one in files))
+
+
 class _PerQuery:
     """The values per query to which a JSON file refers, read when needed."""
 
     def __init__(self, path: Path, file: str, content: Mapping[str, Any]) -> None:
         self._file, self._truth, self._n = file, content.get("ground_truth_sha256"), content.get("n_queries")
-        self._recorded = content.get("per_query") or {}
-        if self._recorded:
-            if not all(isinstance(self._recorded.get(key), str) for key in ("file", "sha256")):
-                keys = ", ".join(self._recorded)
-                raise ProtocolError(f"{path}: expected {_JSON}, with file and sha256 in per_query, got {keys}.")
-            self._path = path.parent / self._recorded["file"]
+        self._referred = _Referred(path, file, content, "per_query")
 
     def values(self, metric: str, mean: float, excluded: Sequence[int] | None = None) -> Values | Why:
         """Return the values of one metric, without those of the excluded queries."""
-        if not self._recorded or not self._truth:
+        if not self._referred.record or not self._truth:
             return "a file does not refer to values per query; `protocol evaluate --per-query` writes them"
         table = self._table
         if isinstance(table, str):
@@ -415,19 +468,18 @@ class _PerQuery:
         numbers = every if excluded is None or every.size != self._n else np.delete(every, excluded)
         of_mean = np.nanmean(numbers) if np.isfinite(numbers).any() else np.nan
         if every.size != self._n or not np.isclose(of_mean, mean, atol=TOLERANCE, rtol=0, equal_nan=True):
-            return f"{self._recorded['file']} does not have the values of the mean in {self._file}"
+            return f"{self._referred.record['file']} does not have the values of the mean in {self._file}"
         return Values(QUERY, np.array([self._truth]), numbers)
 
     @functools.cached_property
     def _table(self) -> "pd.DataFrame | Why":
-        if not self._path.is_file():
-            return f"{self._file} refers to {self._path.name}, which is missing"
-        if file_sha256(self._path) != self._recorded["sha256"]:
-            return f"{self._path.name} is not the file to which {self._file} refers: its SHA-256 differs"
+        path = self._referred.path
+        if problem := self._referred.problem:
+            return problem
         try:
-            return need("pandas", "report").read_csv(self._path).drop(columns="ranking").astype(np.float64)
+            return need("pandas", "report").read_csv(path).drop(columns="ranking").astype(np.float64)
         except (ValueError, KeyError) as error:
-            return f"{self._path.name} is not a table of numbers ({' '.join(str(error).split())})"
+            return f"{path.name} is not a table of numbers ({' '.join(str(error).split())})"
 
 
 def named_by_method(scores: Sequence[Score]) -> list[Score]:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import counted, need, printable
-from protocol.duplicates import measured
 from protocol.scores.tables import text, write_csv
 
 if TYPE_CHECKING:
@@ -156,13 +155,13 @@ class Proposals:
         return need("pandas", "report").DataFrame(self.records(), columns=self._header)
 
     def to_text(self) -> str:
-        """Return the inputs and the method, the first proposals, and the measured precision and recall."""
+        """Return the inputs, the method and the first proposals."""
         n_pairs, n = len(self.pairs), len(self)
         count = f"{counted(n, 'proposal')}, {counted(n_pairs, 'pair')} with the further partners of their queries"
         lines = [*self.about, count]
         if n:
             lines += ["", *self._table()]
-        return printable("\n".join([*lines, "", *measured.text(self.kind)]), keep="\n")
+        return printable("\n".join(lines), keep="\n")
 
     def _table(self) -> list[str]:
         further, records = np.bincount(self.rank, minlength=len(self) + 1) - 1, self.records()

@@ -54,6 +54,7 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
                 "left": _picture(left, int(proposals.pairs.query[i])),
                 "right": _picture(right, int(proposals.pairs.database[i])),
                 "distance": f"{1 - row['score']:.6f}",
+                "label": f"{row['rank']}{_letters(row['choice'])}",
             }
             for i, row in enumerate(proposals.records())
         ]
@@ -70,6 +71,21 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     )
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
+
+
+def _letters(choice: int) -> str:
+    """Return the letters of a query's partner.
+
+    Examples
+    --------
+    >>> _letters(1), _letters(2), _letters(26), _letters(27), _letters(28)
+    ('', 'b', 'z', 'aa', 'ab')
+    """
+    letters, left = "", 0 if choice == 1 else choice
+    while left:
+        left, letter = divmod(left - 1, 26)
+        letters = chr(ord("a") + letter) + letters
+    return letters
 
 
 def _picture(items: Items, row: int) -> str:

@@ -6,14 +6,20 @@ from typing import Any
 from protocol.checks import need
 from protocol.metrics import PRCurve, TopNCurve
 
+TITLES = {
+    "precision-recall": "Precision and recall by Hamming radius",
+    "precision@N": "Precision of the top N items",
+    "recall@N": "Recall of the top N items",
+}
+"""The figures of curves, by kind."""
 _SIDE = 300
 """Width and height in pixels."""
 
 
-def precision_recall(methods: Mapping[str, Mapping[str, PRCurve]], title: str) -> Any:
+def precision_recall(methods: Mapping[str, Mapping[str, PRCurve]]) -> Any:
     """Return a chart of precision over recall, with a point for each Hamming radius.
 
-    Each method has a colour and each average a dash, also in the sum of several charts.
+    Each method has a colour and a marker, and each average a dash, also in the sum of several charts.
     """
     alt = need("altair", "report")
     points = [
@@ -25,12 +31,13 @@ def precision_recall(methods: Mapping[str, Mapping[str, PRCurve]], title: str) -
     ]
     unit = alt.Scale(domain=[0, 1])
     chart = (
-        alt.Chart(alt.Data(values=points), title=title)
+        alt.Chart(alt.Data(values=points), title=TITLES["precision-recall"])
         .mark_line(point=True)
         .encode(
             x=alt.X("recall:Q", scale=unit, title="recall"),
             y=alt.Y("precision:Q", scale=unit, title="precision"),
             color=alt.Color("method:N", title="method"),
+            shape=alt.Shape("method:N", title="method"),
             strokeDash=alt.StrokeDash("average:N", title="average"),
             order="radius:Q",
             tooltip=["method:N", "average:N", "radius:Q", "recall:Q", "precision:Q"],
@@ -39,9 +46,9 @@ def precision_recall(methods: Mapping[str, Mapping[str, PRCurve]], title: str) -
     return chart.properties(width=_SIDE, height=_SIDE)
 
 
-def top_n(methods: Mapping[str, TopNCurve], values: str, title: str) -> Any:
-    """Return a chart of ``"precision"`` or ``"recall"`` over the number of retrieved items, a line for each method."""
-    alt = need("altair", "report")
+def top_n(methods: Mapping[str, TopNCurve], kind: str) -> Any:
+    """Return a chart of ``precision@N`` or ``recall@N`` over the number of retrieved items, a line for each method."""
+    alt, values = need("altair", "report"), kind.partition("@")[0]
     points = [
         {"method": method, "N": int(n), values: float(value)}
         for method, curve in methods.items()
@@ -49,12 +56,13 @@ def top_n(methods: Mapping[str, TopNCurve], values: str, title: str) -> Any:
         if value == value  # NaN if every query is left out
     ]
     chart = (
-        alt.Chart(alt.Data(values=points), title=title)
+        alt.Chart(alt.Data(values=points), title=TITLES[kind])
         .mark_line()
         .encode(
             x=alt.X("N:Q", title="N, number of retrieved items"),
-            y=alt.Y(f"{values}:Q", scale=alt.Scale(domain=[0, 1]), title=f"{values}@N"),
+            y=alt.Y(f"{values}:Q", scale=alt.Scale(domain=[0, 1]), title=kind),
             color=alt.Color("method:N", title="method"),
+            strokeDash=alt.StrokeDash("method:N", title="method"),
             tooltip=["method:N", "N:Q", f"{values}:Q"],
         )
     )

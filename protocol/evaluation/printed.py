@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import printable
-from protocol.scores.tables import Table
+from protocol.scores.tables import Table, filled
 
 _SMALL = 0.001
 
@@ -27,7 +27,9 @@ class Printed(ABC):
         """Return the fields of the JSON object."""
 
     def __repr__(self) -> str:
-        shown = (part if isinstance(part, str) else part.text() for part in self.parts())
+        shown = (
+            "\n".join(map(filled, part.split("\n"))) if isinstance(part, str) else part.text() for part in self.parts()
+        )
         return printable("\n\n".join(shown), keep="\n")
 
     def _repr_html_(self) -> str:

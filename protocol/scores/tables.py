@@ -8,6 +8,7 @@ CSV is written by the standard library, or by pandas for data frames.
 import csv
 import html
 import io
+import itertools
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
 _WIDTH = 100
+_TOGETHER = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 _LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
 _DAGGER = _LATEX["†"]
@@ -100,12 +102,15 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
 
 
 def filled(paragraph: str) -> str:
-    """Return a paragraph as lines of at most 100 columns, for a terminal."""
-    return textwrap.fill(paragraph, _WIDTH, break_on_hyphens=False)
+    """Return a paragraph as lines of at most 100 columns, for a terminal, all with the indent of the first."""
+    indent = paragraph[: len(paragraph) - len(paragraph.lstrip())]
+    return textwrap.fill(paragraph, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as plain text: one line per row, columns aligned to the left with two spaces between them.
+    """Return a table as plain text: columns aligned to the left with two spaces between them.
+
+    The widest columns are wrapped at blanks, but not around ±, until the lines have at most 100 characters.
 
     Examples
     --------
@@ -114,9 +119,21 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lsh     0.1000
     pca_rr  0.25
     """
-    lines = [list(map(printable, line)) for line in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+    lines = [[printable(cell).replace(" ± ", _TOGETHER) for cell in line] for line in (header, *rows)]
+    columns = list(zip(*lines, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    least = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
+    while sum(widths) + 2 * (len(widths) - 1) > _WIDTH and widths != least:
+        widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))
+        widths[widest] -= 1
+    printed = []
+    for line in lines:
+        cells = [
+            textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
+            for cell, width in zip(line, widths, strict=True)
+        ]
+        printed += ["  ".join(map(str.ljust, part, widths)) for part in itertools.zip_longest(*cells, fillvalue="")]
+    return "\n".join(map(str.rstrip, printed)).replace(_TOGETHER, " ± ")
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()) -> str:

@@ -199,7 +199,7 @@ def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(
     codes = np.random.default_rng(0).integers(0, 2, (13, 8))
     scores = hp.evaluate(codes[:3], codes[3:], query_labels=[0, 1, 0], database_labels=[0, 1] * 5)
     assert scores.without("affected.txt").excluded.tolist() == [1]
-    assert main(["audit", *LISTS]) == 0
+    assert main(["audit", *LISTS, "--why"]) == 0
     assert "known-near-duplicate (needs known pairs)" in " ".join(capsys.readouterr().out.split())
     assert main(["audit", *LISTS, "--known-pairs", "cifar10", "--fail-on", "warning"]) == 1
     assert "warning  known-near-duplicate: 1\n" in capsys.readouterr().out

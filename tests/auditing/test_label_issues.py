@@ -54,8 +54,8 @@ def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_
     (finding,) = (one for one in audited.findings["query database"] if one.name == "doubtful-label")
     assert "annotators gave another one more often, or fewer than 50% of them gave this one" in finding.consequence
     assert finding.fix
-    assert "doubtful-label (needs label issues)" not in str(audited)
-    assert "doubtful-label (needs label issues)" in str(audit(**LISTS))
+    assert "doubtful-label (needs label issues)" not in audited.to_text(why=True)
+    assert "doubtful-label (needs label issues)" in audit(**LISTS).to_text(why=True)
     listed = audit(**LISTS, label_issues=[41, 3])
     assert found(listed) == [("warning", 1, ("41",))]
     assert sentence_about(listed) == "Doubtful labels from label_issues, which lists only doubtful items."

@@ -48,18 +48,39 @@ def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
 def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
     (tmp_path / "q.txt").write_text("a 1 0\nb 0 1\n")
     audited = audit(query=tmp_path / "q.txt", database=["c", "d"])
-    assert "classes and relevance for database (needs labels)" in audited.to_text().replace("\n  ", " ")
+    assert "classes and relevance for database (needs labels)" in audited.to_text(why=True)
 
 
 def test_clean_and_not_checked_are_one_statement():
     audited = audit(query=["a", "c"], database=["b", "d"])
-    for text in (audited.to_text(), audited.to_markdown(), audited._repr_html_()):
+    for text in (audited.to_markdown(), audited._repr_html_()):
         assert text.count("clean; not checked: overlaps with") == 1
         assert NOT_CHECKED not in text
     found = audit(query=["a"], database=["a", "b"])
-    for text in (found.to_text(), found.to_markdown(), found._repr_html_()):
+    for text in (found.to_markdown(), found._repr_html_()):
         assert "clean" not in text.replace("cleaned", "")
         assert text.count(NOT_CHECKED) == 1
+
+
+def test_findings_are_first_and_the_number_of_missing_checks_is_last():
+    found = audit(query=["a"], database=["a", "b"])
+    lines = found.to_text().splitlines()
+    assert lines[:2] == ["query database", "  error    query-in-database: 1"]
+    assert lines.index("  query 1, database 2; no protocol declared") > 1
+    (checks,) = (line.removeprefix(NOT_CHECKED).split("; ") for line in found.about["query database"][-1:])
+    assert lines[-1] == f"{len(checks)} checks need more data: --why lists them (in Python, `about`)"
+    assert found.to_text(why=True).splitlines()[-len(checks) - 1 :] == [
+        f"{len(checks)} checks need more data:",
+        *(f"  {check}" for check in checks),
+    ]
+    assert found.to_markdown().splitlines()[2].startswith("| severity |")
+    several = audit({"query": [0], "database": [0, 1]}, {"query": [1], "database": [0, 2]})
+    assert several.to_text().count("more data") == 1
+
+
+def test_errors_precede_warnings(tmp_path):
+    text = str(audit(query=[0, 1], database=[1, 2, 3], labels=[0, 1, 1, 0, 1, 2]))
+    assert 0 < text.index("  error ") < text.index("  warning ")
 
 
 def test_an_empty_partition_counts_as_missing():

@@ -83,18 +83,18 @@ def test_a_compressed_log_has_the_same_findings(tmp_path):
 
 def test_what_was_not_checked_is_mentioned(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.7\n")
-    line = "clean; not checked: the origin of the reported 0.8, which is not in this log"
-    assert line in one_line(audit(training_log=str(file), reported=0.8))
-    assert "Not checked" not in str(audit(training_log=str(file), reported=0.7))
+    line = "1 check needs more data: the origin of the reported 0.8, which is not in this log"
+    assert line in " ".join(audit(training_log=str(file), reported=0.8).to_text(why=True).split())
+    assert "more data" not in str(audit(training_log=str(file), reported=0.7))
     audited = audit(training_log=str(written(tmp_path, "epoch,val_map\n1,0.5\n2,0.4\n")))
     assert audited.n_errors + audited.n_warnings == 0
-    assert "not checked: selection-on-test (needs a column of test scores: FILE:COLUMN)" in one_line(audited)
+    assert "selection-on-test (needs a column of test scores: FILE:COLUMN)" in audited.to_text(why=True)
     assert "Assumed to be validation scores, by their names: val_map" in str(audited)
     file = written(tmp_path, "epoch,map\n1,0.5\n2,NaN\n3,inf\n4,0.4\n5,nan\n")
     omitted = "map, 2 evaluations (epoch 1 to 4), 3 without a finite score omitted"
     assert omitted in str(audit(training_log=str(file)))
     both = audit(training_log=str(written(tmp_path, "epoch,map,val_map\n1,nan,0.5\n")))
-    assert "not checked: selection-on-test" in str(both)
+    assert "selection-on-test" in both.to_text(why=True)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def test_logs_are_audited_with_a_split_and_without(tmp_path):
     split = {"query": [0, 1], "database": [1, 2]}
     audited = audit(**split, training_log=[Path(file) for file in files], reported=0.797)
     assert (list(audited.findings), audited.n_errors) == (["query database", *files], 3)
-    assert "selection-on-test (needs a training log)" not in one_line(audited)
-    assert "selection-on-test (needs a training log)" in one_line(audit(**split))
+    assert "selection-on-test (needs a training log)" not in audited.to_text(why=True)
+    assert "selection-on-test (needs a training log)" in audit(**split).to_text(why=True)
 
 
 def test_the_command_fails_if_the_best_is_reported(tmp_path, capsys, monkeypatch):

@@ -3,7 +3,7 @@ r"""Time, memory, precision and recall of the finder of near-duplicates, run by 
 `python tests/benchmarks/duplicates.py SHARED` looks for the test images of CIFAR-10 in its training set, and for
 distorted copies of training images; SHARED is the folder with `data/cifar10` and `data/near_duplicates`.
 `--vectors N` compares N vectors with each other in place of it. Precision and recall are recorded in
-`protocol/duplicates/measured.toml`.
+`tests/duplicates/measured.toml`.
 
 Two threads on two cores of a Xeon with AVX-512 that other work kept busy, so that the wall times are upper bounds:
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from protocol import registry
+from protocol import audit, registry
 from protocol.auditing import KIND_OF, Dataset, audit_splits, write_findings
 from protocol.auditing.inputs.reading import read_lists
 from protocol.cli import main
@@ -64,9 +64,11 @@ def test_clean_lists_are_clean(folder, capsys):
     assert names(*LISTS) == (0, [])
     out = capsys.readouterr().out
     assert "query 20, database 300, train 40; no protocol declared\n" in out
-    assert "  clean; not checked: overlaps with missing partitions" in out
+    assert out.startswith("query.txt database.txt train.txt\n  clean\n")
     assert "  information train-not-in-database: 40\n" in out
-    assert out.endswith("0 errors, 0 warnings, 1 for information\n")
+    assert "\n0 errors, 0 warnings, 1 for information\n13 checks need more data: --why " in out
+    assert main(["audit", *LISTS, "--why"]) == 0
+    assert "\n  overlaps with missing partitions (validation_query" in capsys.readouterr().out
     assert "\x1b" not in out
     validation = ["--validation-query", "validation_query.txt", "--validation-database", "validation_database.txt"]
     known = ["--ids", "ids.txt", "--labels", "labels.npy"]
@@ -87,7 +89,7 @@ def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
     assert "  error    query-in-database: 2\n" in out
     assert IDS[PARTS["query"][0]] in out
     assert f"           How to fix it: {kind.fix}\n" in out
-    assert out.endswith("1 error, 0 warnings, 1 for information\n")
+    assert "\n1 error, 0 warnings, 1 for information\n" in out
     assert main(["audit", *LISTS, "--markdown"]) == 1
     table = capsys.readouterr().out
     assert table.startswith("### `query.txt database.txt train.txt`\n")
@@ -155,12 +157,17 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     assert names(*paths) == (0, [])
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
-    unseen = (
-        "near-duplicate (needs features); known-near-duplicate (needs known pairs); pair-split (needs pairs); "
-        "group-split (needs groups); doubtful-label (needs label issues); selection-on-test (needs a training log); "
-        "leaks in fitted models, mixed-libraries (need the pipeline's target audit)"
-    )
-    assert f"clean; not checked: {unseen}" in " ".join(out.split())
+    assert main(["audit", *paths, "--why"]) == 0
+    assert capsys.readouterr().out.splitlines()[-8:] == [
+        "7 checks need more data:",
+        "  near-duplicate (needs features)",
+        "  known-near-duplicate (needs known pairs)",
+        "  pair-split (needs pairs)",
+        "  group-split (needs groups)",
+        "  doubtful-label (needs label issues)",
+        "  selection-on-test (needs a training log)",
+        "  leaks in fitted models, mixed-libraries (need the pipeline's target audit)",
+    ]
     np.save("twins.npy", np.zeros((400, 2)))
     assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
     content = Path(paths[0]).read_bytes()
@@ -204,6 +211,7 @@ def test_a_split_is_compared_with_another_and_with_a_protocol(folder, capsys):
 
 def test_expected_sizes_need_no_protocol(folder, capsys):
     assert names(*LISTS, "--sizes", "query=20,train=40") == (0, [])
+    assert main(["audit", *LISTS, "--sizes", "query=20,train=40", "--why"]) == 0
     assert "size-mismatch for database (needs" in capsys.readouterr().out
     assert names(*LISTS, "--sizes", "query=20,train=40,database=300") == (0, [])
     assert "size-mismatch" not in capsys.readouterr().out
@@ -289,3 +297,55 @@ def test_the_two_toolkits_share_photos_across_roles(nuswide):
         status, found = names("--query", lists[0], "--database", lists[1], "--train", lists[2])
         assert status == 1
         assert ("query-in-train", "error", count) in found
+
+
+def sharded(lines, n_shards=11):
+    """Write a list to the files database0.txt, database1.txt, ..., database10.txt."""
+    shards = [lines[start::n_shards] for start in range(n_shards)]
+    for number, of_shard in enumerate(shards):
+        Path(f"database{number}.txt").write_text("".join(of_shard))
+    return shards
+
+
+@pytest.mark.parametrize("form", ["pattern", "files", "paths"])
+def test_a_list_may_be_in_several_files_sorted_by_number(folder, form, capsys):
+    leaking()
+    shards = sharded(Path("database.txt").read_text().splitlines(keepends=True))
+    files = [f"database{number}.txt" for number in range(11)]
+    Path("whole.txt").write_text("".join(line for shard in shards for line in shard))
+    whole = audit(query="query.txt", database="whole.txt")
+    if form == "paths":
+        found = audit(query="query.txt", database=list(map(Path, files)))
+    else:
+        given = ["database[0-9]*.txt"] if form == "pattern" else files
+        assert main(["audit", "--query", "query.txt", "--database", *given, "--json", "found.json"]) == 1
+        assert json.loads(Path("found.json").read_text())[0]["count"] == 2
+        assert capsys.readouterr().out.startswith("query.txt database0.txt to database10.txt (11 files)\n  error ")
+        found = audit(query="query.txt", database=given[0] if form == "pattern" else list(map(Path, given)))
+    (run,), (expected,) = found.runs, whole.runs
+    assert run.split["database"].tolist() == expected.split["database"].tolist()
+    assert [one.count for one in found.findings[run.file]] == [one.count for one in whole.findings[expected.file]]
+    fixed = found.write_fixed("fixed")
+    assert fixed.audit.n_errors == 0
+    written = [Path("fixed", file).read_text() for file in files]
+    leaked = Path("query.txt").read_text().splitlines(keepends=True)[:2]
+    assert written == ["".join(line for line in shard if line not in leaked) for shard in shards]
+
+
+def test_shards_of_different_kinds_and_patterns_without_files_are_refused(folder, capsys):
+    sharded(Path("database.txt").read_text().splitlines(keepends=True))
+    np.save("rows.npy", np.arange(3))
+    for database, message in (
+        (["none*.txt"], "none*.txt: no file matches this pattern."),
+        (
+            ["database0.txt", "rows.npy"],
+            "rows.npy: expected ids with labels for 5 classes, as in database0.txt",
+        ),
+        (["database0.txt", "missing.txt"], "missing.txt: no such file."),
+        (["database0.txt", ""], "--database: expected a file, got an empty name."),
+    ):
+        assert main(["audit", "--query", "query.txt", "--database", *database]) == 2
+        assert message in capsys.readouterr().err
+    arguments = ["--query", "query.txt", "--database", "database0.txt", "database1.txt", "--json", "database1.txt"]
+    assert main(["audit", *arguments]) == 2
+    assert "--json: expected a file that is not an input" in capsys.readouterr().err

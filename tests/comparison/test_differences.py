@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from protocol.comparison import compare
+from protocol.comparison.curves import Curves
 from protocol.comparison.differences import differences, outcome
 from protocol.comparison.reading import Score, Values
 from protocol.scores.statistics import CORRECTED, ONE_DATASET, mean_of, shared_variance
@@ -114,6 +115,7 @@ def score_of(values):
     return Score(
         *("file", "method", "hamming", (None,) * 9, 16, "mAP", values.mean(), np.nan, None, None, None, None),
         values=lambda: Values("query", items, values),
+        curves=Curves,
     )
 
 

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from browser import DRAWN, opened
 
@@ -61,21 +62,109 @@ def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     assert "further" not in repr(few)
 
 
-@pytest.mark.parametrize("kind", ["precision-recall", "precision@N", "recall@N"])
-def test_the_curves_of_several_methods_are_lines_of_one_figure(files, kind):
+KINDS = ("precision-recall", "precision@N", "recall@N")
+
+
+def two_evaluations():
     query = np.eye(6, 8, dtype=bool)
     options = {"query_labels": [0, 1] * 3, "database_labels": [0, 1] * 3, "metrics": ["mAP"]}
     names = {"dataset": "d", "split": "s", "ground_truth": "g"}
     one, other = (evaluate(query, database, **options) for database in (query, ~query))
-    chart = compare(one.named("a", **names), other.named("a", **names)).plot(kind).to_dict()
-    assert chart["encoding"]["color"]["field"] == "method"
-    drawn = {name: [p for p in chart["data"]["values"] if p["method"] == name] for name in ("a", "a (2)")}
-    alone = [evaluation.plot(kind).to_dict()["data"]["values"] for evaluation in (one, other)]
-    assert [[point | {"method": "codes"} for point in points] for points in drawn.values()] == alone
-    with pytest.raises(
-        ProtocolError, match=r"^plot: expected results of `evaluate`, got files, which contain no curves"
-    ):
+    return one.named("a", **names), other.named("b", **names)
+
+
+def points(chart, method):
+    return [point for point in chart.to_dict()["data"]["values"] if point["method"] == method]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_curves_of_several_methods_are_lines_of_one_figure(files, kind):
+    evaluations = two_evaluations()
+    chart = compare(*evaluations).plot(kind)
+    for evaluation in evaluations:
+        assert points(chart, evaluation.name) == points(evaluation.plot(kind), evaluation.name) != []
+    with pytest.raises(ProtocolError, match=r"no method has this curve: a/summary.csv has no FEATURE/display/SPLIT"):
         compare(*files, assume="relevance").plot(kind)
+    with pytest.raises(ProtocolError, match=r"no method has this curve: n_bits=9, not 8\.$"):
+        compare(*evaluations).plot(kind, n_bits=9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sum_of_two_figures_distinguishes_their_lines(kind):
+    evaluations = two_evaluations()
+    for one, other in (evaluations, [evaluation.named() for evaluation in evaluations]):
+        layers = (one.plot(kind) + other.plot(kind)).to_dict()["layer"]
+        encodings = [layer["encoding"] for layer in layers]
+        by = "shape" if kind == "precision-recall" else "strokeDash"
+        assert all(encoding[channel]["field"] == "method" for encoding in encodings for channel in ("color", by))
+        assert len({point["method"] for layer in layers for point in layer["data"]["values"]}) == 2
+
+
+def test_files_refer_to_their_curves(tmp_path):
+    evaluations, paths = two_evaluations(), []
+    for one in evaluations:
+        folder = tmp_path / one.name
+        folder.mkdir()
+        one.write_pr_curves(folder / "pr.csv")
+        one.write_top_n_curves(folder / "top.csv")
+        one.write_json(folder / f"{one.name}.json", pr_curves=folder / "pr.csv", top_n_curves=folder / "top.csv")
+        paths.append(folder / f"{one.name}.json")
+    for kind in KINDS:
+        chart = compare(*paths).plot(kind)
+        for one in evaluations:
+            for stored, point in zip(points(chart, one.name), points(one.plot(kind), one.name), strict=True):
+                assert stored == pytest.approx(point, abs=1e-8)
+    (tmp_path / "a" / "top.csv").write_text("n,ranking,precision,recall\n")
+    (tmp_path / "b" / "top.csv").unlink()
+    with pytest.raises(ProtocolError, match=r"a.json refers: its SHA-256 differs; b.json refers to top.csv, which is"):
+        compare(*paths).plot()
+    assert "Curves" not in [section.title for section in compare(*paths).sections]
+
+
+def with_curves(summary):
+    """Write the tables of curves of the pipeline next to a summary."""
+    row, folder = pd.read_csv(summary).iloc[0], summary.parent / "gist" / "display" / "standard"
+    folder.mkdir(parents=True)
+    place = {"ground_truth": row["ground_truth"], "hasher": row["hasher"], "n_bits": row["n_bits"]}
+    radii = [
+        place | {"extension": "none", "extension_bits": 0, "metric": f"{side}_micro", "radius": r, "value": value}
+        for side, values in (("precision", [0.9, 0.5, 0.1]), ("recall", [0.0001, 0.5, 1.0]))
+        for r, value in enumerate(values)
+    ]
+    curves = [
+        place | {"metric": side, "at": n, "value": value}
+        for side, values in (("precision", [0.9, 0.5]), ("recall", [0.1, 0.2]))
+        for n, value in zip((1, 10), values, strict=True)
+    ]
+    pd.DataFrame(radii).to_csv(folder / "radii.csv", index=False)
+    pd.DataFrame(curves).to_csv(folder / "curves.csv", index=False)
+
+
+def test_the_page_has_the_curves_next_to_a_summary(browser, files, tmp_path):
+    compared = compare(*files, assume="relevance")
+    assert "Precision of the top N" not in compared.to_html()
+    for file in files:
+        with_curves(file)
+    for kind, n in zip(KINDS, (3, 2, 2), strict=True):
+        assert [len(points(compared.plot(kind), method)) for method in ("itq, gist", "<lsh>, gist")] == [n, n]
+    (tmp_path / "c.html").write_text(compared.to_html())
+    with opened(browser, tmp_path / "c.html", width=400) as (tab, wrong):
+        drawn = tab.evaluate(DRAWN)
+        assert len(drawn) == 4
+        assert all(marks > 1 for marks in drawn.values())
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+        (link,) = [link for link in tab.evaluate("[...document.links].map((a) => a.href)") if "radius" in link]
+        assert "0.0001" not in link  # a recall too small for the figure
+        assert wrong == []
+
+
+def test_long_names_are_complete_in_the_figure(browser, experiment, tmp_path):
+    name = "a_long_name_of_a_supervised_hasher_with_options"
+    files = experiment("a", {"hasher": name}), experiment("b", {"hasher": "itq"})
+    (tmp_path / "c.html").write_text(compare(*files).to_html())
+    with opened(browser, tmp_path / "c.html", width=1280) as (tab, _):
+        texts = tab.locator("figure svg text").all_text_contents()
+    assert name in "".join(texts)
 
 
 def test_a_notebook_shows_the_same_tables_with_escaped_names(files):

@@ -39,7 +39,7 @@ def test_the_commands_of_the_page_have_the_output_and_exit_status_that_it_shows(
     assert "error    query-in-database: 1" in plain.stdout
     assert fixing.stdout.startswith(plain.stdout)
     assert fixing.stdout.endswith(f"\n\n{AUDITS[1].output}")
-    assert again.stdout.endswith("0 errors, 1 warning\n")
+    assert "\n0 errors, 1 warning\n" in again.stdout
     assert shell(f"{AUDITS[0].text.strip().replace('lists/', 'fixed/')} --fail-on warning").returncode == 1
     assert shell(AUDITS[0].text.replace("lists/", "none/")).returncode == 2
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import tomllib
 from pathlib import Path
 
 import cv2
@@ -23,7 +24,6 @@ from protocol.duplicates import (
     contact_sheet,
     find_duplicate_vectors,
     find_duplicates,
-    measured,
     vectors,
 )
 from protocol.duplicates.proposals import ordered
@@ -39,6 +39,25 @@ from protocol.duplicates.small_images import (
 from protocol.provenance import storage
 from protocol.scores.tables import safe
 from protocol.truth import nearest
+
+with open(Path(__file__).with_name("measured.toml"), "rb") as _stream:
+    MEASURED = tomllib.load(_stream)
+
+
+def test_the_complete_help_and_its_page_show_the_measured_accuracy(capsys, root):
+    with pytest.raises(SystemExit):
+        main(["find-duplicates", "--help-all"])
+    shown = capsys.readouterr().out
+    text, page = " ".join(shown.split()), (root / "docs" / "how-to" / "find-near-duplicates.md").read_text()
+    for proposals, *counts in MEASURED["cifar10"]:
+        assert " ".join(map(str, (f"{proposals:,}", *counts))) in text
+        assert f"| {' | '.join(map(str, (f'{proposals:,}', *counts)))} |" in page
+    for name, share in MEASURED["distortions"].items():
+        assert f"{name} {share:.1%}" in text
+    for cosine, share in MEASURED["vectors"].items():
+        assert f"{share:.1%} at a cosine of {cosine}" in text
+    sizes = (f"Of the {MEASURED['n_judged']} near-duplicates", f"{MEASURED['looked_at']} inspected proposals")
+    assert all(words in text for words in (*sizes, f"about {MEASURED['look_alike']} are"))
 
 
 def pictures(n, seed=0, size=32, grey=False):
@@ -193,8 +212,8 @@ def test_judged_pairs_and_distorted_copies_of_cifar10_are_found_among_others(sha
     found = find_duplicates(test[queries], database, threads=2)
     first = found.choice == 1
     assert (found.pairs.database[first] == place[found.pairs.query[first]]).mean() >= 0.9
-    shares = recalls(database, np.arange(len(distinct), len(database), 90), measured.LEAST_SCORE)
-    assert all(shares[name] >= measured.DISTORTIONS[name] - 0.08 for name in shares), shares
+    shares = recalls(database, np.arange(len(distinct), len(database), 90), MEASURED["least_score"])
+    assert all(shares[name] >= MEASURED["distortions"][name] - 0.08 for name in shares), shares
 
 
 def planted(n, d, cosine, n_pairs=200, seed=0):
@@ -448,6 +467,10 @@ class TestSheet:
             assert cards.count() == len(found.pairs)
             shown = page.evaluate("[...document.images].map((image) => [image.complete, image.naturalWidth])")
             assert shown == [[True, 32], [True, 128]] * len(found.pairs)
+            labels = [facts.split(" ")[0] for facts in page.locator(".facts").all_inner_texts()]
+            pairs = zip(found.rank.tolist(), found.choice.tolist(), strict=True)
+            assert labels == [f"{rank}{'bcde'[choice - 2] if choice > 1 else ''}" for rank, choice in pairs]
+            assert "1" in labels
             page.keyboard.press("0")
             page.keyboard.press("ArrowRight")
             page.keyboard.press("3")

@@ -89,7 +89,7 @@ def test_the_spread_has_the_cutoffs_that_the_database_reaches():
 
 def head(result):
     """Return the line about the interpretation of the ground truth."""
-    return str(result).split("\n")[1]
+    return result.parts()[0].split("\n")[1]
 
 
 def columns(labels, n_classes):

@@ -40,6 +40,17 @@ def test_text_is_that_of_tabulate(rows):
     assert tables.text(["name", "n"], rows) == "\n".join(map(str.rstrip, expected.splitlines()))
 
 
+def test_wide_columns_are_wrapped_and_words_are_not_divided():
+    words, long = "a b c " * 20, "x" * 90
+    lines = tables.text(["metric", "ties", "mean"], [["mAP", words.strip(), "0.5"], ["AUPRC", "none", "0.25"]]).split(
+        "\n"
+    )
+    assert max(map(len, lines)) <= 100
+    assert [line.split()[-1] for line in lines if line.startswith(("mAP", "AUPRC"))] == ["0.5", "0.25"]
+    assert " ".join(lines).count("a b c") >= 18
+    assert tables.text(["a", "b"], [[long, long]]).split("\n")[1] == f"{long}  {long}"
+
+
 def test_markdown_has_one_line_for_each_row():
     lines = tables.markdown(["a", "n"], [["x | y", "1.0"], ["two\nlines", "02"]], numbers=["n"]).splitlines()
     assert lines == ["| a | n |", "|---|---:|", r"| x \| y | 1.0 |", "| two<br>lines | 02 |"]

@@ -1,8 +1,11 @@
 """Read what is known about the items of a dataset: ids, labels, features, and tables by id or by row number."""
 
 import csv
+import glob
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from numpy.typing import NDArray
 from protocol.auditing.inputs.split import Dataset
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import conversion
-from protocol.inputs.arrays import read_array
+from protocol.inputs.arrays import path_of, read_array
 from protocol.inputs.conversion import as_numpy, is_file, named, numbers_from
 from protocol.inputs.labels import labels_from
 from protocol.inputs.text import lines
@@ -20,11 +23,39 @@ from protocol.splits import read_list
 
 _DIGITS = 18  # maximum number of digits of a row number
 _JSON_BYTES = 256 << 20
+_PATTERN, _NUMBER = re.compile(r"[*?\[]"), re.compile(r"(\d+)")
+
+
+class Files(tuple[str, ...]):
+    """The files of one list, in their order."""
+
+    def __str__(self) -> str:
+        return f"{self[0]} to {Path(self[-1]).name} ({len(self)} files)"
+
+
+def files_of(values: Any) -> Any:
+    """Return the files that a pattern or a sequence of Path stands for, or else the argument itself.
+
+    Raises
+    ------
+    ProtocolError
+        If no file matches the pattern.
+    """
+    if is_file(values) and _PATTERN.search(str(values)) and not path_of(values).exists():
+        matching = glob.glob(str(values))
+        if not matching:
+            raise ProtocolError(f"{values}: no file matches this pattern.")
+        files = sorted(matching, key=lambda name: [int(p) if p.isdecimal() else p for p in _NUMBER.split(name)])
+    elif isinstance(values, (list, tuple)) and values and all(isinstance(value, PathLike) for value in values):
+        files = list(map(str, values))
+    else:
+        return values
+    return files[0] if len(files) == 1 else Files(files)
 
 
 def name_of(values: Any, role: str) -> str:
     """Return the name of an argument in texts: the file, or for an array its role, such as ``query``."""
-    return str(values) if is_file(values) else role
+    return str(values) if is_file(values) or isinstance(values, Files) else role
 
 
 def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | None]:
@@ -32,8 +63,8 @@ def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | Non
 
     Parameters
     ----------
-    values : path or array_like, shape (n,)
-        A file for `protocol.splits.read_list`, or row numbers, or ids (str).
+    values : path, Files or array_like, shape (n,)
+        A file for `protocol.splits.read_list`, several of them, or row numbers, or ids (str).
     role : str
         The name of the argument, for messages.
 
@@ -45,8 +76,21 @@ def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | Non
     Raises
     ------
     ProtocolError
-        If the file can't be read, or the array is neither of integers nor of strings.
+        If a file can't be read, the files of a list differ in their kind or in the number of classes, or the array is
+        neither of integers nor of strings.
     """
+    if isinstance(values, Files):
+        parts = {file: read_list(file) for file in values}
+        kinds = {
+            file: ("row numbers" if items.dtype.kind in "iu" else "ids")
+            + ("" if flags is None else f" with labels for {flags.shape[1]} classes")
+            for file, (items, flags) in parts.items()
+        }
+        for file, kind in kinds.items():
+            if kind != kinds[values[0]]:
+                raise ProtocolError(f"{file}: expected {kinds[values[0]]}, as in {values[0]}, got {kind}.")
+        listed = [flags for _, flags in parts.values() if flags is not None]
+        return np.concatenate([items for items, _ in parts.values()]), np.concatenate(listed) if listed else None
     return read_list(values) if is_file(values) else (conversion.items_from(values, role), None)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding
-from protocol.auditing.inputs.items import items_from
+from protocol.auditing.inputs.items import Files, items_from
 from protocol.auditing.inputs.reading import Run
 from protocol.auditing.inputs.split import Split
 from protocol.auditing.output.texts import ordered, summary
@@ -141,21 +141,26 @@ class Reduction:
 
 @dataclass(frozen=True)
 class File:
-    """A file to write: its original file or array, its path in the folder, and its partitions by key."""
+    """A file to write: its original file or array, its path in the folder, its partitions by key, and its entries."""
 
     source: Any
     target: str
     parts: Mapping[str, str]
+    entries: slice
+
+    def keep(self, keep: Keep) -> Keep:
+        """Return the masks of its entries, by partition."""
+        return {part: keep[part][self.entries] for part in self.parts.values()}
 
 
 def files_of(runs: Sequence[Run]) -> list[list[File]]:
     """Return the files to write for each run, with their original names if these are distinct."""
     sources = [[*_sources(run)] for run in runs]
-    originals = _original_names({_absolute(file) for of_run in sources for file, _ in of_run if is_file(file)})
+    originals = _original_names({_absolute(file) for of_run in sources for file, *_ in of_run if is_file(file)})
     used, files_of_runs = {LOG.lower()}, []
     for run, of_run in zip(runs, sources, strict=True):
         files = []
-        for source, parts in of_run:
+        for source, parts, entries in of_run:
             if is_file(source):
                 target = originals[_absolute(source)]
             else:
@@ -165,7 +170,7 @@ def files_of(runs: Sequence[Run]) -> list[list[File]]:
             while target.as_posix().lower() in used:  # e.g. a file with two partitions, or with the name of the log
                 target = target.with_name(f"{'-'.join(parts.values())}-{target.name}")
             used.add(target.as_posix().lower())
-            files.append(File(source, target.as_posix(), parts))
+            files.append(File(source, target.as_posix(), parts, entries))
         files_of_runs.append(files)
     return files_of_runs
 
@@ -191,24 +196,33 @@ def _suffix(run: Run, part: str, items: Any) -> str:
     return ".txt" if is_plain else ".csv"
 
 
-def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str]]]:
-    """Yield the files and arrays from which a run was read, each with its partitions by key."""
+def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str], slice]]:
+    """Yield the files and arrays from which a run was read, each with its partitions by key and its entries of them."""
+    every = slice(None)
     parts = [part for part, entries in run.split.entries.items() if len(entries)]
     if is_file(run.source):
-        yield run.source, {part: part for part in parts}
+        yield run.source, {part: part for part in parts}, every
         return
     grouped: dict[tuple[Path, int], dict[str, str]] = {}
     for part in parts:
         source = run.source[part]
+        start = 0
+        for file in source if isinstance(source, Files) else ():
+            stop = start + len(items_from(file, part)[0])
+            path, key = path_and_key(file)
+            yield path, {key or sole_key(path): part}, slice(start, stop)
+            start = stop
+        if isinstance(source, Files):
+            continue
         if not is_file(source):
-            yield source, {SINGLE_LIST: part}
+            yield source, {SINGLE_LIST: part}, every
             continue
         path, key = path_and_key(source)
         key = key or sole_key(path)
         turn = sum(key in keys for (other, _), keys in grouped.items() if other == path)  # 1 for a file given twice
         grouped.setdefault((path, turn), {})[key] = part
     for (path, _), keys in grouped.items():
-        yield path, keys
+        yield path, keys, every
 
 
 @contextlib.contextmanager
@@ -233,7 +247,8 @@ def write_files(folder: Path, split: Reduction) -> None:
     """Write the files of a split, read them again, and compare the items with those that were audited."""
     audited = split.reduced().split
     for file in split.files:
-        target, masks = folder / file.target, {key: split.keep[part] for key, part in file.parts.items()}
+        keep = file.keep(split.keep)
+        target, masks = folder / file.target, {key: keep[part] for key, part in file.parts.items()}
         if not any(mask.any() for mask in masks.values()):
             continue
         if is_file(file.source):
@@ -241,20 +256,25 @@ def write_files(folder: Path, split: Reduction) -> None:
         else:
             write_items(target, items_from(file.source, "items")[0][masks[SINGLE_LIST]])
         for part, (items, flags) in _read(target, file, split).items():
-            _check_written(audited, part, items, flags, file.target)
+            first = int(split.keep[part][: file.entries.start or 0].sum())
+            written = slice(first, first + int(keep[part].sum()))
+            _check_written(audited, part, items, flags, file.target, written)
 
 
 def _read(target: Path, file: File, split: Reduction) -> dict[str, tuple[NDArray, NDArray | None]]:
     """Return the items and labels of each partition of a written file."""
     if is_file(split.run.source):
         return {part: (items, None) for part, items in read_parts(target).items()}
-    written = {key: part for key, part in file.parts.items() if split.keep[part].any()}
+    written = {key: part for key, part in file.parts.items() if file.keep(split.keep)[part].any()}
     return {part: read_list(f"{target}:{key}" if key else target) for key, part in written.items()}
 
 
-def _check_written(audited: Split, part: str, items: NDArray, flags: NDArray[np.bool_] | None, file: str) -> None:
+def _check_written(
+    audited: Split, part: str, items: NDArray, flags: NDArray[np.bool_] | None, file: str, written: slice
+) -> None:
     """Raise ProtocolError unless the items and labels of a written list are those of the audited split."""
-    ids, expected, expected_flags = audited.dataset.ids, audited.entries[part], audited.flags.get(part)
+    ids, expected, expected_flags = audited.dataset.ids, audited.entries[part][written], audited.flags.get(part)
+    expected_flags = None if expected_flags is None else expected_flags[written]
     numbers = items if ids is None else places_of(items, ids, file)
     has_flags = expected_flags is None or (flags is not None and np.array_equal(flags, expected_flags))
     if not (np.array_equal(numbers, expected) and has_flags):

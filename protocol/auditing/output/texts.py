@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from protocol.auditing.findings import KIND_OF, NOT_CHECKED, SEVERITIES, Finding
-from protocol.checks import printable
+from protocol.checks import counted, printable
 from protocol.scores import tables
 
 COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
@@ -55,18 +55,26 @@ def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
 
 
 def text(
-    findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING, *, colour: bool = False
+    findings: Mapping[str, Sequence[Finding]],
+    about: Mapping[str, Sequence[str]] = _NOTHING,
+    *,
+    colour: bool = False,
+    why: bool = False,
 ) -> str:
     """Return findings for a terminal: a heading for each file, a paragraph for each finding, and the totals.
+
+    The last line is the number of checks that were not possible.
 
     Parameters
     ----------
     findings : mapping
         Findings by file.
     about : mapping
-        Sentences below the heading, by file.
+        Sentences below the findings, by file.
     colour : bool, default=False
         Whether to use terminal colours.
+    why : bool, default=False
+        Whether to list the checks that were not possible, with what each of them needs.
     """
 
     def painted(words: str, *codes: str) -> str:
@@ -74,26 +82,42 @@ def text(
 
     parts = []
     for file, of_file in findings.items():
-        lines = [_paragraph(line, 2) for line in _sentences(of_file, about.get(file, ()))]
+        parts.append(painted(printable(file), _BOLD))
         if _is_clean(of_file):
-            lines[-1] = lines[-1].replace(_CLEAN, painted(_CLEAN, _COLOURS["clean"]), 1)
-        parts += [painted(printable(file), _BOLD), *lines]
+            parts.append(f"  {painted(_CLEAN, _COLOURS['clean'])}")
         for _, one in ordered({file: of_file}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
             parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
             details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
             parts += [_paragraph(line, 11) for line in details if line]
-    return "\n".join([*parts, "", summary(findings)])
+        parts += [_paragraph(line, 2) for line in about.get(file, ()) if not line.startswith(NOT_CHECKED)]
+    parts += ["", summary(findings)]
+    if missing := _not_checked(about):
+        lines = [f"  {line}" for line in missing] if why else []
+        verb, hint = ("needs" if len(missing) == 1 else "need"), "" if why else " --why lists them (in Python, `about`)"
+        parts += [f"{counted(len(missing), 'check')} {verb} more data:{hint}", *lines]
+    return "\n".join(parts)
+
+
+def _not_checked(about: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the checks that were not possible, with their files if these are not all."""
+    files: dict[str, list[str]] = {}
+    for file, sentences in about.items():
+        for line in sentences:
+            if line.startswith(NOT_CHECKED):
+                for check in line.removeprefix(NOT_CHECKED).split("; "):
+                    files.setdefault(check, []).append(file)
+    return [check if len(own) == len(about) else f"{check}: {', '.join(own)}" for check, own in files.items()]
 
 
 def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
     """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
     parts = []
     for file, of_file in findings.items():
-        sentences = _sentences(of_file, about.get(file, ()))
-        parts += [f"### `{printable(file)}`\n", *(f"{printable(line)}\n" for line in sentences)]
+        parts.append(f"### `{printable(file)}`\n")
         if of_file:
             parts += [tables.markdown(_HEADER, _rows(of_file, "`{}`"), numbers=["count"]), ""]
+        parts += [f"{printable(line)}\n" for line in _sentences(of_file, about.get(file, ()))]
     return "\n".join([*parts, summary(findings)])
 
 
@@ -102,8 +126,8 @@ def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence
     parts = []
     for file, of_file in findings.items():
         parts.append(f"<p><b>{escape(printable(file))}</b></p>")
-        parts += [f"<p>{escape(printable(line))}</p>" for line in _sentences(of_file, about.get(file, ()))]
         parts += [tables.Table("findings", "", _HEADER, _rows(of_file, "{}")).html()] if of_file else []
+        parts += [f"<p>{escape(printable(line))}</p>" for line in _sentences(of_file, about.get(file, ()))]
     return "\n".join(["<div>", *parts, f"<p>{summary(findings)}</p>", "</div>"])
 
 
