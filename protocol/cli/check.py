@@ -59,8 +59,15 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
         "jobs": _jobs(experiment),
         "needs": _needs(experiment),
         "missing": _missing(experiment),
+        "names": _names(experiment),
     }
     return [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
+
+
+def _names(experiment: "Experiment") -> list[str]:
+    """Return the keys with which the report would have a title and display names, if they are not set."""
+    keys = [key for key in ("title", "names") if not experiment.config.get(key)]
+    return [f"as in the config file; the report would show others from the keys {' and '.join(keys)}"] if keys else []
 
 
 def _dataset(experiment: "Experiment") -> str:

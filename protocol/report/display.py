@@ -92,7 +92,8 @@ def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
 
 def _of_curves(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
     last = min(LARGEST_CUTOFF, counts.n_database)
-    cutoffs = np.unique(np.maximum(np.linspace(0, last, CUTOFFS).round().astype(np.int64), 1)).tolist()
+    evenly = np.linspace(0, last, CUTOFFS).round().astype(np.int64)
+    cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()  # the second item shows whether the first is a copy
     curve = metrics.top_n_curve(counts, cutoffs, empty=empty)
     for n, precision, recall in zip(cutoffs, curve.precision.tolist(), curve.recall.tolist(), strict=True):
         yield "precision", n, precision

@@ -13,10 +13,12 @@ from typing import Any
 from protocol.checks import ProtocolError, printable
 from protocol.provenance.checksums import verified
 from protocol.provenance.storage import replacing
+from protocol.report.description import PAGE
 from protocol.report.drawing import DrawingError, pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results, display_name, named
 from protocol.report.sections import experiment_line, of_selections
+from protocol.report.sections.data import Status, status
 
 PACKAGE_DATA = "templates/*.j2"
 _NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."
@@ -31,9 +33,16 @@ def page(results: Results, figures_of_papers: Section | None = None) -> str:
     """
     dataset = display_name(results.config, "dataset", results.config["experiment"])
     title = results.config.get("title", f"{dataset}: retrieval with binary codes")
-    notes = results.provenance["notes"]
     selections, (parts, *others) = named(results).selections, of_selections(results, figures_of_papers)
-    return render(title, parts, summary=experiment_line(results), notes=notes, selections=selections, others=others)
+    return render(
+        title,
+        parts,
+        summary=experiment_line(results),
+        lines=status(named(results)),
+        selections=selections,
+        others=others,
+        example=naming_example(results.config),
+    )
 
 
 def render(
@@ -41,11 +50,13 @@ def render(
     parts: Sequence[Section],
     *,
     summary: str = "",
+    lines: Sequence[Status] = (),
     notes: Sequence[str] = (),
     selections: Sequence[Mapping[str, Any]] = (),
     others: Sequence[Sequence[Section]] = (),
+    example: str = "",
 ) -> str:
-    """Return a page of sections, with a line of `summary` and `notes` at the top.
+    """Return a page of sections, with `summary`, the status and `notes` at the top, and an example at its foot.
 
     The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order. If
     static pictures can't be drawn, the page contains a note, and its charts are drawn by the browser.
@@ -59,6 +70,9 @@ def render(
             title=title,
             sections=parts,
             summary=summary,
+            status=lines,
+            foot=PAGE.text("foot") if example else "",
+            example=example,
             notes=notes,
             shared=shared_choices([figure for part in parts for figure in part.figures], selections),
             selections=selections,
@@ -67,6 +81,14 @@ def render(
             vega=_vega(),
         )
     )
+
+
+def naming_example(config: Mapping[str, Any]) -> str:
+    """Return YAML with the keys for the title and for display names that a configuration lacks; "" if it has both."""
+    hashers = list(dict.fromkeys([*config["hashers"], *config.get("codes", {})]))[:2]
+    names = ", ".join(f"{name}: {name.upper().replace('_', '-')}" for name in hashers)
+    keys = {"title": f"title: Binary codes of {config['experiment']}", "names": f"names: {{hashers: {{{names}}}}}"}
+    return "\n".join(line for key, line in keys.items() if not config.get(key))
 
 
 def _contents(pages: Sequence[Sequence[Section]]) -> dict[str, list[tuple[Any, list[int]]]]:

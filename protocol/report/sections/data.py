@@ -1,6 +1,6 @@
 """The data and its splits: the training set, held-out items, classes, findings of the audit, and near-duplicates."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from protocol.checks import counted
 from protocol.provenance.storage import grouped
@@ -9,14 +9,17 @@ from protocol.report.figure import ABSENT, Figure, Section, listed
 from protocol.report.layout import WORDS, counts_of, layouts
 from protocol.report.results import Results
 from protocol.report.sections.conventions import difference_figure, paired
-from protocol.report.sections.images import contact_sheet
 from protocol.scores.statistics import CORRECTED
-from protocol.scores.summary import PLACE
+from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
+
+_RUN = r"/run\d+(?=/)"
+_IMPLAUSIBLE = 0.15
+"""The difference in precision between the nearest and the second nearest item; below 0.05 on digits and CIFAR-10."""
 
 
 def partitions_section(results: Results) -> Section:
-    """Return the layout of each split, the sizes of its partitions, the audit's findings, and some images."""
+    """Return the layout of each split, the sizes of its partitions, and the audit's findings."""
     figures = layouts(results.splits, len(results.items["ids"]))
     findings = results.findings
     splits = results.splits.values()
@@ -29,8 +32,66 @@ def partitions_section(results: Results) -> Section:
     numbers = findings.groupby("severity").size().items()
     kinds = [f"{n} for information" if kind == "information" else counted(n, kind) for kind, n in numbers]
     audited = PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")
-    text = [*_official(results), *_plans(results), *_validation(results), *_classes(results), audited]
-    return PAGE.section("partitions", text, figures, tables, context=_images(results))
+    notes = results.provenance["notes"]
+    text = [
+        *notes,
+        *_duplicates_advice(results),
+        *_official(results),
+        *_plans(results),
+        *_validation(results),
+        *_classes(results),
+        audited,
+    ]
+    return PAGE.section("partitions", text, figures, tables)
+
+
+class Status(NamedTuple):
+    """A line at the top of the page: a text, the section with its details, and ``error``, ``warning`` or ``fine``."""
+
+    text: str
+    section: str
+    level: str
+
+
+def status(results: Results) -> list[Status]:
+    """Return what a reader must know first: findings of the audit, undefined queries, and doubtful parts."""
+    lines = []
+    split = results.findings["file"].astype(str).str.replace(_RUN, "", regex=True)
+    distinct = results.findings.assign(split=split).drop_duplicates(["finding", "consequence", "split"])
+    for level in ("error", "warning"):
+        if n := int((distinct["severity"] == level).sum()):
+            lines.append(Status(PAGE.text("status-audit", found=counted(n, level)), "partitions", level))
+    undefined = at(results.table["curves"], metric="without_relevant")["value"].max()
+    if undefined > 0:
+        lines.append(Status(PAGE.text("status-undefined", share=undefined), "answer", "warning"))
+    if near := too_near(results):
+        lines.append(Status(PAGE.text("status-too-near", **near), "partitions", "warning"))
+    if any(len(versions) > 1 for versions in results.libraries.values()):
+        lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
+    return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
+
+
+def too_near(results: Results) -> dict[str, Any]:
+    """Return the precision of the nearest and of the second nearest item, if they differ implausibly; else {}.
+
+    Precision of ordinary data falls slowly with the rank. If queries have copies in the database, only their nearest
+    items are relevant more often. The second nearest item has the precision 2 P@2 - P@1.
+    """
+    rows = at(results.table["curves"], metric="precision")
+    precisions = rows.pivot_table(index=[*PLACE, "hasher", "n_bits"], columns="at", values="value")
+    if not {1, 2} <= set(precisions):
+        return {}
+    precisions = precisions.assign(second=2 * precisions[2] - precisions[1])
+    best = precisions.loc[(precisions[1] - precisions["second"]).idxmax()]
+    if best[1] - best["second"] < _IMPLAUSIBLE:
+        return {}
+    hasher, n_bits = best.name[-2:]
+    return {"first": best[1], "second": best["second"], "hasher": hasher, "n_bits": n_bits}
+
+
+def _duplicates_advice(results: Results) -> list[str]:
+    near = too_near(results)
+    return [PAGE.text("too-near", results=results, **near)] if near else []
 
 
 def _official(results: Results) -> list[str]:
@@ -74,17 +135,6 @@ def _findings(findings: Any) -> Table:
     groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
     return PAGE.table("findings", rows, header=[*columns, "files", "items at most"], n_labels=len(columns))
-
-
-def _images(results: Results) -> dict[str, Any]:
-    """Return a contact sheet with its caption; the sheet is None if the dataset has no images."""
-    if results.images is None:
-        return {"sheet": None}
-    sheet = contact_sheet(results.images, results.items.get("labels"), results.class_names)
-    return {
-        "sheet": sheet,
-        "caption": PAGE.text("sheet", n_shown=len(sheet.names), n_classes=len(results.class_names)),
-    }
 
 
 def duplicates_section(results: Results) -> Section | None:
