@@ -13,14 +13,13 @@ from protocol.evaluation import plots
 from protocol.metrics import AVERAGES, PRCurve, TopNCurve
 from protocol.provenance.checksums import verify
 from protocol.report.figure import Figure, Section, rows_chart, tooltips
-from protocol.report.styles import styles
+from protocol.report.sections.curves import LEAST_RECALL
 from protocol.scores.summary import at
+from protocol.styles import styles
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_LEAST_RECALL = 0.001
-"""Points with a smaller recall are left out: the precision of a few retrieved pairs is no reliable estimate."""
 _MOST_POINTS = 50
 _LONG = 20  # letters of a name, of which a phone has no room for two side by side
 
@@ -105,7 +104,7 @@ def _pr(method: str, n_bits: int, curves: Curves) -> Iterable[dict[str, Any]]:
     if "micro" in curves.pr:
         points = zip(curves.pr["micro"].precision, curves.pr["micro"].recall, strict=True)
         for radius, (precision, recall) in enumerate(points):
-            if recall >= _LEAST_RECALL:
+            if recall >= LEAST_RECALL:
                 yield {"method": method, "n_bits": n_bits, "radius": radius, "recall": recall, "precision": precision}
 
 
