@@ -134,7 +134,7 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     found.write_per_query(tmp_path / "expected.csv")
     means, expected = (json.loads((tmp_path / name).read_text()) for name in ("means.json", "expected.json"))
     spreads = [[row.pop("value") for row in one["spread"]] for one in (means, expected)]
-    assert means.pop("per_query")["file"] == "values.csv"
+    assert [means.pop(key)["file"] for key in ("per_query", "pr_curves")] == ["values.csv", "curves.csv"]
     assert means == expected
     np.testing.assert_allclose(*spreads, rtol=1e-12)  # mAP[index] is a sum in another order
     assert (tmp_path / "values.csv").read_text() == (tmp_path / "expected.csv").read_text()

@@ -58,8 +58,8 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
         "left out": _excluded(experiment),
         "jobs": _jobs(experiment),
         "needs": _needs(experiment),
-        "missing": _missing(experiment),
         "names": _names(experiment),
+        "missing": _missing(experiment),
     }
     return [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
 
@@ -67,7 +67,7 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
 def _names(experiment: "Experiment") -> list[str]:
     """Return the keys with which the report would have a title and display names, if they are not set."""
     keys = [key for key in ("title", "names") if not experiment.config.get(key)]
-    return [f"as in the config file; the report would show others from the keys {' and '.join(keys)}"] if keys else []
+    return [f"those of the config (keys for others in the report: {', '.join(keys)})"] if keys else []
 
 
 def _dataset(experiment: "Experiment") -> str:

@@ -15,17 +15,19 @@ from protocol.report import page
 from protocol.report.description import PAGE
 from protocol.report.drawing import pictures
 from protocol.report.figure import decimals, spread
+from protocol.report.page import naming_example
 from protocol.report.results import named
 from protocol.report.sections import _FOLLOWING, ORDER, experiment_line, of_selections, sections
 from protocol.report.sections.answer import answer_section
+from protocol.report.sections.data import status
 from protocol.scores.statistics import mean_of
 from protocol.scores.summary import at
 
 FIGURES = {
     *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "precision-in-ball", "ties"),
-    *("split-differences", "extensions-by-radius", "empty-balls", "bucket-sizes", "layout-improved", "layout-standard"),
+    *("split-differences", "extensions-by-radius", "empty-balls", "layout-improved", "layout-standard"),
 }
-FOLDED = {"one-number", "lookup-times", "seconds-by-stage"}  # drawn, but hidden until the reader opens them
+FOLDED = {"bucket-sizes", "one-number", "lookup-times", "seconds-by-stage"}  # drawn, but hidden until the reader opens them
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
 
@@ -243,6 +245,52 @@ def with_audit_of_two_kinds(results):
 )
 def test_a_section_states_what_is_special_about_the_results(results, change, section, sentence):
     assert any(sentence in text for text in texts_of(of(change(results), section)))
+
+
+def with_near_copies(results):
+    """Return results in which only the nearest items are relevant more often."""
+    curves = results.displayed["curves"]
+    first = curves[(curves["metric"] == "precision")].drop_duplicates(["feature", "split", "ground_truth", "hasher", "n_bits"])
+    copies = [first.assign(at=1, value=0.5), first.assign(at=2, value=0.3)]
+    kept = curves[(curves["metric"] != "precision") | (curves["at"] > 2)]
+    return changed(results, displayed={"curves": pd.concat([kept, *copies], ignore_index=True)})
+
+
+def test_the_status_line_counts_findings_once_for_all_runs(results):
+    runs = [results.findings.assign(file=f"results/made/splits/standard/run{run}/splits.h5") for run in range(3)]
+    lines = status(changed(results, findings=pd.concat(runs, ignore_index=True)))
+    (audit,) = [line for line in lines if line.section == "partitions"]
+    level = results.findings["severity"].iloc[0]
+    assert (audit.text, audit.level) == (f"Audit: 1 {level}", level)
+    undefined = [line.text for line in status(with_queries_without_relevant(results))]
+    assert "up to 20.0% of the queries have no relevant item" in undefined
+
+
+def test_the_status_line_says_when_all_is_well(results):
+    (line,) = status(changed(results, findings=results.findings[:0]))
+    assert line.level == "fine"
+
+
+def test_nearest_items_that_are_too_good_are_explained(results):
+    assert not any("implausibly" in line.text for line in status(results))
+    copied = with_near_copies(results)
+    assert any("precision 0.50, second item 0.10" in line.text for line in status(copied))
+    (advice,) = [text for text in texts_of(of(copied, "partitions")) if "near-duplicates" in text]
+    assert "protocol find-duplicates --query results/datasets/digits/content.h5" in advice
+    assert "exclude_queries: pairs.csv" in advice
+
+
+def test_the_foot_shows_how_to_set_names_that_are_not_set(html):
+    assert "names: {hashers: {" in html
+    example = naming_example({"experiment": "made", "hashers": ["pca_rr", "itq"]})
+    assert example == "title: Binary codes of made\nnames: {hashers: {pca_rr: PCA-RR, itq: ITQ}}"
+    assert naming_example({"experiment": "x", "hashers": ["itq"], "title": "A", "names": {"hashers": {"itq": "I"}}}) == ""
+
+
+def test_every_link_leads_to_a_part_of_the_page(html):
+    targets = set(re.findall(r'href="#([^"]+)"', html))
+    assert targets
+    assert targets <= set(re.findall(r'\bid="([^"]+)"', html))
 
 
 @pytest.mark.parametrize(

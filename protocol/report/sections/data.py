@@ -29,7 +29,7 @@ def partitions_section(results: Results) -> Section:
     ]
     tables = [PAGE.table("partitions", sizes, header=["partition", *results.splits])]
     tables += [] if findings.empty else [_findings(findings)]
-    numbers = findings.groupby("severity").size().items()
+    numbers = _distinct(findings).groupby("severity").size().items()
     kinds = [f"{n} for information" if kind == "information" else counted(n, kind) for kind, n in numbers]
     audited = PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")
     notes = results.provenance["notes"]
@@ -56,8 +56,7 @@ class Status(NamedTuple):
 def status(results: Results) -> list[Status]:
     """Return what a reader must know first: findings of the audit, undefined queries, and doubtful parts."""
     lines = []
-    split = results.findings["file"].astype(str).str.replace(_RUN, "", regex=True)
-    distinct = results.findings.assign(split=split).drop_duplicates(["finding", "consequence", "split"])
+    distinct = _distinct(results.findings)
     for level in ("error", "warning"):
         if n := int((distinct["severity"] == level).sum()):
             lines.append(Status(PAGE.text("status-audit", found=counted(n, level)), "partitions", level))
@@ -69,6 +68,13 @@ def status(results: Results) -> list[Status]:
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
+
+
+def _distinct(findings: Any) -> Any:
+    """Return the findings without those that differ only in the run."""
+    columns = [name for name in ("finding", "consequence") if name in findings]
+    of_split = findings["file"].astype(str).str.replace(_RUN, "", regex=True)
+    return findings.assign(of_split=of_split).drop_duplicates([*columns, "severity", "of_split"])
 
 
 def too_near(results: Results) -> dict[str, Any]:
