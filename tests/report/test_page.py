@@ -27,7 +27,8 @@ FIGURES = {
     *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "precision-in-ball", "ties"),
     *("split-differences", "extensions-by-radius", "empty-balls", "layout-improved", "layout-standard"),
 }
-FOLDED = {"bucket-sizes", "one-number", "lookup-times", "seconds-by-stage"}  # drawn, but hidden until the reader opens them
+# Drawn, but hidden until the reader opens them.
+FOLDED = {"bucket-sizes", "one-number", "lookup-times", "seconds-by-stage"}
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
 
@@ -250,7 +251,8 @@ def test_a_section_states_what_is_special_about_the_results(results, change, sec
 def with_near_copies(results):
     """Return results in which only the nearest items are relevant more often."""
     curves = results.displayed["curves"]
-    first = curves[(curves["metric"] == "precision")].drop_duplicates(["feature", "split", "ground_truth", "hasher", "n_bits"])
+    shown = ["feature", "split", "ground_truth", "hasher", "n_bits"]
+    first = curves[curves["metric"] == "precision"].drop_duplicates(shown)
     copies = [first.assign(at=1, value=0.5), first.assign(at=2, value=0.3)]
     kept = curves[(curves["metric"] != "precision") | (curves["at"] > 2)]
     return changed(results, displayed={"curves": pd.concat([kept, *copies], ignore_index=True)})
@@ -284,7 +286,8 @@ def test_the_foot_shows_how_to_set_names_that_are_not_set(html):
     assert "names: {hashers: {" in html
     example = naming_example({"experiment": "made", "hashers": ["pca_rr", "itq"]})
     assert example == "title: Binary codes of made\nnames: {hashers: {pca_rr: PCA-RR, itq: ITQ}}"
-    assert naming_example({"experiment": "x", "hashers": ["itq"], "title": "A", "names": {"hashers": {"itq": "I"}}}) == ""
+    named = {"hashers": {"itq": "ITQ"}}
+    assert naming_example({"experiment": "x", "hashers": ["itq"], "title": "A", "names": named}) == ""
 
 
 def test_every_link_leads_to_a_part_of_the_page(html):
