@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted, need, one_of, positive_number, printable
-from protocol.comparison.curves import Curves, curves_section
+from protocol.comparison.curves import Curves, curves_section, own_styles
 from protocol.comparison.differences import UNCORRECTED, Difference, Differences, differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed, assumptions, match
 from protocol.comparison.reading import Score, read_sources
@@ -31,7 +31,6 @@ from protocol.report.figure import (
 from protocol.scores.identity import NONE_EXCLUDED, NOTED, PROTOCOL
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, half_width, shared_variance
 from protocol.scores.tables import Table, filled
-from protocol.styles import COLOURS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -51,6 +50,7 @@ _TESTED = {
 }
 _LEVEL = 1 - CONFIDENCE
 _TINY = 1e-4
+_AXIS = "{metric} at {n_bits} bits (the axis does not begin at 0)"
 _LETTERS = 28  # of a method's name in one line of the figure
 _PIECES = f"/(.{{1,{_LETTERS}}})(?: |$)|(.{{1,{_LETTERS - 1}}}_)|(.{{{_LETTERS}}})/g"
 _WRAPPED = f"split(trim(replace(datum.label, {_PIECES}, '$1$2$3\\n')), '\\n')"
@@ -139,9 +139,8 @@ class Comparison:
         """
         one_of(kind, plots.TITLES, "plot")
         every = self._curves(self.scores[0][0])
-        name = "pr" if kind == "precision-recall" else "top_n"
-        drawn: dict[tuple[str, int], Any] = {key: getattr(one, name, None) for key, one in every.items()}
-        drawn = {key: curve for key, curve in drawn.items() if curve}
+        of_kind = {key: one.of(kind) for key, one in every.items() if isinstance(one, Curves)}
+        drawn = {key: curve for key, curve in of_kind.items() if curve}
         lengths = Counter(length for _, length in drawn)
         if not drawn or n_bits not in (None, *lengths):
             reasons = "; ".join(dict.fromkeys(one for one in every.values() if isinstance(one, str)))
@@ -149,7 +148,7 @@ class Comparison:
             raise ProtocolError(f"plot {kind!r}: no method has this curve: {got}.")
         length = n_bits or max(lengths, key=lambda length: lengths[length])
         curves = {method: curve for (method, own), curve in drawn.items() if own == length}
-        return plots.precision_recall(curves) if kind == "precision-recall" else plots.top_n(curves, kind)
+        return plots.curves(kind, curves, own_styles(list(curves)))
 
     def _curves(self, section: str) -> dict[tuple[str, int], Curves | str]:
         """Return the curves of a section by method and code length, the best first, or the reason why it has none."""
@@ -495,18 +494,23 @@ def _figure(name: str, scores: "pd.DataFrame") -> Figure:
         best, worst = here.loc[[here["mean"].idxmax(), here["mean"].idxmin()]].itertuples()
         ends = [f"{end.mean:.4f} ({end.method})" for end in (worst, best)]
         shows = f"{metric} at {n_bits} bits ranges from {' to '.join(ends)}.{drawn}"
-    files = list(dict.fromkeys(rows["file"]))
-    scale = alt.Scale(domain=files, range=[COLOURS[i % len(COLOURS)] for i in range(len(files))])
+    of_method = own_styles(list(dict.fromkeys(rows["method"])))
+    colours, markers = (
+        alt.Scale(domain=list(of_method), range=[getattr(style, part) for style in of_method.values()])
+        for part in ("colour", "marker")
+    )
     y = alt.Y(
         "method:N",
         title=None,
         sort=alt.EncodingSortField("mean", order="descending"),
         axis=alt.Axis(labelExpr=_WRAPPED, labelLimit=0, labelBaseline=_BASELINE),
     )
-    encoded = rows_chart().encode(y=y, color=alt.Color("file:N", title=None, scale=scale))
+    encoded = rows_chart().encode(y=y, color=alt.Color("method:N", legend=None, scale=colours))
     points = encoded.mark_point(filled=True, size=80, opacity=1).encode(
-        x=alt.X("mean:Q", title="{metric} at {n_bits} bits", scale=alt.Scale(zero=False)),
-        shape=alt.Shape("file:N", title=None, scale=alt.Scale(domain=files)),
+        x=alt.X(
+            "mean:Q", title="{metric} at {n_bits} bits (the axis does not begin at 0)", scale=alt.Scale(zero=False)
+        ),
+        shape=alt.Shape("method:N", legend=None, scale=markers),
         tooltip=tooltips("file:N", "method:N", "mean:Q", "low:Q", "high:Q", "n_runs:Q"),
     )
     height = 24 if max(map(len, rows["method"])) <= _LETTERS else 36

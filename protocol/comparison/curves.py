@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,15 +12,18 @@ from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots
 from protocol.metrics import AVERAGES, PRCurve, TopNCurve
 from protocol.provenance.checksums import verify
-from protocol.report.figure import Figure, Section, rows_chart, tooltips
-from protocol.report.sections.curves import LEAST_RECALL
+from protocol.report.figure import Figure, Section, rows_chart
 from protocol.scores.summary import at
-from protocol.styles import styles
+from protocol.styles import Style, styles
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_POINTS = 50
+_SHOWS = {
+    "precision-recall": "All queries together (micro); each corner of a line is a Hamming radius.",
+    **dict.fromkeys(("precision@N", "recall@N"), "Mean over the queries, as the expected value over ties."),
+}
 _LONG = 20  # letters of a name, of which a phone has no room for two side by side
 
 
@@ -36,6 +39,10 @@ class Curves(NamedTuple):
 
     pr: Mapping[str, PRCurve] = {}
     top_n: TopNCurve | None = None
+
+    def of(self, kind: str) -> PRCurve | TopNCurve | None:
+        """Return the curve of a figure of `plots.TITLES`."""
+        return self.pr.get("micro") if kind == "precision-recall" else self.top_n
 
 
 class Displays:
@@ -84,67 +91,34 @@ def written_curves(pr_curves: Path | None, top_n_curves: Path | None) -> Curves:
     return Curves(pr, top_n)
 
 
+def own_styles(methods: Sequence[str]) -> dict[str, Style]:
+    """Return the style of each method: that of its hasher in every report, if no two methods have the same hasher."""
+    hashers = [method.partition(", ")[0] for method in methods]
+    names = hashers if len(set(hashers)) == len(methods) else methods
+    return dict(zip(methods, styles(names).values(), strict=True))
+
+
 def curves_section(name: str, title: str, by_method: Mapping[tuple[str, int], Curves | str]) -> Section | None:
     """Return a section with the figures of all methods of one section, by method and code length; None if empty."""
-    curves = {key: value for key, value in by_method.items() if isinstance(value, Curves)}
-    pd = need("pandas", "report")
-    pr, top = (pd.DataFrame([row for key, value in curves.items() for row in of(*key, value)]) for of in (_pr, _top))
-    methods = list(dict.fromkeys(method for method, _ in curves))
-    figures = [
-        _figure(f"{name}-{kind.replace('@', '-at-')}", kind, rows, methods)
-        for kind, rows in {"precision-recall": pr, "precision@N": top, "recall@N": top}.items()
-        if len(rows)
-    ]
+    known = {key: value for key, value in by_method.items() if isinstance(value, Curves)}
+    pd, methods = need("pandas", "report"), list(dict.fromkeys(method for method, _ in known))
+    columns = 1 if max(map(len, methods), default=0) > _LONG else 2
+    figures = []
+    for kind, shows in _SHOWS.items():
+        rows = pd.DataFrame([row for key, value in known.items() for row in _rows(kind, *key, value)])
+        if len(rows):
+            chart = plots.lines(rows_chart(), kind, own_styles(methods), columns=columns).properties(width="container")
+            choices = {"n_bits": int(rows["n_bits"].iloc[0])}
+            label = f"figure-{name}-{kind.replace('@', '-at-')}"
+            figures.append(Figure(label, plots.TITLES[kind], shows, chart, rows, choices))
     reasons = dict.fromkeys(value for value in by_method.values() if isinstance(value, str))
     text = [f"No curves: {reason}." for reason in reasons]
     return Section(f"{name}-curves", title, text, figures) if figures else None
 
 
-def _pr(method: str, n_bits: int, curves: Curves) -> Iterable[dict[str, Any]]:
-    if "micro" in curves.pr:
-        points = zip(curves.pr["micro"].precision, curves.pr["micro"].recall, strict=True)
-        for radius, (precision, recall) in enumerate(points):
-            if recall >= LEAST_RECALL:
-                yield {"method": method, "n_bits": n_bits, "radius": radius, "recall": recall, "precision": precision}
-
-
-def _top(method: str, n_bits: int, curves: Curves) -> Iterable[dict[str, Any]]:
-    if curves.top_n is not None:
-        points = np.unique(np.linspace(0, len(curves.top_n.n) - 1, _MOST_POINTS).round().astype(int))
-        for n, precision, recall in zip(*(values[points] for values in curves.top_n), strict=True):
-            yield {"method": method, "n_bits": n_bits, "N": n, "precision": precision, "recall": recall}
-
-
-def _figure(name: str, kind: str, rows: "pd.DataFrame", methods: list[str]) -> Figure:
-    """Return a figure with a line for each method."""
-    import altair as alt
-
-    hashers = [method.partition(", ")[0] for method in methods]
-    of_name = styles(hashers if len(set(hashers)) == len(methods) else methods)
-    legend = alt.Legend(columns=1 if max(map(len, methods)) > _LONG else 2, labelLimit=0, symbolSize=600)
-    colours, dashes = ([getattr(style, part) for style in of_name.values()] for part in ("colour", "dash"))
-    encoded = rows_chart().encode(
-        color=alt.Color("method:N", title=None, legend=legend, scale=alt.Scale(domain=methods, range=colours)),
-        strokeDash=alt.StrokeDash(
-            "method:N", title=None, legend=legend, scale=alt.Scale(domain=methods, range=list(map(list, dashes)))
-        ),
-    )
-    if kind == "precision-recall":
-        shows = "All queries together (micro); each corner of a line is a Hamming radius."
-        unit = alt.Scale(domain=[0, 1])
-        drawn = encoded.encode(
-            x=alt.X("recall:Q", title="recall", scale=unit),
-            y=alt.Y("precision:Q", title="precision", scale=unit),
-            order="radius:Q",
-            tooltip=tooltips("method:N", "radius:Q", "recall:Q", "precision:Q"),
-        )
-    else:
-        side = kind.partition("@")[0]
-        shows = "Mean over the queries, as the expected value over ties."
-        drawn = encoded.encode(
-            x=alt.X("N:Q", title="N, number of retrieved items"),
-            y=alt.Y(f"{side}:Q", title=kind),
-            tooltip=tooltips("method:N", "N:Q", f"{side}:Q"),
-        )
-    chart = drawn.mark_line(strokeWidth=2).properties(width="container")
-    return Figure(f"figure-{name}", plots.TITLES[kind], shows, chart, rows, {"n_bits": int(rows["n_bits"].iloc[0])})
+def _rows(kind: str, method: str, n_bits: int, own: Curves) -> Iterable[dict[str, Any]]:
+    curve = own.of(kind)
+    if isinstance(curve, TopNCurve):
+        few = np.unique(np.linspace(0, len(curve.n) - 1, _MOST_POINTS).round().astype(int))
+        curve = TopNCurve(*(values[few] for values in curve))
+    return ({"n_bits": n_bits} | row for row in plots.points(kind, {method: curve} if curve else {}))

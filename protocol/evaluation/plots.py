@@ -1,10 +1,11 @@
 """The figures of an evaluation, as charts of the library altair."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from protocol.checks import need
 from protocol.metrics import PRCurve, TopNCurve
+from protocol.styles import Style
 
 TITLES = {
     "precision-recall": "Precision and recall by Hamming radius",
@@ -12,61 +13,68 @@ TITLES = {
     "recall@N": "Recall of the top N items",
 }
 """The figures of curves, by kind."""
+LEAST_RECALL = 0.001
+"""The least recall of a point of a precision-recall curve; a few pairs are no reliable estimate of precision."""
 _SIDE = 300
 """Width and height in pixels."""
 
 
-def precision_recall(methods: Mapping[str, Mapping[str, PRCurve]]) -> Any:
-    """Return a chart of precision over recall, with a point for each Hamming radius.
+def points(kind: str, methods: Mapping[str, PRCurve | TopNCurve]) -> list[dict[str, Any]]:
+    """Return the points of the curves of one kind, by method.
 
-    Each method has a colour and a marker, and each average a dash, also in the sum of several charts.
+    A point of ``precision-recall`` is a Hamming radius. Those of a recall below `LEAST_RECALL` are left out.
     """
-    alt = need("altair", "report")
-    points = [
-        {"method": method, "average": average, "radius": radius, "recall": float(recall), "precision": float(precision)}
-        for method, curves in methods.items()
-        for average, curve in curves.items()
-        for radius, (precision, recall) in enumerate(zip(curve.precision, curve.recall, strict=True))
-        if precision == precision and recall == recall  # NaN if every query is left out
-    ]
-    unit = alt.Scale(domain=[0, 1])
-    chart = (
-        alt.Chart(alt.Data(values=points), title=TITLES["precision-recall"])
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("recall:Q", scale=unit, title="recall"),
-            y=alt.Y("precision:Q", scale=unit, title="precision"),
-            color=alt.Color("method:N", title="method"),
-            shape=alt.Shape("method:N", title="method"),
-            strokeDash=alt.StrokeDash("average:N", title="average"),
-            order="radius:Q",
-            tooltip=["method:N", "average:N", "radius:Q", "recall:Q", "precision:Q"],
-        )
-    )
-    return chart.properties(width=_SIDE, height=_SIDE)
-
-
-def top_n(methods: Mapping[str, TopNCurve], kind: str) -> Any:
-    """Return a chart of ``precision@N`` or ``recall@N`` over the number of retrieved items, a line for each method."""
-    alt, values = need("altair", "report"), kind.partition("@")[0]
-    points = [
-        {"method": method, "N": int(n), values: float(value)}
+    step, least = ("radius", LEAST_RECALL) if kind == "precision-recall" else ("N", 0)
+    return [
+        {"method": method, step: int(at), "precision": float(precision), "recall": float(recall)}
         for method, curve in methods.items()
-        for n, value in zip(curve.n, getattr(curve, values), strict=True)
-        if value == value  # NaN if every query is left out
+        for at, precision, recall in zip(_steps(curve), curve.precision, curve.recall, strict=True)
+        if recall >= least  # not NaN, if every query is left out
     ]
-    chart = (
-        alt.Chart(alt.Data(values=points), title=TITLES[kind])
-        .mark_line()
-        .encode(
-            x=alt.X("N:Q", title="N, number of retrieved items"),
-            y=alt.Y(f"{values}:Q", scale=alt.Scale(domain=[0, 1]), title=kind),
-            color=alt.Color("method:N", title="method"),
-            strokeDash=alt.StrokeDash("method:N", title="method"),
-            tooltip=["method:N", "N:Q", f"{values}:Q"],
-        )
+
+
+def _steps(curve: PRCurve | TopNCurve) -> Iterable[int]:
+    return curve.n if isinstance(curve, TopNCurve) else range(len(curve.recall))
+
+
+def lines(chart: Any, kind: str, styles: Mapping[str, Style] | None = None, **legend: Any) -> Any:
+    """Return a chart of `points`, with a line for each method, which has a colour and a dash.
+
+    Parameters
+    ----------
+    chart : altair.Chart
+        A chart with the data alone.
+    kind : str
+        A key of `TITLES`.
+    styles : mapping of str to Style, optional
+        By method; without it, altair gives each line of a chart, or of a sum of charts, one of its own.
+    **legend
+        Properties of the legend.
+    """
+    alt, x = need("altair", "report"), "recall" if kind == "precision-recall" else "N"
+    y = kind.partition("@")[0] if x == "N" else "precision"
+    unit = alt.Scale(domain=[0, 1])
+    ranges = {"colour": alt.Undefined, "dash": alt.Undefined}
+    if styles:
+        for part in ranges:
+            values = [getattr(style, part) for style in styles.values()]
+            ranges[part] = alt.Scale(domain=list(styles), range=values)
+    by = {"shorthand": "method:N", "title": None, "legend": alt.Legend(symbolSize=600, labelLimit=0, **legend)}
+    return chart.mark_line(strokeWidth=2).encode(
+        x=alt.X("recall:Q", scale=unit) if x == "recall" else alt.X("N:Q", title="N, number of retrieved items"),
+        y=alt.Y(f"{y}:Q", scale=unit, title=y if x == "recall" else kind),
+        color=alt.Color(**by, scale=ranges["colour"]),
+        strokeDash=alt.StrokeDash(**by, scale=ranges["dash"]),
+        order="radius:Q" if x == "recall" else alt.Undefined,
+        tooltip=["method:N", *(["radius:Q"] if x == "recall" else []), f"{x}:Q", f"{y}:Q"],
     )
-    return chart.properties(width=_SIDE, height=_SIDE)
+
+
+def curves(kind: str, methods: Mapping[str, PRCurve | TopNCurve], styles: Mapping[str, Style] | None = None) -> Any:
+    """Return a figure of one of the `TITLES`, with the curves by method in the figure itself."""
+    alt = need("altair", "report")
+    chart = alt.Chart(alt.Data(values=points(kind, methods)), title=TITLES[kind])
+    return lines(chart, kind, styles).properties(width=_SIDE, height=_SIDE)
 
 
 def rescoring(points: list[dict[str, Any]], title: str) -> Any:

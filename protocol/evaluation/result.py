@@ -224,8 +224,8 @@ class Evaluation(Scores, Printed):
         Parameters
         ----------
         kind : {"precision-recall", "precision@N", "recall@N"}
-            The precision-recall curve over the Hamming radius, for the pooled queries (micro) and as the mean over the
-            queries (macro); the mean precision or recall of the top N items over N.
+            Precision over recall, with a point for each Hamming radius, for the pooled queries (micro; `pr_curves` has
+            both averages); the mean precision or recall of the top N items over N.
 
         Raises
         ------
@@ -236,13 +236,13 @@ class Evaluation(Scores, Printed):
         name, mean = next(iter(self.metrics.items()))
         method = method_name(self.name or f"{name} {shown(mean)}", self.ranking)
         if kind != "precision-recall":
-            return plots.top_n({method: self.top_n}, kind)
+            return plots.curves(kind, {method: self.top_n})
         if not self.pr_curves:
             raise ProtocolError(
                 "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, "
                 f"got {self.ranking}. Other figures: 'precision@N' and 'recall@N'."
             )
-        return plots.precision_recall({method: self.pr_curves})
+        return plots.curves(kind, {method: self.pr_curves["micro"]})
 
     def write_json(
         self,

@@ -1,5 +1,6 @@
 """A comparison as text, as a page and in a notebook."""
 
+import json
 import re
 
 import numpy as np
@@ -11,6 +12,7 @@ from protocol import evaluate
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
+from protocol.styles import styles
 
 
 @pytest.fixture
@@ -65,12 +67,14 @@ def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
 KINDS = ("precision-recall", "precision@N", "recall@N")
 
 
+NAMES = {"dataset": "d", "split": "s", "ground_truth": "g"}
+
+
 def two_evaluations():
     query = np.eye(6, 8, dtype=bool)
     options = {"query_labels": [0, 1] * 3, "database_labels": [0, 1] * 3, "metrics": ["mAP"]}
-    names = {"dataset": "d", "split": "s", "ground_truth": "g"}
     one, other = (evaluate(query, database, **options) for database in (query, ~query))
-    return one.named("a", **names), other.named("b", **names)
+    return one.named("a", **NAMES), other.named("b", **NAMES)
 
 
 def points(chart, method):
@@ -95,9 +99,17 @@ def test_the_sum_of_two_figures_distinguishes_their_lines(kind):
     for one, other in (evaluations, [evaluation.named() for evaluation in evaluations]):
         layers = (one.plot(kind) + other.plot(kind)).to_dict()["layer"]
         encodings = [layer["encoding"] for layer in layers]
-        by = "shape" if kind == "precision-recall" else "strokeDash"
-        assert all(encoding[channel]["field"] == "method" for encoding in encodings for channel in ("color", by))
+        assert all(one[channel]["field"] == "method" for one in encodings for channel in ("color", "strokeDash"))
         assert len({point["method"] for layer in layers for point in layer["data"]["values"]}) == 2
+
+
+def test_a_method_has_one_style_in_all_figures_of_a_page_and_that_of_its_hasher_in_reports():
+    one, other = two_evaluations()
+    page = compare(one.named("itq", **NAMES), other.named("mine", **NAMES)).to_html()
+    scales = re.findall(r'"scale": ?{"domain": ?(\[[^]]*\]), ?"range": ?(\[[^]]*\])', page)
+    colours = [dict(zip(*map(json.loads, scale), strict=True)) for scale in scales if "#" in scale[1]]
+    assert len(colours) >= 1 + len(KINDS)  # the figures have one or more layers
+    assert all(one == {name: style.colour for name, style in styles(["itq", "mine"]).items()} for one in colours)
 
 
 def test_files_refer_to_their_curves(tmp_path):
@@ -145,8 +157,8 @@ def test_the_page_has_the_curves_next_to_a_summary(browser, files, tmp_path):
     assert "Precision of the top N" not in compared.to_html()
     for file in files:
         with_curves(file)
-    for kind, n in zip(KINDS, (3, 2, 2), strict=True):
-        assert [len(points(compared.plot(kind), method)) for method in ("itq, gist", "<lsh>, gist")] == [n, n]
+    for kind in KINDS:  # a recall too small for the figure is left out
+        assert [len(points(compared.plot(kind), method)) for method in ("itq, gist", "<lsh>, gist")] == [2, 2]
     (tmp_path / "c.html").write_text(compared.to_html())
     with opened(browser, tmp_path / "c.html", width=400) as (tab, wrong):
         drawn = tab.evaluate(DRAWN)

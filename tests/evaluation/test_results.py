@@ -187,14 +187,13 @@ def test_a_data_frame_has_a_row_for_each_metric_with_its_identity():
     assert set(frame["version"]) == {__version__}
 
 
-def test_the_plot_has_a_point_for_each_radius_and_average():
+def test_the_plot_has_a_point_for_each_radius():
     evaluation = found(name="mine")
     chart = evaluation.plot().to_dict()
     points = chart["data"]["values"]
-    assert len(points) == 2 * 3
-    for average, curve in evaluation.pr_curves.items():
-        drawn = [point["precision"] for point in points if point["average"] == average]
-        np.testing.assert_array_equal(drawn, curve.precision)
+    curve = evaluation.pr_curves["micro"]
+    assert [point["radius"] for point in points] == [radius for radius in range(3) if curve.recall[radius] >= 0.001]
+    assert [point["precision"] for point in points] == [curve.precision[point["radius"]] for point in points]
     assert {point["method"] for point in points} == {"mine"}
     assert evaluation.plot("precision-recall").to_dict()["data"] == chart["data"]
     with pytest.raises(ProtocolError, match=r"plot: expected .*precision-recall.*, got 'roc'"):
@@ -210,8 +209,8 @@ def test_precision_and_recall_of_the_top_n(tmp_path):
     for name, values in (("precision", [1 / 2, 1 / 4, 1 / 3]), ("recall", [1 / 4, 1 / 4, 1 / 2])):
         chart = evaluation.plot(f"{name}@N").to_dict()
         assert (chart["title"], chart["mark"]["type"]) == (f"{name.capitalize()} of the top N items", "line")
-        points = [{"method": "mine", "N": n, name: pytest.approx(value)} for n, value in enumerate(values, 1)]
-        assert chart["data"]["values"] == points
+        points = [{"N": n, name: pytest.approx(value)} for n, value in enumerate(values, 1)]
+        assert [{key: point[key] for key in ("N", name)} for point in chart["data"]["values"]] == points
 
 
 def test_a_tie_is_linear_in_n():

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from protocol.evaluation.plots import LEAST_RECALL
 from protocol.report.description import PAGE, series_scales
 from protocol.report.display import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
 from protocol.report.figure import Figure, Section
@@ -12,8 +13,6 @@ from protocol.scores.summary import PLACE, at
 if TYPE_CHECKING:
     import pandas as pd
 
-LEAST_RECALL = 0.001
-"""The least recall of a point of a precision-recall curve."""
 _AT = 100
 """The N that the sentence about precision quotes, or the nearest one."""
 _CELL = [*PLACE, "n_bits", "hasher"]
