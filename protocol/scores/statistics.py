@@ -1,5 +1,6 @@
 """Means over runs: intervals, tests and their correction, the best of several hashers, and the power of a test."""
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -194,12 +195,52 @@ def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Le
     if len(ranked) == 1:
         return Lead(best, mean, None, math.nan, math.nan, math.nan, n_runs)
     second = str(ranked.index[1])
-    one, other = defined[best], defined[second]
     if n_runs < 2:
-        return Lead(best, mean, second, float((one - other).mean()), math.nan, math.nan, n_runs)
-    margin = mean_of(one - other, one.abs() + other.abs(), shared=shared)
-    confidence = 1 - (1 - CONFIDENCE) / math.comb(len(ranked), 2)
-    return Lead(best, mean, second, margin.mean, *margin.interval(confidence), n_runs)
+        margin = float((defined[best] - defined[second]).mean())
+        return Lead(best, mean, second, margin, math.nan, math.nan, n_runs)
+    found = _difference(defined[best], defined[second], shared)
+    return Lead(best, mean, second, found.mean, *found.interval(_simultaneous(len(ranked))), n_runs)
+
+
+def _difference(one: "pd.Series", other: "pd.Series", shared: float) -> Mean:
+    return mean_of(one - other, one.abs() + other.abs(), shared=shared)
+
+
+def _simultaneous(n: int) -> float:
+    """Return the confidence of the interval of one pair of n hashers, for all pairs together (Bonferroni)."""
+    return 1 - (1 - CONFIDENCE) / math.comb(n, 2)
+
+
+class PairedDifference(NamedTuple):
+    """The mean difference of two hashers, and its interval and p-value, which are corrected for all pairs.
+
+    ``low`` and ``high`` are the limits of simultaneous 95 % confidence intervals (Bonferroni), and ``p`` is corrected
+    by Holm's method. All three are NaN if there is only one run.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def paired_differences(scores: "pd.DataFrame", *, shared: float) -> dict[tuple[str, str], PairedDifference]:
+    """Return the difference of each pair of columns, the first minus the second, by their names.
+
+    The differences are paired over the runs in which all hashers have a score. The tests are corrected resampled
+    t-tests, see `shared_variance`. The parameters are those of `lead`.
+    """
+    defined = scores.dropna(axis="columns", how="all").dropna()
+    pairs = list(itertools.combinations(defined.columns, 2))
+    if len(defined) < 2:
+        unknown = (math.nan, math.nan, math.nan)
+        return {pair: PairedDifference(float((defined[pair[0]] - defined[pair[1]]).mean()), *unknown) for pair in pairs}
+    found = [_difference(defined[one], defined[other], shared) for one, other in pairs]
+    confidence = _simultaneous(len(defined.columns)) if pairs else CONFIDENCE
+    return {
+        pair: PairedDifference(own.mean, *own.interval(confidence), float(p))
+        for pair, own, p in zip(pairs, found, holm([own.p() for own in found]), strict=True)
+    }
 
 
 def holm(p: Sequence[float]) -> NDArray[np.float64]:

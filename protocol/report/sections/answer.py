@@ -1,15 +1,18 @@
 """The answer: the best hasher in a sentence, with the figure and the table that show it."""
 
+import itertools
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from protocol import registry
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Section, between, decimals, spread
 from protocol.report.results import Results, named
 from protocol.scores.identity import NONE_EXCLUDED
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, paired_differences
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
@@ -21,7 +24,8 @@ _WORDS = {"feature": "feature", "ground_truth": "ground truth", "split": "split"
 
 def answer_section(results: Results) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    tables, scores = [_main_table(results), *results.once(_tables)], results.once(_scores)
+    tables, scores = [_main_table(results), *_differences(results), *_overview(results)], results.once(_scores)
+    tables += results.once(_tables)
     lower = [name for name in results.config["metrics"] if registry.METRICS.entry(name).better == "lower"]
     figure = PAGE.figure(
         "by-length",
@@ -133,6 +137,63 @@ def _main_table(results: Results) -> Table:
         confidence=CONFIDENCE,
         one_dataset=ONE_DATASET,
     )
+
+
+def _differences(results: Results) -> list[Table]:
+    """Return the paired differences of all hashers at the selected combination, if there are several hashers."""
+    own = at(results.run_scores, metric=results.metric, **results.combination)
+    scores = own.pivot_table(index="run", columns="hasher", values="value")
+    lower = registry.METRICS.entry(results.metric).better == "lower"
+    scores = scores[scores.mean().sort_values(ascending=lower, kind="stable").index]
+    found = paired_differences(scores, shared=results.shared(results.place["split"]))
+    names = list(dict.fromkeys(itertools.chain(*found)))
+    cells, strong = [], set()
+    for down, one in enumerate(names[:-1]):
+        cells.append([one] + [""] * (len(names) - 1))
+        for across, other in enumerate(names[down + 1 :], down + 1):
+            pair = found[one, other]
+            interval = f"\n{pair.low:+.3f} to {pair.high:+.3f}" if math.isfinite(pair.low) else ""
+            cells[down][across] = f"{pair.mean:+.3f}{interval}"
+            strong |= {(down, across)} if pair.p < 1 - CONFIDENCE else set()
+    table = PAGE.table(
+        "differences",
+        cells,
+        header=["difference from", *names[1:]],
+        strong=frozenset(strong),
+        results=results,
+        place=results.where(),
+        n_runs=len(scores.dropna()),
+        test=CORRECTED,
+        confidence=CONFIDENCE,
+    )
+    return [table] if found else []
+
+
+def _overview(results: Results) -> list[Table]:
+    """Return the means at the selected code length for every feature, ground truth and split, if there are several."""
+    rows = at(results.plain, metric=results.metric, n_bits=results.n_bits)
+    places = list(rows[[*PLACE]].drop_duplicates().itertuples(index=False, name=None))
+    if len(places) < 2:
+        return []
+    digits, lower = decimals(rows["std"]), registry.METRICS.entry(results.metric).better == "lower"
+    means = rows.pivot_table(index="hasher", columns=list(PLACE), values="mean", sort=False)[places]
+    best = means.min() if lower else means.max()
+    strong = zip(*np.nonzero((means == best).to_numpy()), strict=True)
+    features, truths, splits = zip(*places, strict=True)
+    lines = [[(feature,) for feature in features], list(zip(features, truths, strict=True))]
+    table = PAGE.table(
+        "overview",
+        [
+            [hasher, *(ABSENT if math.isnan(mean) else f"{mean:.{digits}f}" for mean in own)]
+            for hasher, *own in means.itertuples(name=None)
+        ],
+        header=["hasher", *splits],
+        groups=[[("", 1), *((name[-1], len(list(own))) for name, own in itertools.groupby(line))] for line in lines],
+        strong=frozenset((int(down), int(across) + 1) for down, across in strong),
+        results=results,
+        n_bits=results.n_bits,
+    )
+    return [table]
 
 
 def _scores(results: Results) -> "pd.DataFrame":

@@ -9,6 +9,7 @@ from protocol.report.figure import ABSENT, Figure, Section, listed
 from protocol.report.layout import WORDS, counts_of, layouts
 from protocol.report.results import Results
 from protocol.report.sections.conventions import difference_figure, paired
+from protocol.scores.identity import supervision_of
 from protocol.scores.statistics import CORRECTED
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
@@ -28,7 +29,7 @@ def partitions_section(results: Results) -> Section:
         for name in dict.fromkeys(name for parts in splits for name in parts)
     ]
     tables = [PAGE.table("partitions", sizes, header=["partition", *results.splits])]
-    tables += [] if findings.empty else [_findings(findings)]
+    tables += [_trained_on(results)] + ([] if findings.empty else [_findings(findings)])
     numbers = _distinct(findings).groupby("severity").size().items()
     kinds = [f"{n} for information" if kind == "information" else counted(n, kind) for kind, n in numbers]
     audited = PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")
@@ -133,6 +134,21 @@ def _classes(results: Results) -> list[str]:
         sizes = {WORDS[part]: own for part, own in counts.items()}
         texts.setdefault(PAGE.text("classes", n_classes=n_classes, counts=sizes), []).append(split)
     return [f"{text} ({listed(names)} split{'s' if len(names) > 1 else ''})." for text, names in texts.items()]
+
+
+def _trained_on(results: Results) -> Table:
+    """Return a table with a row for each kind of supervision, and the number of training items of each split."""
+    learners: dict[str, dict[str, None]] = {}
+    for feature, hasher in results.plain[["feature", "hasher"]].drop_duplicates().itertuples(index=False):
+        learners.setdefault(supervision_of(results.config, hasher, feature), {})[hasher] = None
+    words = {"none": "feature vectors", "unknown": "not recorded (finished codes)"}
+    sizes = [f"{len(parts['train']):,}" for parts in results.splits.values()]
+    rows = [
+        [", ".join(hashers), words.get(kind, f"feature vectors and {kind}")]
+        + (sizes if kind != "unknown" else [ABSENT] * len(sizes))
+        for kind, hashers in learners.items()
+    ]
+    return PAGE.table("trained-on", rows, header=["hashers", "trained on", *results.splits])
 
 
 def _findings(findings: Any) -> Table:
