@@ -1,5 +1,6 @@
 """Codes of queries and database in the forms that users have, checked and packed as in `protocol.codes`."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -9,10 +10,13 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.inputs.conversion import matrix_from, named
+from protocol.inputs.conversion import is_file, matrix_from, named
+from protocol.provenance.storage import array_digest
 
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
+ENCODING = ("n_bits", "bit_order", "binarize")
+"""The fields of `Codes` that describe the encoding."""
 _BLOCK = 1 << 20  # rows that are processed at once
 _MASK = (0, 255)
 _MASK_HINT = "0 and 255 are the two values of a mask: pass codes > 0."
@@ -92,6 +96,17 @@ class CodePair(NamedTuple):
         """The numbers of queries and database items."""
         return len(self.query), len(self.database)
 
+    @property
+    def sha256(self) -> dict[str, str]:
+        """The digests of the packed codes and their length, by side; they don't depend on the format of a file.
+
+        Those of `Outputs` are of the real values from which the thresholds were subtracted.
+        """
+        return {
+            side: hashlib.sha256(f"{self.n_bits} {array_digest(array)}".encode()).hexdigest()
+            for side, array in (("query", self.query), ("database", self.database))
+        }
+
 
 def read_codes(query: Any, database: Any) -> CodePair:
     """Return the codes of queries and database.
@@ -117,7 +132,7 @@ def read_codes(query: Any, database: Any) -> CodePair:
     (array([[1]], dtype=uint8), array([[ 0.1, -0.1]]))
     """
     is_real = isinstance(query, Outputs)
-    query, database = _encoded(query, database)
+    query, database = encoded(query, database)
     if not is_real and database.binarize is None:
         of_query, n_bits = _packed(query, "query codes")
         of_database, database_bits = _packed(database, "database codes")
@@ -149,7 +164,16 @@ def read_codes(query: Any, database: Any) -> CodePair:
     return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
 
 
-def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
+def sources(query: Any, database: Any) -> dict[str, dict[str, Any]]:
+    """Return the file of each side that is one, with its encoding, for the record of a result."""
+    return {
+        f"{role}_codes": {"file": str(side.values), **{name: getattr(side, name) for name in ENCODING}}
+        for role, side in zip(("query", "database"), encoded(query, database), strict=True)
+        if is_file(side.values)
+    }
+
+
+def encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     """Return both sides with their encodings, and those of the other side where none is given."""
     if isinstance(database, Outputs):
         raise ProtocolError("database codes: expected codes, got Outputs; only queries are not binarised.")
