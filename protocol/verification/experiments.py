@@ -18,7 +18,7 @@ from protocol.metrics import evaluate_extended, mean, needs
 from protocol.provenance import storage
 from protocol.scores import summary as tables
 from protocol.scores.tables import DIGITS, read_text
-from protocol.verification.records import FAILS, HOLDS, UNCHECKED, Check, Verification
+from protocol.verification.result import FAILS, HOLDS, UNCHECKED, Check, Verification, audit_checks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +71,7 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
     if codes and texts.keys() >= _KEYS.keys():
         try:
             checks += _from_codes(folder, codes, texts, progress)
+            checks += _audited(folder)
         except ProtocolError as error:
             checks.append(Check(FAILS, "codes", str(error)))
     yield from checks
@@ -105,8 +106,8 @@ def _means(texts: _Texts) -> Iterator[Check]:
             computed_mean="mean", computed_std="std", computed_n_runs="size", most="max", least="min"
         )
         both = means.merge(computed.reset_index(), on=on)
-        if both.empty or values["run"].nunique() < both["n_runs"].max():
-            continue  # for example, the table of a single run
+        if not (both["n_runs"] == both["computed_n_runs"]).any():
+            continue  # nothing in common, or the table of a single run
         largest = both[["most", "least"]].abs().max(axis="columns")
         unit = 10.0 ** (np.floor(np.log10(largest.where(largest > 0, 1.0))) - 8)
         wrong = []
@@ -138,6 +139,15 @@ def _verdict(name: str, wrong: Sequence[str], n_rows: int, what: str, n_values: 
         yield Check(FAILS, name, f"{len(wrong) - _FEW:,} more cells ({what})")
     if not wrong:
         yield Check(HOLDS, name, f"{number_of(n_rows, 'row')}: {what}", n_values)
+
+
+def _audited(folder: Path) -> Iterator[Check]:
+    """Yield the checks of the audit of each split protocol, which requires the dataset's items.h5."""
+    from protocol.auditing import audit
+
+    for split in sorted((folder / "splits").iterdir()):
+        for check in audit_checks(audit(*sorted(split.glob("run*/splits.h5")))):
+            yield check._replace(place=f"splits/{split.name}", text=f"audit: {check.text}")
 
 
 def _from_codes(folder: Path, codes: Sequence[Path], texts: _Texts, progress: Progress) -> Iterator[Check]:

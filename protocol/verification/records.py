@@ -8,22 +8,22 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from protocol import __version__, registry
-from protocol.checks import ProtocolError, counted, integer
+from protocol.checks import ProtocolError, integer
 from protocol.comparison.reading import FILES, explained, read_json
 from protocol.evaluation import Codes, Evaluation, Labels, Nearest, Outputs, Relevant, bucket_search, evaluate
 from protocol.evaluation.code_pairs import ENCODING
 from protocol.evaluation.ground_truth import only_truth
-from protocol.evaluation.printed import Printed, json_text
+from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
 from protocol.provenance.storage import file_sha256
-from protocol.scores.tables import Table
+from protocol.verification.experiments import verify_folder
+from protocol.verification.result import FAILS, HOLDS, NOTE, UNCHECKED, Check, Verification, audit_checks
 
-HOLDS, FAILS, UNCHECKED, NOTE = "holds", "fails", "not checked", "note"
 DIGITS = 15
 """The number of significant digits in which a recorded value must agree with the computed one."""
 _NAMES = ("name", "dataset", "split", "ground_truth")
@@ -31,70 +31,6 @@ _CALLED = {"codes_sha256": "codes", "labels_sha256": "labels", "ground_truth_sha
 _DIGEST = re.compile("[0-9a-f]{64}")
 _LONGEST = 100
 _ABSENT = object()
-
-
-class Check(NamedTuple):
-    """One line of a verification: the outcome, such as "fails", its place in the record, and what was compared."""
-
-    outcome: str
-    place: str
-    text: str
-    n_values: int = 0
-    """The number of values that were computed again, and are the same."""
-
-    def __str__(self) -> str:
-        return f"{self.outcome:<{len(UNCHECKED)}}  {self.place}: {self.text}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Verification(Printed):
-    """What holds of a record or of tables, and what does not.
-
-    Parameters
-    ----------
-    file : str
-        The record, or the folder of the tables.
-    checks : tuple of Check
-    """
-
-    file: str
-    checks: tuple[Check, ...]
-
-    @property
-    def n_values(self) -> int:
-        """The number of values that were computed again, and are the same."""
-        return sum(check.n_values for check in self.checks)
-
-    @property
-    def failures(self) -> list[Check]:
-        """The checks that failed."""
-        return [check for check in self.checks if check.outcome == FAILS]
-
-    @property
-    def holds(self) -> bool:
-        """Whether at least one value was computed again and no check failed."""
-        return self.n_values > 0 and not self.failures
-
-    @property
-    def verdict(self) -> str:
-        """The result in one line; it names the first failure."""
-        if self.holds:
-            n = sum(check.outcome == UNCHECKED for check in self.checks)
-            lines = f"; {counted(n, 'line')} above not checked" if n else ""
-            return f"{self.file}: verified: {counted(self.n_values, 'value')} computed again{lines}."
-        if not self.failures:
-            return f"{self.file}: not verified: no value was computed again."
-        first, n_more = self.failures[0], len(self.failures) - 1
-        more = f" ({n_more:,} more)" if n_more else ""
-        return f"{self.file}: not verified: {first.place}: {first.text.rstrip('.')}{more}."
-
-    def parts(self) -> list[str | Table]:
-        """Return a line for each check, and the verdict."""
-        return ["\n".join(map(str, self.checks)), self.verdict]
-
-    def content(self) -> dict[str, Any]:
-        """Return the fields of the JSON object."""
-        return {"file": self.file, "verified": self.holds, "n_values": self.n_values, "checks": self.checks}
 
 
 def verify(
@@ -152,8 +88,6 @@ def verify(
     integer(digits, "digits", maximum=DIGITS)
     path = Path(record)
     if path.is_dir():
-        from protocol.verification.experiments import verify_folder
-
         return verify_folder(path, progress)
     of_record, given = _Record(path, read_json(path)), (query_codes, database_codes)
     checks = list[Check]()
@@ -187,7 +121,8 @@ class _Record:
     def codes(self, role: str, values: Any) -> Codes | Outputs:
         """Return the codes of one side in the recorded encoding, unless they have their own."""
         if isinstance(values, Codes | Outputs):
-            return values
+            is_open = isinstance(values, Codes) and values.n_bits is None
+            return replace(values, n_bits=self.content["n_bits"]) if is_open else values
         file = self.file(role) if values is None else values
         if file is None:
             raise ProtocolError(f"{role.replace('_', ' ')} are missing: the record does not name their file.")
@@ -286,14 +221,7 @@ class _Record:
         whole = [files.pop("split")] if "split" in files else []
         audited = audit(*whole, protocol=protocol, **files)
         yield from self._sizes({part: len(rows) for part, rows in audited.runs[0].split.entries.items()}, "listed")
-        errors = [one for found in audited.findings.values() for one in found if one.severity == "error"]
-        yield from (
-            Check(FAILS, "audit", f"{one.name}: {one.count:,} ({', '.join(one.examples[:3])})") for one in errors
-        )
-        if not errors:
-            yield Check(
-                HOLDS, "audit", f"no error; the protocol is {protocol or 'not declared, so no size is expected'}"
-            )
+        yield from audit_checks(audited)
 
     def _sizes(self, sizes: Mapping[str, int], where: str) -> Iterator[Check]:
         for part, field in (("query", "n_queries"), ("database", "n_database")):
