@@ -6,6 +6,8 @@ import json
 import operator
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +154,22 @@ def test_the_same_codes_and_labels_in_another_format_verify(folder, capsys):
         shutil.move(folder / f"{name}8.npy", folder / f"{name}.npy")
     assert not verify(record).holds
     assert verify(record, f"{at}q.npy", f"{at}d.npy").holds
+
+
+def test_verifying_a_record_requires_only_numpy(folder):
+    heavy = ("pandas", "scipy", "h5py", "tabulate", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
+    code = f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"
+    code += "import protocol as hp; print(hp.verify(sys.argv[1]).verdict)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, folder / "record.json"], capture_output=True, text=True, check=True
+    )
+    assert "verified: 4 values computed again" in done.stdout
+
+
+def test_the_reference_describes_all_fields(folder):
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text()
+    for field in json.loads((folder / "record.json").read_text()):
+        assert f"`{field}`" in page
 
 
 def test_a_record_of_arrays_needs_its_inputs(folder):
