@@ -1,7 +1,7 @@
 """How a database uses its codes: one code per class, few codes, constant bits; and what mAP then measures.
 
-The thresholds separate the codes that the authors of ADSH published for CIFAR-10 from all hashers of this package on the
-digits (default options, 8 to 64 bits), and from the codes that the authors of CSQ published for UCF101.
+The thresholds separate the codes that the authors of ADSH published for CIFAR-10 from all hashers of this package on
+the digits (default options, 8 to 64 bits), and from the codes that the authors of CSQ published for UCF101.
 """
 
 import math
@@ -191,10 +191,14 @@ def _use(database: NDArray[np.uint8], n_bits: int, labels: NDArray | None) -> Co
 
 def numbers(rows: NDArray) -> NDArray[np.int64]:
     """Return a number from 0 for each row; equal codes, labels or sets of labels have the same number."""
-    if rows.ndim == 2:
-        words = binary.words(binary.pack(rows) if rows.dtype == bool else rows)
-        rows = words.ravel() if words.shape[1] == 1 else words
-    return np.unique(rows, axis=0 if rows.ndim == 2 else None, return_inverse=True)[1].ravel()
+    if rows.ndim == 1:
+        return np.unique(rows, return_inverse=True)[1]
+    words = binary.words(binary.pack(rows) if rows.dtype == bool else rows)
+    number = np.zeros(len(words), dtype=np.int64)
+    for word in words.T:  # a tenth of the time of np.unique(axis=0)
+        of_word = numbers(word)
+        number = numbers(number * (of_word.max() + 1) + of_word)
+    return number
 
 
 def _entropy(numbers: NDArray[np.int64]) -> float:

@@ -158,14 +158,15 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     assert main(["audit", *paths, "--why"]) == 0
-    assert capsys.readouterr().out.splitlines()[-8:] == [
-        "7 checks need more data:",
+    assert capsys.readouterr().out.splitlines()[-9:] == [
+        "8 checks need more data:",
         "  near-duplicate (needs features)",
         "  known-near-duplicate (needs known pairs)",
         "  pair-split (needs pairs)",
         "  group-split (needs groups)",
         "  doubtful-label (needs label issues)",
         "  selection-on-test (needs a training log)",
+        "  codes that follow the labels, collapsed codes, constant bits (need codes)",
         "  leaks in fitted models, mixed-libraries (need the pipeline's target audit)",
     ]
     np.save("twins.npy", np.zeros((400, 2)))
