@@ -66,7 +66,7 @@ def test_clean_lists_are_clean(folder, capsys):
     assert "query 20, database 300, train 40; no protocol declared\n" in out
     assert out.startswith("query.txt database.txt train.txt\n  clean\n")
     assert "  information train-not-in-database: 40\n" in out
-    assert "\n0 errors, 0 warnings, 1 for information\n13 checks need more data: --why " in out
+    assert "\n0 errors, 0 warnings, 1 for information\n14 checks need more data: --why " in out
     assert main(["audit", *LISTS, "--why"]) == 0
     assert "\n  overlaps with missing partitions (validation_query" in capsys.readouterr().out
     assert "\x1b" not in out
