@@ -1,10 +1,9 @@
 """How a database uses its codes: one code per class, few codes, constant bits; and what mAP then measures.
 
-The thresholds separate the codes that the authors of ADSH published for CIFAR-10 from all hashers of this package on
-the digits (default options, 8 to 64 bits), and from the codes that the authors of CSQ published for UCF101.
+The thresholds separate the codes that the authors of ADSH published for CIFAR-10 from those that the authors of CSQ
+published for UCF101, and from the hashers of this package on the digits (8 to 64 bits, all that need no PyTorch).
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import codes as binary
 from protocol import metrics
+from protocol.checks import counted
 from protocol.counting import HammingCounts, LabelRelevance, count
 from protocol.evaluation.code_pairs import CodePair
 from protocol.inputs.labels import brief
@@ -102,54 +102,56 @@ class CodeUse:
 
     def sentences(self) -> dict[str, str]:
         """Return what was found, by the name of the finding of an audit; {} if nothing was."""
-        found, one = {}, self.classified
+        texts = {
+            "one-code-per-class": self._about_labels() if self.follows_labels else "",
+            "collapsed-codes": self._about_entropy() if self.is_collapsed else "",
+            "constant-bits": self._about_bits() if self.constant_bits else "",
+        }
+        return {name: text for name, text in texts.items() if text}
+
+    def _about_labels(self) -> str:
         kind, kinds = ("set of labels", "sets of labels") if self.several else ("class", "classes")
-        of_items = f"the {self.n_items:,} database items"
-        if self.follows_labels:
-            items = f"All of {of_items}" if self.one_code == 1 else f"{percent(self.one_code)} of {of_items}"
-            text = (
-                f"{items} have the one code of their {kind} ({self.n_codes:,} distinct codes for {self.n_classes:,} "
-                f"{kinds}), so a ranking orders {kinds}, not items, and mAP measures how well queries are classified"
-            )
-            if one is not None:
-                text += (
-                    f": {percent(one.accuracy)} of the queries are nearest to the code of their {kind}. If each query "
-                    f"had the code of its nearest {kind}, mAP would be {one.predicted:.4f}; with its own code, it is "
-                    f"{one.mean_average_precision:.4f}"
-                )
-            found["one-code-per-class"] = text
-        if self.is_collapsed:
-            of_labels = f", that of their labels {self.entropy_of_labels:.2f}" if self.n_classes else ""
-            distinct = f"{self.n_codes:,} distinct code{'' if self.n_codes == 1 else 's'}"
-            found["collapsed-codes"] = (
-                f"{of_items.capitalize()} have {distinct}: the entropy of the codes is {self.entropy:.2f} bits"
-                f"{of_labels}"
-            )
-        if self.constant_bits:
-            bits = self.constant_bits
-            subject = f"Bit {bits[0]} has" if len(bits) == 1 else f"{len(bits)} bits ({brief(bits)}) have"
-            found["constant-bits"] = (
-                f"{subject} the same value in all database items (counted from 0), so a ranking does not depend on "
-                f"{'it' if len(bits) == 1 else 'them'}"
-            )
-        return found
+        items = f"{'All' if self.one_code == 1 else percent(self.one_code)} of the {self.n_items:,} database items"
+        text = (
+            f"{items} have the one code of their {kind} ({self.n_codes:,} distinct codes for {self.n_classes:,} "
+            f"{kinds}), so a ranking orders {kinds}, not items, and mAP measures how well queries are classified"
+        )
+        if (one := self.classified) is None:
+            return text
+        return (
+            f"{text}: {percent(one.accuracy)} of the queries are nearest to the code of their {kind}. If each query "
+            f"had the code of its nearest {kind}, mAP would be {one.predicted:.4f}; with its own code, it is "
+            f"{one.mean_average_precision:.4f}"
+        )
+
+    def _about_entropy(self) -> str:
+        of_labels = f", that of their labels {self.entropy_of_labels:.2f}" if self.n_classes else ""
+        codes = counted(self.n_codes, "distinct code")
+        return f"The {self.n_items:,} database items have {codes} with an entropy of {self.entropy:.2f} bits{of_labels}"
+
+    def _about_bits(self) -> str:
+        is_one, bits = len(self.constant_bits) == 1, brief(self.constant_bits)
+        subject = f"Bit {bits} has" if is_one else f"{len(self.constant_bits)} bits ({bits}) have"
+        return (
+            f"{subject} the same value in all database items (counted from 0), so a ranking does not depend on "
+            f"{'it' if is_one else 'them'}"
+        )
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object: {} if nothing was found."""
         found = self.sentences()
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {"code_use": {"found": list(found)} | values} if found else {}
+        return {"code_use": {"found": list(found)} | vars(self)} if found else {}
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage that is rounded down, so that only 1 is 100 %.
+    """Return a share as a percentage with one decimal; only 1 is 100 %.
 
     Examples
     --------
     >>> percent(0.99999), percent(1.0)
     ('99.9 %', '100.0 %')
     """
-    return f"{math.floor(1000 * share) / 10:.1f} %"
+    return f"{100 if share == 1 else min(100 * share, 99.9):.1f} %"
 
 
 def code_use(codes: CodePair, relevance: Any, counts: HammingCounts | None, *, empty: str) -> CodeUse:
