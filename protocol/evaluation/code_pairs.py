@@ -15,8 +15,6 @@ from protocol.provenance.storage import array_digest
 
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
-ENCODING = ("n_bits", "bit_order", "binarize")
-"""The fields of `Codes` that describe the encoding."""
 _BLOCK = 1 << 20  # rows that are processed at once
 _MASK = (0, 255)
 _MASK_HINT = "0 and 255 are the two values of a mask: pass codes > 0."
@@ -167,7 +165,7 @@ def read_codes(query: Any, database: Any) -> CodePair:
 def sources(query: Any, database: Any) -> dict[str, dict[str, Any]]:
     """Return the file of each side that is one, with its encoding, for the record of a result."""
     return {
-        f"{role}_codes": {"file": str(side.values), **{name: getattr(side, name) for name in ENCODING}}
+        f"{role}_codes": {"file": str(side.values)} | {name: vars(side)[name] for name in list(vars(side))[1:]}
         for role, side in zip(("query", "database"), encoded(query, database), strict=True)
         if is_file(side.values)
     }

@@ -16,7 +16,6 @@ from protocol import __version__, registry
 from protocol.checks import ProtocolError, integer
 from protocol.comparison.reading import FILES, explained, read_json
 from protocol.evaluation import Codes, Evaluation, Labels, Nearest, Outputs, Relevant, bucket_search, evaluate
-from protocol.evaluation.code_pairs import ENCODING
 from protocol.evaluation.ground_truth import only_truth
 from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
@@ -100,6 +99,7 @@ def verify(
             checks += of_record.files(evaluation)
             checks += of_record.split(lists)
             checks += of_record.others(expected)
+            checks += (Check(NOTE, name, text) for name, text in evaluation.code_use.sentences().items())
     except (ProtocolError, OSError) as error:
         checks.append(Check(FAILS, "computing again", str(error)))
     return Verification(str(path), tuple(checks))
@@ -120,32 +120,30 @@ class _Record:
 
     def codes(self, role: str, values: Any) -> Codes | Outputs:
         """Return the codes of one side in the recorded encoding, unless they have their own."""
-        if isinstance(values, Codes | Outputs):
-            is_open = isinstance(values, Codes) and values.n_bits is None
-            return replace(values, n_bits=self.content["n_bits"]) if is_open else values
         file = self.file(role) if values is None else values
         if file is None:
             raise ProtocolError(f"{role.replace('_', ' ')} are missing: the record does not name their file.")
-        if role == "query_codes" and self.content["ranking"] == "asymmetric":
-            return Outputs(file)
+        if isinstance(values, Codes):
+            return replace(values, n_bits=values.n_bits or self.content["n_bits"])
+        if isinstance(values, Outputs) or (role == "query_codes" and self.content["ranking"] == "asymmetric"):
+            return values if isinstance(values, Outputs) else Outputs(file)
+        of_file = dict((self.content.get("inputs") or {}).get(role) or {})
+        of_file.pop("file", None)
         of_record = {name: self.content[name] for name in ("n_bits", "binarize")}
-        of_file = {
-            name: one for name, one in (self.content.get("inputs") or {}).get(role, {}).items() if name in ENCODING
-        }
         return Codes(file, **(of_record | of_file if values is None else of_file | of_record))
 
     def truth(self, query_labels: Any, database_labels: Any, truth: Any) -> Labels | Relevant | Nearest:
         """Return the ground truth: the inputs that were given, or else the files that the record names."""
-        given = truth is not None or query_labels is not None or database_labels is not None
-        if not given and (lists := self.file("relevance")) is not None:
-            truth = Relevant(lists)
-        elif not given and self.content.get("nearest"):
-            truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
-        if isinstance(truth, Nearest):
-            recorded = self.content["nearest"]
-            names = {"k": "numbers", "distance": "distance", "relevant": "relevant"}
-            truth = replace(truth, **{field: recorded[name] for field, name in names.items()})
-        elif truth is None:
+        recorded = self.content.get("nearest")
+        if truth is None and query_labels is None and database_labels is None:
+            if lists := self.file("relevance"):
+                truth = Relevant(lists)
+            elif recorded:
+                truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
+        if isinstance(truth, Nearest) and recorded:
+            k, distance, relevant = (recorded[name] for name in ("numbers", "distance", "relevant"))
+            truth = replace(truth, k=k, distance=distance, relevant=relevant)
+        if truth is None:
             query_labels = self.file("query_labels") if query_labels is None else query_labels
             database_labels = self.file("database_labels") if database_labels is None else database_labels
         return only_truth(query_labels, database_labels, truth)

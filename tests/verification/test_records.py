@@ -319,6 +319,16 @@ def test_another_version_is_only_a_note(folder):
     assert "note         version: 0.0.9 recorded, " in str(verification)
 
 
+def test_codes_that_follow_the_labels_are_noted(tmp_path):
+    """The result holds, but a reviewer should know that the ten classes have one code each."""
+    labels = np.arange(100) % 10
+    one = (labels[:, None] >> np.arange(4)) & 1
+    evaluate(one[:20], one, query_labels=labels[:20], database_labels=labels).write_json(tmp_path / "mine.json")
+    verification = verify(tmp_path / "mine.json", one[:20], one, query_labels=labels[:20], database_labels=labels)
+    assert verification.holds
+    assert "note         one-code-per-class: All of the 100 database items have the one code" in str(verification)
+
+
 def test_fewer_digits_may_be_required(folder):
     def edit(content):
         content["metrics"]["mAP"] *= 1 + 1e-13
