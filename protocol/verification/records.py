@@ -112,41 +112,47 @@ class _Record:
     path: Path
     content: dict[str, Any]
 
-    def file(self, role: str) -> str | None:
-        """Return the file of an input, which the record names relative to itself; the name may end in a key."""
-        recorded = (self.content.get("inputs") or {}).get(role)
-        name = recorded["file"] if isinstance(recorded, dict) else recorded
-        return None if name is None else str(self.path.parent / name)
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """The files of the inputs, relative to the record; those of codes have their encoding."""
+        return self.content.get("inputs") or {}
 
-    def codes(self, role: str, values: Any) -> Codes | Outputs:
+    def file(self, role: str, given: Any = None) -> Any:
+        """Return an input: the given one, or else the file that the record names, or None."""
+        recorded = self.inputs.get(role)
+        name = recorded["file"] if isinstance(recorded, dict) else recorded
+        return str(self.path.parent / name) if given is None and name is not None else given
+
+    def codes(self, role: str, given: Any) -> Codes | Outputs:
         """Return the codes of one side in the recorded encoding, unless they have their own."""
-        file = self.file(role) if values is None else values
-        if file is None:
+        values = self.file(role, given)
+        if values is None:
             raise ProtocolError(f"{role.replace('_', ' ')} are missing: the record does not name their file.")
         if isinstance(values, Codes):
             return replace(values, n_bits=values.n_bits or self.content["n_bits"])
-        if isinstance(values, Outputs) or (role == "query_codes" and self.content["ranking"] == "asymmetric"):
-            return values if isinstance(values, Outputs) else Outputs(file)
-        of_file = dict((self.content.get("inputs") or {}).get(role) or {})
-        of_file.pop("file", None)
+        if isinstance(values, Outputs):
+            return values
+        if role == "query_codes" and self.content["ranking"] == "asymmetric":
+            return Outputs(values)
+        of_file = {name: one for name, one in self.inputs.get(role, {}).items() if name != "file"}
         of_record = {name: self.content[name] for name in ("n_bits", "binarize")}
-        return Codes(file, **(of_record | of_file if values is None else of_file | of_record))
+        return Codes(values, **(of_record | of_file if given is None else of_file | of_record))
 
     def truth(self, query_labels: Any, database_labels: Any, truth: Any) -> Labels | Relevant | Nearest:
         """Return the ground truth: the inputs that were given, or else the files that the record names."""
-        recorded = self.content.get("nearest")
+        nearest = self.content.get("nearest")
         if truth is None and query_labels is None and database_labels is None:
             if lists := self.file("relevance"):
                 truth = Relevant(lists)
-            elif recorded:
+            elif nearest:
                 truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
-        if isinstance(truth, Nearest) and recorded:
-            k, distance, relevant = (recorded[name] for name in ("numbers", "distance", "relevant"))
+        if isinstance(truth, Nearest) and nearest:
+            k, distance, relevant = (nearest[name] for name in ("numbers", "distance", "relevant"))
             truth = replace(truth, k=k, distance=distance, relevant=relevant)
-        if truth is None:
-            query_labels = self.file("query_labels") if query_labels is None else query_labels
-            database_labels = self.file("database_labels") if database_labels is None else database_labels
-        return only_truth(query_labels, database_labels, truth)
+        if truth is not None:
+            return only_truth(query_labels, database_labels, truth)
+        labels = self.file("query_labels", query_labels), self.file("database_labels", database_labels)
+        return only_truth(*labels, None)
 
     def computed(
         self, codes: list[Any], truth: Any, threads: int, progress: Progress
@@ -211,9 +217,7 @@ class _Record:
         name = self.content.get("split")
         protocol = name if name in registry.names("split") else None
         if not files or any(check.outcome == UNCHECKED for check in same):
-            if protocol and not (declared := registry.get("split", protocol)).open:
-                sizes = declared.sizes({}, n_items=declared.n_items, n_classes=declared.n_classes)
-                yield from self._sizes(sizes, f"declared by {protocol}")
+            yield from self._sizes(_declared_sizes(protocol), f"declared by {protocol}")
             yield Check(UNCHECKED, "audit", "needs the lists of the split")
             return
         whole = [files.pop("split")] if "split" in files else []
@@ -235,6 +239,14 @@ class _Record:
             yield Check(UNCHECKED, ", ".join(others), "not computed again")
         if (version := self.content.get("version")) != __version__:
             yield Check(NOTE, "version", f"{version} recorded, {__version__} installed")
+
+
+def _declared_sizes(protocol: str | None) -> dict[str, int]:
+    """Return the sizes of a split protocol; {} without one, or if it leaves sizes open."""
+    declared = None if protocol is None else registry.get("split", protocol)
+    if declared is None or declared.open:
+        return {}
+    return declared.sizes({}, n_items=declared.n_items, n_classes=declared.n_classes)
 
 
 def _place(inputs: Mapping[str, Any], key: str, *place: str) -> str:
