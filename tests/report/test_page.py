@@ -261,11 +261,11 @@ def with_near_copies(results):
 def test_the_status_line_counts_findings_once_for_all_runs(results):
     runs = [results.findings.assign(file=f"results/made/splits/standard/run{run}/splits.h5") for run in range(3)]
     lines = status(changed(results, findings=pd.concat(runs, ignore_index=True)))
-    (audit,) = [line for line in lines if line.section == "partitions"]
+    (audit,) = [line for line in lines if line.section == "table-findings"]
     level = results.findings["severity"].iloc[0]
     assert (audit.text, audit.level) == (f"Audit: 1 {level}", level)
     undefined = [line.text for line in status(with_queries_without_relevant(results))]
-    assert "up to 20.0% of the queries have no relevant item" in undefined
+    assert "up to 20.0% of the queries have no relevant item (gist, class_label, standard split)" in undefined
 
 
 def test_the_status_line_says_when_all_is_well(results):
@@ -277,9 +277,17 @@ def test_nearest_items_that_are_too_good_are_explained(results):
     assert not any("implausibly" in line.text for line in status(results))
     copied = with_near_copies(results)
     assert any("precision 0.50, second item 0.10" in line.text for line in status(copied))
-    (advice,) = [text for text in texts_of(of(copied, "partitions")) if "near-duplicates" in text]
-    assert "protocol find-duplicates --query results/datasets/digits/content.h5" in advice
-    assert "exclude_queries: pairs.csv" in advice
+    command = "protocol find-duplicates --query {} --csv pairs.csv {}"
+    stored = results.provenance | {"arrays": {"vectors/x": [90, 4]}}
+    vectors = changed(copied, images=None, provenance=stored)
+    for made, file, option in (
+        (copied, "results/made/content.h5", "--sheet pairs.html"),
+        (vectors, "results/made/content.h5:vectors/x", "--vectors"),
+        (changed(vectors, config={"dataset_options": {"features": "my.npy"}}), "my.npy", "--vectors"),
+    ):
+        (advice,) = [text for text in texts_of(of(made, "partitions")) if "near-duplicates" in text]
+        assert f"`{command.format(file, option)}`" in advice
+        assert "`exclude_queries: pairs.csv`" in advice
 
 
 def test_the_foot_shows_how_to_set_names_that_are_not_set(html):
@@ -309,8 +317,12 @@ def test_the_answer_states_what_the_hashers_learned_from(results, affinities, le
 
 
 def test_folded_tables_have_every_feature(results):
-    tables, alone = of(uneven(results), "answer").tables[1:], of(results, "answer").tables[1:]
+    tables, alone = (
+        [table for table in of(own, "answer").tables if table.name.startswith("headline")]
+        for own in (uneven(results), results)
+    )
     assert [table.name for table in tables] == [table.name for table in alone]
+    assert len(tables) == 2 * 2  # ground truths and splits
     for table, own in zip(tables, alone, strict=True):
         assert table.folded
         assert (table.header, table.n_labels) == (["feature", *own.header], 2)
