@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import vl_convert
 from browser import ALL_DRAWN, DRAWN, opened, select
+from scipy import stats
 
 from protocol.report import page
 from protocol.report.description import PAGE
@@ -334,6 +335,92 @@ def test_folded_tables_have_every_feature(results):
         assert ("gist" in table.caption, "gist" in own.caption) == (False, True)
 
 
+def with_runs(results, **values):
+    """Return the results with scores of the main metric by hasher, one for each run, the same everywhere."""
+    one = at(results.run_scores, metric="mAP", hasher="lsh", run=0)
+    scores = [
+        one.assign(hasher=hasher, run=run, value=value)
+        for hasher, own in values.items()
+        for run, value in enumerate(own)
+    ]
+    return changed(results, config={"hashers": list(values)}, run_scores=pd.concat(scores, ignore_index=True))
+
+
+def test_the_differences_of_all_hashers_are_column_minus_row(results):
+    """The differences are 0.2 and 0.3 (itq - lsh), 0.4 and 0.5 (itq - sh), and twice 0.2, too few for an interval."""
+    made = with_runs(results, lsh=(0.3, 0.4), itq=(0.5, 0.7), sh=(0.1, 0.2))
+    table = table_of(of(made, "answer"), "differences")
+    assert (table.header, table.folded, table.strong) == (["hasher", "itq", "lsh"], True, frozenset())
+    half = stats.t.ppf(1 - 0.05 / 3 / 2, 1) * 0.05 * 2**0.5 * (1 / 2 + results.shared("standard")) ** 0.5
+    cells = [f"+{mean:.3f}\n[{mean - half:.3f}, {mean + half:.3f}]" for mean in (0.25, 0.45)]
+    assert table.rows == [["lsh", cells[0], ""], ["sh", cells[1], "+0.200"]]
+    assert "(gist, class_label, standard split, 8 bits): column minus row" in table.caption
+    assert "95% intervals over 2 runs by a corrected resampled t-test" in table.caption
+
+
+def test_differences_that_are_significant_are_bold(results):
+    lsh, noise = np.linspace(0.4, 0.45, 10), np.tile([0.01, -0.012], 5)
+    made = with_runs(results, lsh=lsh, itq=lsh + 0.3 + noise, sh=lsh - noise)
+    assert table_of(of(made, "answer"), "differences").strong == {(0, 1), (1, 1)}
+
+
+def test_one_run_has_differences_without_intervals_and_one_hasher_has_none(results):
+    table = table_of(of(with_runs(results, lsh=(0.3,), itq=(0.5,)), "answer"), "differences")
+    assert table.rows == [["lsh", "+0.200"]]
+    assert table.caption.endswith("There is one run, so there are no intervals.")
+    alone = of(with_runs(results, lsh=(0.3, 0.4)), "answer")
+    assert "differences" not in {table.name for table in alone.tables}
+
+
+def test_the_new_tables_begin_with_the_lowest_score_if_less_is_better(results):
+    rows = at(results.summary, metric="empty@r2")
+    made = with_runs(results, lsh=(0.5, 0.6), itq=(0.25, 0.3))
+    made = changed(
+        made,
+        config={"metrics": ["empty@r2"]},
+        summary=rows.assign(mean=rows["hasher"].map({"lsh": 0.55, "itq": 0.275})),
+        run_scores=made.run_scores.assign(metric="empty@r2"),
+    )
+    differences, overview = (table_of(answer_section(made), name) for name in ("differences", "overview"))
+    assert differences.header == ["hasher", "itq"]
+    assert differences.rows[0][1].startswith("-0.275\n")
+    assert overview.header[-3:] == ["itq", "lsh", "runs"]
+    assert overview.strong == {(down, 2) for down in range(4)}
+
+
+def test_the_overview_has_a_row_for_each_feature_ground_truth_and_split(results):
+    values = {("class_label", "lsh"): 0.25, ("class_label", "itq"): 0.5}
+    values |= {("nearest_neighbours", "lsh"): 0.75, ("nearest_neighbours", "itq"): 0.125}
+    made = uneven(results)
+    mean = [values[key] for key in zip(made.summary["ground_truth"], made.summary["hasher"], strict=True)]
+    table = table_of(of(changed(made, summary=made.summary.assign(mean=mean, std=0.02)), "answer"), "overview")
+    assert table.header == ["feature", "ground truth", "split", "itq", "lsh", "runs"]
+    assert table.n_labels == 3
+    scores = {"class_label": ["0.500", "0.250"], "nearest_neighbours": ["0.125", "0.750"]}
+    assert table.rows == [
+        [feature, truth, split, own[0] if feature == "gist" else "\N{EN DASH}", own[1], runs]
+        for feature, runs in (("gist", "10"), ("bow", "3"))
+        for truth, own in scores.items()
+        for split in ("standard", "improved")
+    ]
+    itq, lsh = 3, 4
+    assert table.strong == {*((down, itq) for down in (0, 1)), *((down, lsh) for down in range(2, 8))}
+    assert "mAP at 8 bits by feature, ground truth and split, means over the runs." in table.caption
+
+
+def test_the_partitions_say_what_each_hasher_was_trained_on(results):
+    config = {"hasher_uses": {"itq": "ksh"}, "affinities": "class_label"}
+    table = table_of(of(changed(results, config=config), "partitions"), "trained-on")
+    assert table.header == ["hashers", "trained on", "standard", "improved"]
+    assert table.rows == [
+        ["lsh", "feature vectors", "30", "30"],
+        ["itq", "feature vectors and labels", "30", "30"],
+    ]
+    codes = {"itq": {"query": "q.npy", "database": "d.npy"}}
+    finished = table_of(of(changed(results, config={"codes": codes, "hashers": ["lsh"]}), "partitions"), "trained-on")
+    assert finished.rows[1] == ["itq", "not recorded (finished codes)", *2 * ["\N{EN DASH}"]]
+
+
 def test_the_line_about_the_experiment(results):
     line = "gist · 2 hashers · 4 to 8 bits · 10 queries · database of 60 to 80 · 2 runs"
     assert line in experiment_line(results)
@@ -534,6 +621,8 @@ def test_the_page_is_short_escaped_complete_and_the_same_each_time(results, html
     assert len(words_of(html)) < 2500
     assert len([section for section in sections(results) if not section.folded]) <= 12
     assert "&lt;made&gt; &amp; small" in html
+    assert "<made> & small" in of(results, "provenance").text
+    assert "&lt;made&gt;" not in words_of(html)
     assert "<made>" not in html
     assert not re.search(r'(?:src|href)="(?!data:|#)', html[: html.index("<script>")])
     assert re.search(r"<small>distance \d+: \d+ of \d+ shown</small>", html)

@@ -153,6 +153,7 @@ def _differences(results: Results) -> list[Table]:
         header=["hasher", *names[:-1]],
         strong=frozenset((names.index(b) - 1, names.index(a) + 1) for (a, b), own in pairs.items() if own.p < _LEVEL),
         results=results,
+        n_hashers=len(names),
         n_runs=len(scores),
         test=CORRECTED,
         confidence=CONFIDENCE,
