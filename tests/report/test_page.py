@@ -269,6 +269,12 @@ def test_the_status_line_counts_findings_once_for_all_runs(results):
     assert "up to 20.0% of the queries have no relevant item (gist, class_label, standard split)" in undefined
 
 
+def test_the_status_line_has_the_notes_on_own_data(results):
+    own = status(changed(results, config={"dataset": "image_folder"}))
+    assert ("<made> & small", "provenance", "warning") in own
+    assert "provenance" not in {line.section for line in status(results)}
+
+
 def test_the_status_line_says_when_all_is_well(results):
     (line,) = status(changed(results, findings=results.findings[:0]))
     assert line.level == "fine"
@@ -643,6 +649,8 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert max(tab.evaluate(size.format("height"))) < 600  # long intervals are cut off
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
+        tab.click(".status a[href='#table-findings']")
+        assert tab.locator("#table-findings").is_visible()
         legends = tab.evaluate(
             """[...document.querySelectorAll("[id^=layout-]")].map((figure) => ({
                 edge: figure.querySelector("svg.marks").getBoundingClientRect().right,
@@ -652,6 +660,27 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert [bool(legend["labels"]) for legend in legends] == [True, True]
         cut = [text for own in legends for text, right in own["labels"] if "…" in text or right > own["edge"]]
         assert cut == []
+        assert wrong == []
+
+
+def test_no_legend_of_four_methods_is_cut_off_on_a_phone(browser, results, tmp_path):
+    names = ("lsh", "itq", "sph", "dsh")
+
+    def four(table):
+        own = table[table["hasher"] == "itq"] if "hasher" in table else None
+        return table if own is None else pd.concat([own.assign(hasher=name) for name in names], ignore_index=True)
+
+    displayed = {name: four(table) for name, table in results.displayed.items()}
+    made = changed(results, config={"hashers": list(names)}, summary=four(results.summary), displayed=displayed)
+    path = tmp_path / "report.html"
+    path.write_text(page(changed(made, run_scores=four(results.run_scores))))
+    with opened(browser, path, width=390) as (tab, wrong):
+        cut = """[...document.querySelectorAll("main svg.marks")].flatMap((svg) =>
+            [...svg.querySelectorAll(".role-legend-label text")].map((text) =>
+                [text.textContent, svg.getBoundingClientRect().right - text.getBoundingClientRect().right]))"""
+        legends = tab.evaluate(cut)
+        assert len(legends) >= 4 * len(names)
+        assert [name for name, space in legends if space < 0] == []
         assert wrong == []
 
 
@@ -755,6 +784,9 @@ def test_on_paper_there_are_no_controls_and_folded_figures_show_the_selection(br
         select(tab, selection)
         tab.emulate_media(media="print", color_scheme="dark")
         tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        for name in ("by-length", *FOLDED - {"seconds-by-stage"}):  # whose section is left out
+            chart, main = (tab.locator(one).bounding_box()["width"] for one in (f"#{name} svg.marks", "main"))
+            assert chart > 0.98 * main, name
         folded, place = tab.locator("#lookup-times"), f"{selection['split']} split, {selection['n_bits']} bits"
         assert place in folded.locator("p.shows:visible").inner_text()
         assert folded.locator(".drawn").text_content() == f"gist, {place}"

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from protocol import registry
 from protocol.checks import counted
 from protocol.provenance.storage import grouped
 from protocol.report.description import PAGE
@@ -64,6 +65,8 @@ def status(results: Results) -> list[Status]:
         lines.append(Status(PAGE.text("status-undefined", worst=worst), "answer", "warning"))
     if near := too_near(results):
         lines.append(Status(PAGE.text("status-too-near", **near), "partitions", "warning"))
+    if registry.DATASETS.entry(results.config["dataset"]).required:  # own data, of which parts may be missing
+        lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
