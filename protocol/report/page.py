@@ -149,19 +149,8 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"heading": _heading, "with_code": _with_code}
+    environment.filters["with_code"] = _with_code
     return environment
-
-
-def _heading(caption: str) -> str:
-    """Return the beginning of a caption as the title of a folded table.
-
-    Examples
-    --------
-    >>> _heading("mAP: class labels, standard split; means."), _heading("Differences (gist): a minus b.")
-    ('mAP: class labels, standard split', 'Differences')
-    """
-    return re.split(r"[.;] | \(|: the |\.$", caption, maxsplit=1)[0]
 
 
 def _with_code(text: str) -> Any:

@@ -356,7 +356,11 @@ def test_the_differences_of_all_hashers_are_column_minus_row(results):
     """The differences are 0.2 and 0.3 (itq - lsh), 0.4 and 0.5 (itq - sh), and twice 0.2, too few for an interval."""
     made = with_runs(results, lsh=(0.3, 0.4), itq=(0.5, 0.7), sh=(0.1, 0.2))
     table = table_of(of(made, "answer"), "differences")
-    assert (table.header, table.folded, table.strong) == (["hasher", "itq", "lsh"], True, frozenset())
+    assert (table.header, table.folded, table.strong) == (
+        ["hasher", "itq", "lsh"],
+        "Paired differences of all hashers",
+        frozenset(),
+    )
     half = stats.t.ppf(1 - 0.05 / 3 / 2, 1) * 0.05 * 2**0.5 * (1 / 2 + results.shared("standard")) ** 0.5
     cells = [f"+{mean:.3f}\n[{mean - half:.3f}, {mean + half:.3f}]" for mean in (0.25, 0.45)]
     assert table.rows == [["lsh", cells[0], ""], ["sh", cells[1], "+0.200"]]
