@@ -25,6 +25,7 @@ from protocol.verification.result import FAILS, HOLDS, NOTE, UNCHECKED, Check, V
 
 DIGITS = 15
 """The number of significant digits in which a recorded value must agree with the computed one."""
+_ROUNDED = 12  # differences beyond this digit may come from another processor
 _NAMES = ("name", "dataset", "split", "ground_truth")
 _CALLED = {"codes_sha256": "codes", "labels_sha256": "labels", "ground_truth_sha256": "ground truth"}
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -270,7 +271,8 @@ def _differences(
             both = recorded.get(key, _ABSENT), computed.get(key, _ABSENT)
             yield from _differences(*both, digits, (*place, key))
     elif not _equal(recorded, computed, digits):
-        yield place, f"{_shown(recorded, computed)} recorded, {_shown(computed, recorded)} computed"
+        rounding = "" if not _equal(recorded, computed, _ROUNDED) else f"; the same to {_ROUNDED} digits, see --digits"
+        yield place, f"{_shown(recorded, computed)} recorded, {_shown(computed, recorded)} computed{rounding}"
 
 
 def _equal(recorded: Any, computed: Any, digits: int) -> bool:
