@@ -16,6 +16,8 @@ explain
     Find the evaluation that gives a reported score.
 quantisation, Hashing, Rescoring
     Measure what binary codes lose of vectors; the hasher that computes the codes, and the re-ranking.
+attribute
+    Find out where a search engine loses recall, and whether its results can be right.
 bucket_search, lookup_time
     Score the items that hash tables return; measure lookups in an inverted index.
 audit
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import Outputs as Outputs
     from protocol.evaluation import Relevant as Relevant
     from protocol.evaluation import Rescoring as Rescoring
+    from protocol.evaluation import attribute as attribute
     from protocol.evaluation import bucket_search as bucket_search
     from protocol.evaluation import evaluate as evaluate
     from protocol.evaluation import lookup_time as lookup_time
@@ -63,7 +66,7 @@ _NAMES = {
     "comparison": "compare",
     "duplicates": "find_duplicate_vectors find_duplicates",
     "evaluation": "Codes Hashing Labels Nearest Outputs Relevant Rescoring "
-    "bucket_search evaluate lookup_time quantisation",
+    "attribute bucket_search evaluate lookup_time quantisation",
     "evaluators": "diagnose explain",
     "registry": "get names",
     "splits": "load_split",

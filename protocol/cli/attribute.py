@@ -1,0 +1,46 @@
+"""`protocol attribute`: find out where a search engine loses recall, and whether it is wrong."""
+
+import argparse
+from pathlib import Path
+
+from protocol.checks import ProtocolError
+from protocol.cli._output import check_outputs, show
+from protocol.cli._progress import stages
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `protocol attribute`."""
+    from protocol.evaluation import Codes, Nearest, attribute
+    from protocol.provenance.storage import replacing
+
+    codes = [arguments.query_codes, arguments.database_codes]
+    vectors = [arguments.query_vectors, arguments.database_vectors]
+    check_outputs({"--json": arguments.json}, [*arguments.results, *arguments.distances, *codes, *vectors])
+    if arguments.distance is not None and not any(vectors):
+        raise ProtocolError("--distance needs --query-vectors and --database-vectors as well.")
+    if arguments.distances and len(arguments.distances) != len(arguments.results):
+        raise ProtocolError(
+            f"--distances: expected {len(arguments.results)} files, one for each of --results, got "
+            f"{len(arguments.distances)}."
+        )
+    encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
+    names = [Path(file).stem for file in arguments.results]
+    if len(set(names)) < len(names):
+        names = arguments.results
+    with stages() as report:
+        attribution = attribute(
+            dict(zip(names, arguments.results, strict=True)),
+            tuple(Codes(file, *encoding) for file in codes) if any(codes) else None,
+            Nearest(*vectors, distance=arguments.distance or "cosine") if any(vectors) else None,
+            distances=dict(zip(names, arguments.distances, strict=False)) or None,
+            tables=arguments.tables,
+            k=arguments.neighbours,
+            exact=arguments.exact,
+            threads=arguments.threads,
+            progress=report,
+        )
+    if arguments.json:
+        with replacing(arguments.json) as temporary:
+            temporary.write_text(attribution.to_json() + "\n", encoding="utf-8")
+    show(str(attribution))
+    return int(bool(attribution.faults))
