@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, integer
 from protocol.counting import in_buckets
 from protocol.evaluation.buckets import Tables
-from protocol.evaluation.exact_search import TOLERANCE, ByCode, ByVector, Exact
+from protocol.evaluation.exact_search import PRECISION, ByCode, ByVector, Exact
 from protocol.evaluation.ground_truth import Nearest
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
@@ -254,9 +254,9 @@ def attribute(
 
     Notes
     -----
-    Distances of vectors in float32 are accepted if they differ from the exact ones by 1e-5 of the squared lengths of
-    the vectors, and items whose distances differ by less are tied. Memory is used for blocks of at most 4,096 queries,
-    in addition to the codes.
+    Engines compute distances in float32. Distances of vectors may differ from the exact ones, and those of tied items
+    from each other, by 2^-21 sqrt(d) of the squared lengths of the vectors, where d is their dimension. Memory is used
+    for blocks of at most 4,096 queries, in addition to the codes.
 
     Examples
     --------
@@ -421,7 +421,7 @@ def _check_distances(engine: _Results, places: _Places, distances: NDArray) -> N
     """Note distances that are not sorted, and those that are not the items' distances in a form that is recognised."""
     precision = float(np.finfo(distances.dtype).eps) if distances.dtype.kind == "f" else 0.0
     space, keys, values = places.space, places.keys, _padded(distances.astype(np.float64), places.k)
-    tolerance = space.tolerance(places.block, keys, max(TOLERANCE, 8 * precision))
+    tolerance = space.tolerance(places.block, keys, max(PRECISION, precision))
     if engine.form is None:
         engine.form = _form(space, values, keys, tolerance)
     name, factor = engine.form

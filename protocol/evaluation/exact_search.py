@@ -14,9 +14,10 @@ from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.inputs.conversion import named
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
 
-TOLERANCE = 1e-5
-"""The largest error of a distance in float32, relative to the squared lengths of the vectors, or to the code length."""
-_LESS_THAN_A_BIT = 0.49
+PRECISION = 2.0**-23
+"""The distance from 1 to the next number in float32, in which engines compute distances."""
+_ROUNDINGS = 4
+_LESS_THAN_HALF_A_BIT = 0.49
 _ROWS = 4096
 
 Values = NDArray[np.float64]
@@ -95,8 +96,12 @@ class ByVector(NamedTuple):
         """Return the distances of keys."""
         return np.sqrt(keys) if self.metric == "euclidean" else keys
 
-    def tolerance(self, block: slice, keys: Values, relative: float = TOLERANCE) -> Values:
-        """Return the largest errors of keys. An item is at most as long as the query plus their distance."""
+    def tolerance(self, block: slice, keys: Values, precision: float = PRECISION) -> Values:
+        """Return the errors that keys may have if an engine adds d products: 4 sqrt(d) roundings of their size.
+
+        An item is at most as long as the query plus their distance.
+        """
+        relative = _ROUNDINGS * precision * self.query.shape[1] ** 0.5
         lengths = np.linalg.norm(self.query[block].astype(np.float64), axis=1)[:, None]
         sizes = {"euclidean": lengths**2 + (lengths + self.distance(np.abs(keys))) ** 2, "dot": lengths * self.longest}
         return np.broadcast_to(relative * sizes.get(self.metric, np.ones(1)), keys.shape)
@@ -162,9 +167,9 @@ class ByCode(NamedTuple):
         """Return the distances of keys."""
         return keys
 
-    def tolerance(self, block: slice, keys: Values, relative: float = TOLERANCE) -> Values:
-        """Return the largest errors of keys; the true ones are integers."""
-        return np.full_like(keys, min(_LESS_THAN_A_BIT, relative * self.pair.n_bits))
+    def tolerance(self, block: slice, keys: Values, precision: float = PRECISION) -> Values:
+        """Return the errors that keys may have, always below half a bit."""
+        return np.full_like(keys, min(_LESS_THAN_HALF_A_BIT, _ROUNDINGS * precision * self.pair.n_bits))
 
     def forms(self, values: Values) -> dict[str, Values]:
         """Return the keys for each thing that an engine's distances may be."""
