@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     with stages() as report:
         attribution = attribute(
             dict(zip(names, arguments.results, strict=True)),
-            tuple(Codes(file, *encoding) for file in codes) if any(codes) else None,
-            Nearest(*vectors, distance=arguments.distance or "cosine") if any(vectors) else None,
+            (Codes(codes[0], *encoding), Codes(codes[1], *encoding)) if any(codes) else None,
+            Nearest(vectors[0], vectors[1], distance=arguments.distance or "cosine") if any(vectors) else None,
             distances=dict(zip(names, arguments.distances, strict=False)) or None,
             tables=arguments.tables,
             k=arguments.neighbours,
