@@ -10,6 +10,8 @@ compare
     Compare the scores of experiments and evaluations whose protocols agree.
 evaluate
     Score codes under a named convention.
+Evaluator
+    Score codes that arrive in batches, as in a training loop.
 diagnose
     Find out what a function that scores codes computes.
 explain
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from protocol.duplicates import find_duplicate_vectors as find_duplicate_vectors
     from protocol.duplicates import find_duplicates as find_duplicates
     from protocol.evaluation import Codes as Codes
+    from protocol.evaluation import Evaluator as Evaluator
     from protocol.evaluation import Hashing as Hashing
     from protocol.evaluation import Labels as Labels
     from protocol.evaluation import Nearest as Nearest
@@ -65,7 +68,7 @@ _NAMES = {
     "auditing": "Evidence audit",
     "comparison": "compare",
     "duplicates": "find_duplicate_vectors find_duplicates",
-    "evaluation": "Codes Hashing Labels Nearest Outputs Relevant Rescoring "
+    "evaluation": "Codes Evaluator Hashing Labels Nearest Outputs Relevant Rescoring "
     "attribute bucket_search evaluate lookup_time quantisation",
     "evaluators": "diagnose explain",
     "registry": "get names",

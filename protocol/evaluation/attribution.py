@@ -31,7 +31,7 @@ _OUT_OF_RANGE = "item {item} of {n_database:,}, counted from 0"
 _PER_QUERY = ("recall", "quantisation", "index", "ties", "exact")
 Example = tuple[Any, Any, str]
 """An item, its distance, and what is wrong with it."""
-_DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
+_BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ def attribute(
         faults=tuple(fault for engine in engines for fault in engine.faults.values()),
         per_query={each.name: dict(zip(_PER_QUERY, np.hstack(each.values), strict=True)) for each in engines},
         searched="vector" if codes is None else "code",
-        neighbours=f"the {k:,} nearest by {'code' if vectors is None else _DISTANCES[vectors.distance]}",
+        neighbours=f"the {k:,} nearest by {'code' if vectors is None else _BY[vectors.distance]}",
         k=k,
         n_queries=n_queries,
         n_database=n_database,
