@@ -91,5 +91,4 @@ def test_wandb(scored, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with wandb.init(mode="offline", dir=tmp_path, project="codes") as run:
         exec(BLOCKS["wandb"], {"evaluator": scored, "epoch": 3})
-        summary = dict(run.summary)
-    assert summary["validation/mAP"] == scored.evaluate().metrics["mAP"]
+    assert run.summary["validation/mAP"] == scored.evaluate().metrics["mAP"]
