@@ -91,4 +91,6 @@ def test_wandb(scored, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with wandb.init(mode="offline", dir=tmp_path, project="codes") as run:
         exec(BLOCKS["wandb"], {"evaluator": scored, "epoch": 3})
-    assert run.summary["validation/mAP"] == scored.evaluate().metrics["mAP"]
+        run.log({}, step=4)  # ends step 3
+        value = run.summary["validation/mAP"]
+    assert value == scored.evaluate().metrics["mAP"]
