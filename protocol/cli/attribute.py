@@ -18,21 +18,14 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs({"--json": arguments.json}, [*arguments.results, *arguments.distances, *codes, *vectors])
     if arguments.distance is not None and not any(vectors):
         raise ProtocolError("--distance needs --query-vectors and --database-vectors as well.")
-    if arguments.distances and len(arguments.distances) != len(arguments.results):
-        raise ProtocolError(
-            f"--distances: expected {len(arguments.results)} files, one for each of --results, got "
-            f"{len(arguments.distances)}."
-        )
     encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
-    names = [Path(file).stem for file in arguments.results]
-    if len(set(names)) < len(names):
-        names = arguments.results
+    results, distances = _by_name(arguments.results, arguments.distances)
     with stages() as report:
         attribution = attribute(
-            dict(zip(names, arguments.results, strict=True)),
+            results,
             (Codes(codes[0], *encoding), Codes(codes[1], *encoding)) if any(codes) else None,
             Nearest(vectors[0], vectors[1], distance=arguments.distance or "cosine") if any(vectors) else None,
-            distances=dict(zip(names, arguments.distances, strict=False)) or None,
+            distances=distances,
             tables=arguments.tables,
             k=arguments.neighbours,
             exact=arguments.exact,
@@ -44,3 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
             temporary.write_text(attribution.to_json() + "\n", encoding="utf-8")
     show(str(attribution))
     return int(bool(attribution.faults))
+
+
+def _by_name(results: list[str], distances: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the files of results and of distances by the name of the results, which is short if that is unique."""
+    if distances and len(distances) != len(results):
+        raise ProtocolError(
+            f"--distances: expected {len(results)} files, one for each of --results, got {len(distances)}."
+        )
+    names = [Path(file).stem for file in results]
+    names = names if len(set(names)) == len(names) else results
+    return dict(zip(names, results, strict=True)), dict(zip(names, distances, strict=False))

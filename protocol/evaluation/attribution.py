@@ -19,7 +19,7 @@ from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import is_file
 from protocol.inputs.rankings import read_results
-from protocol.metrics import mean, neighbours_found
+from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
 
 _NUMBERS = 1 << 22
@@ -28,7 +28,7 @@ _MOST_QUERIES = 4096
 _SMALLEST_SHARE = 0.5
 """A form of distances is recognised if at least this share of them agrees."""
 _OUT_OF_RANGE = "item {item} of {n_database:,}, counted from 0"
-_PER_QUERY = ("recall", "quantisation", "index", "ties", "exact")
+_PER_QUERY = ("recall", "quantisation", "index", "ties", "exact", "least_ties", "most_ties")
 Example = tuple[Any, Any, str]
 """An item, its distance, and what is wrong with it."""
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
@@ -53,8 +53,10 @@ class Losses:
         ties is better than a random one.
     exact : float
         The share of the K places that an exact search could have filled in the same way.
+    least_ties, most_ties : float or None
+        The smallest and the largest loss by ties that an exact search can have.
     distances : str or None
-        What the engine's distances are, for example ``the squared Euclidean distances``; None if unknown.
+        What the engine's distances are, for example ``squared Euclidean distances``; None without distances.
     """
 
     name: str
@@ -63,6 +65,8 @@ class Losses:
     index: float
     ties: float | None
     exact: float
+    least_ties: float | None
+    most_ties: float | None
     distances: str | None = None
 
 
@@ -111,14 +115,12 @@ class Attribution(Printed):
         One for each set of results.
     faults : tuple of Fault
     per_query : mapping of str to mapping of str to ndarray
-        By name of the results: ``recall``, ``quantisation``, ``index``, ``ties`` and ``exact`` of each query.
+        By name of the results: the values of each query, as in `Losses`.
     searched : str
         What the engine searches: ``code`` or ``vector``.
     neighbours : str
         What the true neighbours are.
     k, n_queries, n_database : int
-    tie_range : tuple of float or None
-        The smallest and the largest loss by ties that an exact search can have.
     """
 
     rows: tuple[Losses, ...]
@@ -129,7 +131,6 @@ class Attribution(Printed):
     k: int
     n_queries: int
     n_database: int
-    tie_range: tuple[float, float] | None
 
     def parts(self) -> list[str | Table]:
         """Return the inputs, the table of losses, and the faults."""
@@ -138,22 +139,19 @@ class Attribution(Printed):
             row.distances: [each.name for each in self.rows if each.distances == row.distances] for row in self.rows
         }
         lines += [f"distances of {', '.join(names)}: {kind}" for kind, names in kinds.items() if kind]
-        names, title = ["quantisation", "index", "ties"], "the recall and the losses add up to 1"
-        if self.tie_range is None:
-            names = ["index"]
-        else:
-            title += "; exact search loses from {:.4f} to {:.4f} by ties".format(*self.tie_range)
-        cells = [
-            [row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in ("recall", *names, "exact"))]
-            for row in self.rows
-        ]
+        first, title = self.rows[0], "the recall and the losses add up to 1"
+        names = ["index"] if first.ties is None else ["quantisation", "index", "ties"]
+        if first.ties is not None:
+            title += f"; exact search loses from {first.least_ties:.4f} to {first.most_ties:.4f} by ties"
+        columns = ("recall", *names, "exact")
+        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in columns)] for row in self.rows]
         header = ["results", f"recall@{self.k}", *names, f"exact by {self.searched}"]
         table = Table("attribution", f"mean over the queries; {title}:", header, cells)
         return ["\n".join(lines), table, "\n".join(map(str, self.faults)) or "no faults"]
 
     def content(self) -> dict[str, Any]:
         """Return all fields but the values per query."""
-        names = ("searched", "neighbours", "k", "n_queries", "n_database", "tie_range", "rows", "faults")
+        names = ("searched", "neighbours", "k", "n_queries", "n_database", "rows", "faults")
         return {"attribution": {name: getattr(self, name) for name in names}}
 
 
@@ -169,15 +167,19 @@ class _Results:
     faults: dict[str, Fault] = field(default_factory=dict)
     form: tuple[str, float] | None = None
 
-    def losses(self, both: bool) -> Losses:
-        """Return the means; `both` is whether there are codes and vectors."""
-        recall, quantisation, index, ties, exact = map(mean, np.hstack(self.values))
-        form, factor = self.form or ("", 1.0)
-        times = "" if factor == 1 else f", times {factor:.6g}"
-        distances = None if self.form is None else f"{form}{times}" if form else "of no known kind"
-        return Losses(
-            self.name, recall, quantisation if both else None, index, ties if both else None, exact, distances
-        )
+    @property
+    def per_query(self) -> dict[str, NDArray[np.float64]]:
+        """The values of all queries."""
+        return dict(zip(_PER_QUERY, np.hstack(self.values), strict=True))
+
+    def losses(self, space: ByCode | ByVector) -> Losses:
+        """Return the means; the losses by quantisation and ties are None unless there are codes and vectors."""
+        form, factor = self.form or (None, 1)
+        distances = "of no known kind" if form == "" else form if factor == 1 else f"{form}, times {factor:.6g}"
+        means: dict[str, Any] = {name: mean(values) for name, values in self.per_query.items()}
+        if isinstance(space, ByVector) or space.vectors is None:
+            means |= dict.fromkeys(("quantisation", "ties", "least_ties", "most_ties"))
+        return Losses(self.name, **means, distances=distances)
 
     def note(self, kind: str, block: slice, wrong: NDArray[np.bool_], example: Callable[[int, int], Example]) -> None:
         """Note the queries with a fault at any place; `example` describes it for a row of the block and a place."""
@@ -273,38 +275,31 @@ def attribute(
         raise ProtocolError("codes or vectors are missing: give those that the engine searches.")
     n_queries, n_database = len(space.query), len(space.database)
     engines = _read(results, distances, n_queries)
-    widest = max((engine.ids.shape[1] for engine in engines), default=None)
-    numbers = [number for number in (k, getattr(vectors, "k", None), widest) if number is not None]
-    k = integer(next(iter(numbers), None), "neighbours", maximum=n_database)
-    if tables and isinstance(space, ByVector):
-        raise ProtocolError("tables: hash tables need codes.")
-    engines += [_bucket_results(space, text, k) for text in tables if isinstance(space, ByCode)]
-    tie_ranges = []
-    done = stage(progress, "attributing", n_queries)
+    widths = [k, vectors and vectors.k, max((engine.ids.shape[1] for engine in engines), default=None)]
+    k = integer(next((width for width in widths if width is not None), None), "neighbours", maximum=n_database)
+    engines += [_bucket_results(space, text, k) for text in tables]
+    if not engines:
+        raise ProtocolError("results are missing.")
+    done = stage(progress, "attributing", n_queries) or (lambda _: None)
     size = max(1, min(_MOST_QUERIES, _NUMBERS // (k * space.query.shape[1])))
     for start in range(0, n_queries, size):
         block = slice(start, min(start + size, n_queries))
         ideal = space.exact(block, k, threads)
-        tie_ranges.append(_tie_range(ideal, k))
         for engine in engines:
-            ids = _padded(as_integers(engine.ids[block, :k], engine.name), k)
-            places = _Places(ids, space, block)
+            places = _Places(_padded(as_integers(engine.ids[block, :k], engine.name), k), space, block)
             engine.values.append(_measured(places, space, ideal))
             if engine.is_checked:
                 _check(engine, places, exact)
-        if done is not None:
-            done(block.stop - start)
-    both = codes is not None and vectors is not None
+        done(block.stop - start)
     return Attribution(
-        rows=tuple(engine.losses(both) for engine in engines),
+        rows=tuple(engine.losses(space) for engine in engines),
         faults=tuple(fault for engine in engines for fault in engine.faults.values()),
-        per_query={each.name: dict(zip(_PER_QUERY, np.hstack(each.values), strict=True)) for each in engines},
-        searched="vector" if codes is None else "code",
-        neighbours=f"the {k:,} nearest by {'code' if vectors is None else _BY[vectors.distance]}",
+        per_query={engine.name: engine.per_query for engine in engines},
+        searched="code" if codes is not None else "vector",
+        neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
         k=k,
         n_queries=n_queries,
         n_database=n_database,
-        tie_range=tuple(np.hstack(tie_ranges).mean(axis=1).tolist()) if both else None,
     )
 
 
@@ -330,8 +325,10 @@ def _padded(array: NDArray, k: int) -> NDArray:
     return np.pad(array, [(0, 0), (0, k - array.shape[1])], constant_values=-1)
 
 
-def _bucket_results(space: ByCode, tables: str, k: int) -> _Results:
+def _bucket_results(space: ByCode | ByVector, tables: str, k: int) -> _Results:
     """Return the nearest items in the buckets of each query."""
+    if isinstance(space, ByVector):
+        raise ProtocolError("tables: hash tables need codes.")
     (query, database, n_bits), ids = space.pair[:3], np.full((len(space.query), k), -1, dtype=np.int64)
     for row, found in enumerate(in_buckets(query, database, n_bits, **Tables.parse(tables, n_bits)._asdict())):
         items = np.flatnonzero(found)
@@ -339,14 +336,6 @@ def _bucket_results(space: ByCode, tables: str, k: int) -> _Results:
         items = items[np.argsort(keys, kind="stable")[:k]]
         ids[row, : items.size] = items
     return _Results(f"tables {tables}", ids, is_checked=False)
-
-
-def _tie_range(ideal: Exact, k: int) -> NDArray[np.float64]:
-    """Return the smallest and the largest loss by ties of each query, (2, n_block)."""
-    if ideal.counts is None:
-        return np.zeros((2, len(ideal.kth)))
-    share = partial(neighbours_found, ideal.counts, nearest=k, retrieved=k)
-    return share() - np.stack([share(ties="best"), share(ties="worst")])
 
 
 class _Places:
@@ -391,7 +380,8 @@ def _measured(places: _Places, space: ByCode | ByVector, ideal: Exact) -> NDArra
     tied, free = is_tied.sum(axis=1), k - ideal.nearer
     exact = (is_nearer.sum(axis=1) + np.minimum(tied, free)) / k
     if ideal.counts is None or ideal.truth is None:
-        return np.stack([exact, 0 * exact, 1 - exact, 0 * exact, exact])
+        nothing = 0 * exact
+        return np.stack([exact, nothing, 1 - exact, nothing, exact, nothing, nothing])
     rows, kth, n_database = np.arange(len(keys)), ideal.kth[:, 0].astype(np.int64), len(space.database)
     true_pairs = np.repeat(rows, np.diff(ideal.truth.indptr)) * n_database + ideal.truth.indices
     is_true = once & np.isin(rows[:, None] * n_database + places.ids, true_pairs)
@@ -400,8 +390,10 @@ def _measured(places: _Places, space: ByCode | ByVector, ideal: Exact) -> NDArra
     and_others = true_tied + (free - tied) * (every_tied - true_tied) / np.maximum(ideal.tied - tied, 1)
     of_ties = np.where(tied > free, some_of_them, and_others)
     repaired = (ideal.counts.relevant_within[rows, kth] - every_tied + of_ties) / k
-    by_code, recall = neighbours_found(ideal.counts, nearest=k, retrieved=k), is_true.sum(axis=1) / k
-    return np.stack([recall, 1 - by_code, repaired - recall, by_code - repaired, exact])
+    by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
+    recall = is_true.sum(axis=1) / k
+    losses = [1 - by_code, repaired - recall, by_code - repaired]
+    return np.stack([recall, *losses, exact, by_code - best, by_code - worst])
 
 
 def _check(engine: _Results, places: _Places, is_exact: bool) -> None:

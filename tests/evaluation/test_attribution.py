@@ -42,13 +42,13 @@ def test_losses_are_means_over_every_exact_result(seed):
             for sets in ([engine], every, [each for each in every if len(each & engine) == most])
         )
         expected = [recall, 1 - by_code, repaired - recall, by_code - repaired, most / k]
+        expected += [by_code - bound([len(each & true) / k for each in every]) for bound in (max, min)]
         np.testing.assert_allclose([values[name][row] for name in attribution._PER_QUERY], expected, atol=1e-12)
         assert codes_only["recall"][row] == pytest.approx(most / k)
         assert codes_only["index"][row] == pytest.approx(1 - most / k)
     row = found.rows[0]
     assert row.recall + row.quantisation + row.index + row.ties == pytest.approx(1)
-    lowest, highest = found.tie_range
-    assert lowest - 1e-12 <= row.ties <= highest + 1e-12
+    assert row.least_ties - 1e-12 <= row.ties <= row.most_ties + 1e-12
 
 
 def test_by_hand():
@@ -64,7 +64,7 @@ def test_by_hand():
     assert parts["one wrong"] == pytest.approx((0.5, third, 0, 0.5))
     assert parts["none"] == pytest.approx((0, 0.5, third, 0.5))  # repaired: items 0 and 3
     assert all(row.quantisation == pytest.approx(1 / 3) for row in found.rows)
-    assert found.tie_range == pytest.approx((-2 * third, third))
+    assert (found.rows[0].least_ties, found.rows[0].most_ties) == pytest.approx((-2 * third, third))
     assert not found.faults
 
 
@@ -287,6 +287,7 @@ def test_errors(exact):
         ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
         ((ids / 2, by_code["codes"]), "results: expected integers, got "),
         ((None, by_code["codes"]), "neighbours: expected an integer"),
+        ((None, None, hp.Nearest(ids, ids, k=2)), "results are missing."),
     ]:
         with pytest.raises(ProtocolError) as error:
             hp.attribute(*arguments)

@@ -82,8 +82,8 @@ def table(folder: Path) -> tuple[pd.DataFrame, list[str], dict[str, Any]]:
         given = {"codes": tuple(hp.Codes(side, n_bits) for side in codes), "vectors": nearest, "tables": tables}
         parts.append(attributed(indexes, codes, n_bits, **given))
         del quantizer  # which the index IVF refers to until here
-        lowest, highest = hp.attribute(**given, k=K).tie_range
-        ranges.append(f"{lowest:.4f} to {highest:.4f} with {n_bits} bits")
+        row = hp.attribute(**given, k=K).rows[0]
+        ranges.append(f"{row.least_ties:.4f} to {row.most_ties:.4f} with {n_bits} bits")
     d = vectors.shape[1]
     quantizer = faiss.IndexFlatL2(d)
     indexes = {
