@@ -275,11 +275,14 @@ def attribute(
         raise ProtocolError("codes or vectors are missing: give those that the engine searches.")
     n_queries, n_database = len(space.query), len(space.database)
     engines = _read(results, distances, n_queries)
-    widths = [k, vectors and vectors.k, max((engine.ids.shape[1] for engine in engines), default=None)]
-    k = integer(next((width for width in widths if width is not None), None), "neighbours", maximum=n_database)
-    engines += [_bucket_results(space, text, k) for text in tables]
-    if not engines:
+    if not engines and not tables:
         raise ProtocolError("results are missing.")
+    numbers = [number for number in (k, vectors and vectors.k) if number is not None]
+    numbers += [max(engine.ids.shape[1] for engine in engines)] if engines else []
+    if not numbers:
+        raise ProtocolError("neighbours: the number K is missing, and there are no results with K columns.")
+    k = integer(numbers[0], "neighbours", maximum=n_database)
+    engines += [_bucket_results(space, text, k) for text in tables]
     done = stage(progress, "attributing", n_queries) or (lambda _: None)
     size = max(1, min(_MOST_QUERIES, _NUMBERS // (k * space.query.shape[1])))
     for start in range(0, n_queries, size):

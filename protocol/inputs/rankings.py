@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
 from protocol.inputs.conversion import is_file, matrix_from, named
 
@@ -49,7 +49,7 @@ def read_results(values: Any, n_queries: int, role: str = "results") -> NDArray:
     else:
         array = matrix_from(values, role, "K")
     if len(array) != n_queries or not array.size:
-        raise ProtocolError(f"{named(values, role)}: {len(array):,} rows for {n_queries:,} queries.")
+        raise ProtocolError(f"{named(values, role)}: {counted(len(array), 'row')} for {n_queries:,} queries.")
     return array
 
 

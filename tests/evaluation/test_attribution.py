@@ -9,7 +9,7 @@ import pytest
 import protocol as hp
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import attribution
+from protocol.evaluation import TrecOptions, attribution
 
 K = 5
 
@@ -253,6 +253,11 @@ def test_files(exact, tmp_path):
         found = hp.attribute(tmp_path / name, **given)
         np.testing.assert_array_equal(found.per_query[name[0]]["exact"], expected.per_query["results"]["exact"])
         assert not hp.attribute(tmp_path / name, **given, distances=distances, exact=True).faults
+    labels = np.zeros(30, int), np.zeros(200, int)
+    options = TrecOptions(tmp_path, depth=K)
+    hp.evaluate(*given["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(options)
+    found = hp.attribute(tmp_path / "run", **given, exact=True)
+    assert (found.faults, found.rows[0].recall, found.k) == ((), 1, K)
     (tmp_path / "b.jsonl").write_text("[3, 4]\n" + "[5]\n" * 29)
     assert hp.attribute(tmp_path / "b.jsonl", **given).faults[0].n_queries == 29
 
@@ -260,7 +265,7 @@ def test_files(exact, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.jsonl", "[1, 2]\n", "{path}: results: 1 rows for 30 queries."),
+        ("x.jsonl", "[1, 2]\n", "{path}: results: 1 row for 30 queries."),
         ("x.jsonl", '[1]\n{"ids": 3}\n', "{path}: line 2: expected a list of numbers, such as [12, 7, 30]."),
         (
             "x.run",
@@ -268,7 +273,7 @@ def test_files(exact, tmp_path):
             "{path}: line 1: expected `query Q0 item rank score tag` with row numbers such as 12 or d12.",
         ),
         ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 of 30 queries, counted from 0."),
-        ("x.csv", "1,2\n", "{path}: results: 1 rows for 30 queries."),
+        ("x.csv", "1,2\n", "{path}: results: 1 row for 30 queries."),
     ],
 )
 def test_errors_of_files(exact, tmp_path, name, text, message):
@@ -286,12 +291,14 @@ def test_errors(exact):
         ((ids,), "codes or vectors are missing: give those that the engine searches."),
         ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
         ((ids / 2, by_code["codes"]), "results: expected integers, got "),
-        ((None, by_code["codes"]), "neighbours: expected an integer"),
         ((None, None, hp.Nearest(ids, ids, k=2)), "results are missing."),
+        ((ids, None, hp.Nearest(ids, ids, k=[2, 3])), "neighbours: expected an integer from 1 to 30, got [2, 3]."),
     ]:
         with pytest.raises(ProtocolError) as error:
             hp.attribute(*arguments)
         assert str(error.value).startswith(message)
+    with pytest.raises(ProtocolError, match=r"^neighbours: the number K is missing, and there are no results"):
+        hp.attribute(None, by_code["codes"], tables=["4x2"])
     for options, message in [
         ({"k": 201} | by_code, "neighbours: expected an integer from 1 to 200, got 201."),
         (
