@@ -17,7 +17,7 @@ from protocol.evaluation.ground_truth import Nearest
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_integers
-from protocol.inputs.conversion import is_file
+from protocol.inputs.conversion import is_file, named
 from protocol.inputs.rankings import read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
@@ -162,6 +162,7 @@ class _Results:
     name: str
     ids: NDArray
     distances: NDArray | None = None
+    source: str = "results"
     is_checked: bool = True
     values: list[NDArray[np.float64]] = field(default_factory=list)
     faults: dict[str, Fault] = field(default_factory=dict)
@@ -289,7 +290,7 @@ def attribute(
         block = slice(start, min(start + size, n_queries))
         ideal = space.exact(block, k, threads)
         for engine in engines:
-            places = _Places(_padded(as_integers(engine.ids[block, :k], engine.name), k), space, block)
+            places = _Places(_padded(as_integers(engine.ids[block, :k], engine.source), k), space, block)
             engine.values.append(_measured(places, space, ideal))
             if engine.is_checked:
                 _check(engine, places, exact)
@@ -319,7 +320,7 @@ def _read(results: Any, distances: Any, n_queries: int) -> list[_Results]:
         own = None if own is None else read_results(own, n_queries, "distances")
         if own is not None and own.shape != ids.shape:
             raise ProtocolError(f"{name}: distances of shape {own.shape} for results of shape {ids.shape}.")
-        engines.append(_Results(name, ids, own))
+        engines.append(_Results(name, ids, own, named(values, "results")))
     return engines
 
 

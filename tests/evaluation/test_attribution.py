@@ -272,6 +272,7 @@ def test_files(exact, tmp_path):
             "0 Q0 doc-7 1 2.0 x\n",
             "{path}: line 1: expected `query Q0 item rank score tag` with row numbers such as 12 or d12.",
         ),
+        ("x.jsonl", "[0.5]\n" * 30, "{path}: results: expected integers, got 0.5."),
         ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 of 30 queries, counted from 0."),
         ("x.csv", "1,2\n", "{path}: results: 1 row for 30 queries."),
     ],
