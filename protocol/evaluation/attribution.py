@@ -278,11 +278,7 @@ def attribute(
     engines = _read(results, distances, n_queries)
     if not engines and not tables:
         raise ProtocolError("results are missing.")
-    numbers = [number for number in (k, vectors and vectors.k) if number is not None]
-    numbers += [max(engine.ids.shape[1] for engine in engines)] if engines else []
-    if not numbers:
-        raise ProtocolError("neighbours: the number K is missing, and there are no results with K columns.")
-    k = integer(numbers[0], "neighbours", maximum=n_database)
+    k = integer(_number(k, vectors, engines), "neighbours", maximum=n_database)
     engines += [_bucket_results(space, text, k) for text in tables]
     done = stage(progress, "attributing", n_queries) or (lambda _: None)
     size = max(1, min(_MOST_QUERIES, _NUMBERS // (k * space.query.shape[1])))
@@ -322,6 +318,15 @@ def _read(results: Any, distances: Any, n_queries: int) -> list[_Results]:
             raise ProtocolError(f"{name}: distances of shape {own.shape} for results of shape {ids.shape}.")
         engines.append(_Results(name, ids, own, named(values, "results")))
     return engines
+
+
+def _number(k: Any, vectors: Nearest | None, engines: Sequence[_Results]) -> Any:
+    """Return the number K: the one that is given, that of the vectors, or the most columns of results."""
+    numbers = [k, vectors and vectors.k, *sorted((engine.ids.shape[1] for engine in engines), reverse=True)]
+    for number in numbers:
+        if number is not None:
+            return number
+    raise ProtocolError("neighbours: the number K is missing, and there are no results with K columns.")
 
 
 def _padded(array: NDArray, k: int) -> NDArray:
