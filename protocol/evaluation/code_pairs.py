@@ -130,7 +130,7 @@ def read_codes(query: Any, database: Any) -> CodePair:
     (array([[1]], dtype=uint8), array([[ 0.1, -0.1]]))
     """
     is_real = isinstance(query, Outputs)
-    query, database = encoded(query, database)
+    query, database = _encoded(query, database)
     if not is_real and database.binarize is None:
         of_query, n_bits = _packed(query, "query codes")
         of_database, database_bits = _packed(database, "database codes")
@@ -166,12 +166,30 @@ def sources(query: Any, database: Any) -> dict[str, dict[str, Any]]:
     """Return the file of each side that is one, with its encoding, for the record of a result."""
     return {
         f"{role}_codes": {"file": str(side.values)} | {name: vars(side)[name] for name in list(vars(side))[1:]}
-        for role, side in zip(("query", "database"), encoded(query, database), strict=True)
+        for role, side in zip(("query", "database"), _encoded(query, database), strict=True)
         if is_file(side.values)
     }
 
 
-def encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
+def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
+    """Return a batch of codes in packed form, and the code length.
+
+    Parameters
+    ----------
+    values : array_like
+    encoding : Codes
+        The encoding, without values; real values become bits by their signs if it has `binarize`.
+    role : str
+        The name in error messages.
+    """
+    side = replace(encoding, values=values)
+    if side.binarize is None:
+        return _packed(side, role)
+    outputs = _real_values(side, role)
+    return codes.pack(outputs > 0), outputs.shape[1]
+
+
+def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     """Return both sides with their encodings, and those of the other side where none is given."""
     if isinstance(database, Outputs):
         raise ProtocolError("database codes: expected codes, got Outputs; only queries are not binarised.")
