@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import cli, papers, registry
-from protocol.cli._explanation import entries, properties
+from protocol.cli._explanation import _example, entries, properties
 from protocol.cli.list import markdown
 from protocol.configuration import reference
 from protocol.configuration.options import options, plain
@@ -168,7 +168,8 @@ def _entry(kind: str, entry: Any) -> str:
     links = re.sub(r"\]\((?!http)", "](../", "\n".join(_section(kind, entry)))
     printed = "" if "{" in entry.printed else entry.printed
     terms = dict.fromkeys(f"! {term}" for term in (re.sub(r"\[.*", "", entry.name), printed) if term)
-    return f"# {links}\n\n```{{index}} {', '.join(terms)}\n```\n"
+    example = f"```sh\n{_example(kind, entry.name, entry)}\n```"
+    return f"# {links}\n\n{example}\n\n```{{index}} {', '.join(terms)}\n```\n"
 
 
 def _file(name: str) -> str:
