@@ -78,6 +78,17 @@ expected value over ties, all relevant items in the denominator, 0 for a query w
 queries. An evaluation has at most one difference of each family. Its weight is the sum of their weights: 1 for a
 convention of many tools, 2 for a rarer one or a fault of several tools, 3 for a fault of one tool. The sources are
 public code that was read; `sklearn`, `numpy` and `torch` are libraries, all others are repositories."""
+_HASHER_CLASSES = """
+The page of each [hasher](../hashers.md) describes its class.
+"""
+_METRIC_MODULES = """
+```{toctree}
+:maxdepth: 1
+:glob:
+
+metrics/*
+```
+"""
 _PACKAGES = {
     "auditing": "Auditing",
     "comparison": "Comparison",
@@ -109,6 +120,8 @@ def pages() -> dict[str, Callable[[], str]]:
     for kind in _FAMILIES:
         for entry in entries(kind):
             listed[f"{kind}s/{_file(entry.name)}"] = functools.partial(_entry, kind, entry)
+    for module in {entry.module for entry in registry.entries("metric")}:
+        listed[f"python/metrics/{module.split('.')[-1]}"] = functools.partial(_module, module)
     listed |= {f"python/{package}": functools.partial(_package, package) for package in _PACKAGES}
     return listed | {
         "command-line": _command_line,
@@ -169,7 +182,8 @@ def _entry(kind: str, entry: Any) -> str:
     printed = "" if "{" in entry.printed else entry.printed
     terms = dict.fromkeys(f"! {term}" for term in (re.sub(r"\[.*", "", entry.name), printed) if term)
     example = f"```sh\n{_example(kind, entry.name, entry)}\n```"
-    return f"# {links}\n\n{example}\n\n```{{index}} {', '.join(terms)}\n```\n"
+    members = f"\n## In Python\n\n{_members(entry.module)}" if kind == "hasher" else ""
+    return f"# {links}\n\n{example}\n\n```{{index}} {', '.join(terms)}\n```\n{members}"
 
 
 def _file(name: str) -> str:
@@ -219,11 +233,22 @@ def _options(kind: str, name: str) -> Iterator[str]:
 
 
 def _package(name: str) -> str:
-    """Return the page with the public names of a package, and the modules of its plug-ins, from their docstrings."""
-    kinds = [kind for kind, package in registry.PACKAGES.items() if package == name and kind != "split"]
+    """Return the page with the public names of a package, from their docstrings, and those of its plug-ins' modules."""
+    kinds = {kind for kind, package in registry.PACKAGES.items() if package == name} - {"split", *_FAMILIES}
     modules = [f"protocol.{name}", *sorted({entry.module for kind in kinds for entry in registry.entries(kind)})]
+    further = {"hashers": _HASHER_CLASSES, "metrics": _METRIC_MODULES}.get(name, "")
+    return f"# {_PACKAGES[name]}: `protocol.{name}`\n{further}\n{_members(*modules)}"
+
+
+def _module(module: str) -> str:
+    """Return the page with the public names of a module."""
+    return f"# `{module}`\n\n{_members(module)}"
+
+
+def _members(*modules: str) -> str:
+    """Return the directive that shows the public names of modules."""
     directives = "\n\n".join(f".. automodule:: {module}\n   :members:" for module in modules)
-    return f"# {_PACKAGES[name]}: `protocol.{name}`\n\n```{{eval-rst}}\n{directives}\n```\n"
+    return f"```{{eval-rst}}\n{directives}\n```\n"
 
 
 def _config_files() -> str:
@@ -271,5 +296,5 @@ def _claims() -> str:
 if __name__ == "__main__":
     for name, page in pages().items():
         file = FOLDER / f"{name}.md"
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(page())

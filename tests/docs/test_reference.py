@@ -19,6 +19,18 @@ def test_the_stored_pages_are_the_generated_ones(root, monkeypatch):
             assert stored == page(), f"{name}.md: run python docs/generate.py"
 
 
+def test_no_page_is_stored_that_is_no_longer_generated(root):
+    reference = root / "docs" / "reference"
+    stored = {page.relative_to(reference).with_suffix("").as_posix() for page in reference.glob("*/**/*.md")}
+    assert stored == {name for name in generate.pages() if "/" in name}
+
+
+def test_a_plug_in_of_an_unknown_family_is_in_the_index(monkeypatch):
+    monkeypatch.setitem(generate._FAMILIES, "hasher", {"Without labels": ["hashers"]})
+    index = generate.pages()["hashers"]()
+    assert index.index("## Without labels") < index.index("[`itq`]") < index.index("## Others") < index.index("[`ksh`]")
+
+
 def test_every_package_has_a_page(root):
     packages = {path.parent.name for path in (root / "protocol").glob("*/__init__.py")}
     assert packages - {"cli", "inputs"} == generate._PACKAGES.keys()
