@@ -14,8 +14,9 @@ diagnose
     Find out what a function that scores codes computes.
 explain
     Find the evaluation that gives a reported score.
-quantisation, Hashing, Rescoring
-    Measure what binary codes lose of vectors; the hasher that computes the codes, and the re-ranking.
+quantisation, Hashing, Rescoring, Quantisers
+    Measure what binary codes lose of vectors; the hasher that computes the codes, the re-ranking, and other compressed
+    representations to compare with them.
 bucket_search, lookup_time
     Score the items that hash tables return; measure lookups in an inverted index.
 audit
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import Labels as Labels
     from protocol.evaluation import Nearest as Nearest
     from protocol.evaluation import Outputs as Outputs
+    from protocol.evaluation import Quantisers as Quantisers
     from protocol.evaluation import Relevant as Relevant
     from protocol.evaluation import Rescoring as Rescoring
     from protocol.evaluation import bucket_search as bucket_search
@@ -62,7 +64,7 @@ _NAMES = {
     "auditing": "Evidence audit",
     "comparison": "compare",
     "duplicates": "find_duplicate_vectors find_duplicates",
-    "evaluation": "Codes Hashing Labels Nearest Outputs Relevant Rescoring "
+    "evaluation": "Codes Hashing Labels Nearest Outputs Quantisers Relevant Rescoring "
     "bucket_search evaluate lookup_time quantisation",
     "evaluators": "diagnose explain",
     "registry": "get names",

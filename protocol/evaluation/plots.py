@@ -97,3 +97,24 @@ def rescoring(points: list[dict[str, Any]], title: str) -> Any:
         tooltip=["by:N", "K:Q", "c:Q", "worst:Q", "share:Q", "best:Q"],
     )
     return alt.layer(band, line).properties(width=_SIDE, height=_SIDE)
+
+
+def equal_bytes(points: list[dict[str, Any]], title: str) -> Any:
+    """Return a chart of the share of the nearest items over the bytes of a vector, with a panel for each K.
+
+    `points` have the keys ``name``, ``bytes``, ``K``, ``share``, ``low`` and ``high``, the ends of an interval.
+    """
+    alt = need("altair", "report")
+    base = alt.Chart().encode(
+        x=alt.X("bytes:Q", scale=alt.Scale(type="log", base=2), title="bytes a vector"),
+        color=alt.Color("name:N", sort=None, title=None),
+    )
+    share = alt.Scale(domain=[0, 1])
+    bars = base.mark_rule().encode(y=alt.Y("low:Q", scale=share, title="share of the K nearest items"), y2="high:Q")
+    marks = base.mark_point(filled=True, size=50).encode(
+        y=alt.Y("share:Q", scale=share),
+        shape=alt.Shape("name:N", sort=None, title=None),
+        tooltip=["name:N", "bytes:Q", "K:Q", "share:Q", "low:Q", "high:Q"],
+    )
+    panel = alt.layer(bars, marks).properties(width=_SIDE, height=_SIDE)
+    return panel.facet("K:N", data=alt.Data(values=points), title=title)
