@@ -13,7 +13,7 @@ from protocol.scores.tables import Table
 from protocol.truth import nearest, pair_distances
 from protocol.truth.relevance import Relevance
 
-_QUERIES = 64
+_QUERIES = 256
 """Queries whose candidates are in memory at once."""
 _DRAWS = 100
 """Random orders of ties for each query."""
@@ -106,10 +106,10 @@ def cascade(
         pairs = np.repeat(np.arange(len(found.indptr) - 1), np.diff(found.indptr))
         distances = [found.distances, *(_of_pairs(one, block, pairs, found.indices, threads) for one in stages[1:])]
         for row in range(len(found.indptr) - 1):
-            own, query = slice(*found.indptr[row : row + 2]), start + row
-            of_query = np.stack([values[own] for values in distances])
+            part, query = slice(*found.indptr[row : row + 2]), start + row
+            of_query = np.stack([values[part] for values in distances])
             for k, relevance in relevances.items():
-                relevant = np.isin(found.indices[own], relevance.row(query)[0])
+                relevant = np.isin(found.indices[part], relevance.row(query)[0])
                 rng = np.random.default_rng([seed, query, k])
                 shares[k][:, query] = _shares(of_query, relevant, returned[k], rng)
         if progress is not None:

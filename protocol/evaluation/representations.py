@@ -18,6 +18,7 @@ from protocol import codes, registry
 from protocol.checks import ProtocolError, integer, need, one_of
 from protocol.counting import HammingCounts, Relevance, count, count_by_distance
 from protocol.evaluation.code_pairs import CodePair
+from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.hashing import Hashing, blocks, encoded, training_rows
 from protocol.evaluation.progress import Progress, stage
 from protocol.quantisers import Quantiser, Ranking
@@ -198,6 +199,7 @@ def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance
 
         return coded
     rows = training_rows(quantisers.train, database, quantisers.seed)[0]
+    check_dimension(rows, database.shape[1], "training vectors")
     check_rows(rows, "training vectors:")
     ranked: Ranking = "euclidean" if distance == "euclidean" else "dot"
     rows = _scaled(rows, distance)

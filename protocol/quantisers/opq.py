@@ -30,5 +30,7 @@ class OPQ(PQ):
         index = super()._index(faiss, dimension, metric, seed)
         rotation, parts = faiss.OPQMatrix(dimension, self.m), faiss.ProductQuantizer(dimension, self.m, self.n_bits)
         parts.cp.seed, parts.cp.min_points_per_centroid = seed, 1
-        rotation.pq = rotation.parts = parts  # it does not own them, so the second attribute keeps them alive
-        return faiss.IndexPreTransform(rotation, index)
+        rotation.pq = parts
+        joined = faiss.IndexPreTransform(rotation, index)
+        joined.referenced_objects = [*joined.referenced_objects, parts]  # which the rotation does not own
+        return joined
