@@ -1,7 +1,8 @@
 """Cascades: one representation retrieves items, and further ones re-rank those that remain."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -100,20 +101,12 @@ def cascade(
     shares = {k: np.empty((4, n_queries)) for k in relevances}
     for start in range(0, n_queries, _QUERIES):
         block = slice(start, start + _QUERIES)
-        first = stages[0]
-        most = max(own[0] for own in returned.values())
-        found = nearest(first.query[block], first.items, most, distance=first.distance, threads=threads)
-        pairs = np.repeat(np.arange(len(found.indptr) - 1), np.diff(found.indptr))
-        distances = [found.distances, *(_of_pairs(one, block, pairs, found.indices, threads) for one in stages[1:])]
-        for row in range(len(found.indptr) - 1):
-            part, query = slice(*found.indptr[row : row + 2]), start + row
-            of_query = np.stack([values[part] for values in distances])
+        for query, items, distances in _candidates(stages, block, max(own[0] for own in returned.values()), threads):
             for k, relevance in relevances.items():
-                relevant = np.isin(found.indices[part], relevance.row(query)[0])
-                rng = np.random.default_rng([seed, query, k])
-                shares[k][:, query] = _shares(of_query, relevant, returned[k], rng)
+                relevant = np.isin(items, relevance.row(query)[0])
+                shares[k][:, query] = _shares(distances, relevant, returned[k], np.random.default_rng([seed, query, k]))
         if progress is not None:
-            progress(len(found.indptr) - 1)
+            progress(min(_QUERIES, n_queries - start))
     rows = []
     for k, own in shares.items():
         worst, expected, best = own[:3].mean(axis=1).tolist()
@@ -121,13 +114,23 @@ def cascade(
     return Cascade(tuple(one.name for one in stages), tuple(rows))
 
 
-def _of_pairs(one: Representation, block: slice, rows: NDArray, items: NDArray, threads: int) -> NDArray[np.float64]:
-    """Return the distances of pairs of a query of the block and an item; items are read in ascending order."""
-    order, distances = np.argsort(items, kind="stable"), np.empty(len(items))
-    distances[order] = pair_distances(
-        one.query[block], one.items, rows[order], items[order], distance=one.distance, threads=threads
-    )
-    return distances
+def _candidates(
+    stages: Sequence[Representation], block: slice, most: int, threads: int
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+    """Yield each query of a block, the first `most` items by the first stage, ties included, and their distances.
+
+    The distances have a row for each stage.
+    """
+    first = stages[0]
+    found = nearest(first.query[block], first.items, most, distance=first.distance, threads=threads)
+    rows = np.repeat(np.arange(len(found.indptr) - 1), np.diff(found.indptr))
+    order, distances = np.argsort(found.indices, kind="stable"), np.empty((len(stages), len(rows)))
+    distances[0] = found.distances
+    for own, one in zip(distances[1:], stages[1:], strict=True):  # items are read in ascending order
+        pairs = one.query[block], one.items, rows[order], found.indices[order]
+        own[order] = pair_distances(*pairs, distance=one.distance, threads=threads)
+    for row, (start, end) in enumerate(pairwise(found.indptr)):
+        yield block.start + row, found.indices[start:end], distances[:, start:end]
 
 
 def _shares(

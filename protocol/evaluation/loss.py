@@ -11,9 +11,9 @@ from protocol.checks import ProtocolError
 from protocol.evaluation import plots
 from protocol.evaluation.cascade import Cascade, cascade
 from protocol.evaluation.code_pairs import CodePair, read_codes
-from protocol.evaluation.equal_bytes import EqualBytes, compared, represented
+from protocol.evaluation.equal_bytes import EqualBytes, Represented, compared, represented
 from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
+from protocol.evaluation.ground_truth import GroundTruth, Nearest, check_sizes, ground_truth
 from protocol.evaluation.hashing import HashedBy, Hashing
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.representations import (
@@ -217,15 +217,11 @@ def quantisation(
     equal, cascaded = None, None
     if against.names:
         name = "codes" if hashed_by is None else hashed_by.spec(database.shape[1])
-        counts = evaluation.nearest_counts
-        own = represented(name, pair.database.shape[1], counts, list(relevances), rescoring)
-        rows = [] if name in against.names else [own]
-        for other in (others[name] for name in dict.fromkeys(against.names)):
-            counts = other.counts({1: truth.by_number[1], **relevances}, threads, progress)
-            row = represented(other.name, other.n_bytes, counts, list(relevances), rescoring)
-            rows.append(replace(row, times=other.times(truth.scored)) if measure_speed else row)
-        requested = against.n_bytes or -(-database.shape[1] // 8)
-        equal = compared(rows, requested, machine() if measure_speed else None)
+        own = represented(name, pair.database.shape[1], evaluation.nearest_counts, list(relevances), rescoring)
+        further = [others[name] for name in dict.fromkeys(against.names)]
+        rows = _represented(own, further, truth, rescoring, measure_speed, threads, progress)
+        n_bytes = against.n_bytes or -(-database.shape[1] // 8)
+        equal = compared(rows, n_bytes, machine() if measure_speed else None)
     if against.cascade:
         stages, done = [others[name] for name in against.cascade], stage(progress, "cascade", len(query))
         cascaded = cascade(stages, against.factors, relevances, seed=against.seed, threads=threads, progress=done)
@@ -246,6 +242,25 @@ def quantisation(
         equal_bytes=equal,
         cascade=cascaded,
     )
+
+
+def _represented(
+    own: Represented,
+    others: Sequence[Representation],
+    truth: GroundTruth,
+    rescoring: Rescoring,
+    measure_speed: bool,
+    threads: int,
+    progress: Progress,
+) -> list[Represented]:
+    """Return the nearest items that the codes find, unless another representation has their name, and the others do."""
+    rows, numbers = [own], list(own.shares)
+    relevances = {number: truth.by_number[number] for number in {1, *numbers}}
+    for other in others:
+        counts = other.counts(relevances, threads, progress)
+        row = represented(other.name, other.n_bytes, counts, numbers, rescoring)
+        rows.append(replace(row, times=other.times(truth.scored)) if measure_speed else row)
+    return [row for row in rows if row is not own or own.name not in {other.name for other in others}]
 
 
 def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray, name: str = "") -> Hashing | CodePair:

@@ -18,7 +18,7 @@ CENTRES = RNG.normal(size=(10, 24))
 TRAIN, ITEMS = (
     (CENTRES[RNG.integers(0, 10, n)] + 0.5 * RNG.normal(size=(n, 24))).astype(np.float32) for n in (600, 90)
 )
-OPTIONS = {"truncate": {"dims": 16}}
+OPTIONS = {"truncate": {"dims": 16}, "opq": {"n_bits": 4}}
 
 
 def made(record):
