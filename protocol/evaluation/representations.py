@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, registry
-from protocol.checks import ProtocolError, integer, need, one_of
+from protocol.checks import ProtocolError, integer, one_of
 from protocol.counting import HammingCounts, Relevance, count, count_by_distance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
@@ -57,8 +57,7 @@ class Quantisers:
     Raises
     ------
     ProtocolError
-        If a name or an option is unknown, an option is out of its range, faiss is required but not installed, or the
-        factors don't fit the cascade.
+        If a name or an option is unknown, an option is out of its range, or the factors don't fit the cascade.
     """
 
     names: Sequence[str] = ()
@@ -107,8 +106,6 @@ class Quantisers:
         record = registry.QUANTISERS.entry(one_of(plugin, known, "quantiser", listing="protocol list quantisers"))
         for option in options:
             one_of(option, record.plugin.defaults(), f"option of quantiser {plugin!r}")
-        if record.extra is not None:
-            need(record.extra, record.extra)
         try:
             return record.plugin(**options)
         except ProtocolError as error:

@@ -22,7 +22,7 @@ class FaissQuantiser(Quantiser):
         faiss = need("faiss", "faiss")
         faiss.omp_set_num_threads(1)
         metric = faiss.METRIC_L2 if distance == "euclidean" else faiss.METRIC_INNER_PRODUCT
-        index = self._index(faiss, vectors.shape[1], metric, seed)
+        index = self._index(faiss, vectors.shape[1], metric, seed % 2**31)  # faiss takes an int
         index.train(np.ascontiguousarray(vectors))
         return index
 

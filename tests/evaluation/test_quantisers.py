@@ -265,8 +265,8 @@ def test_refusals(options, message):
 def test_without_faiss(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
     with pytest.raises(ProtocolError, match=r"^faiss is not installed\. Install it .*: pip install '\.\[faiss\]'$"):
-        Quantisers(["pq:m=4"])
-    Quantisers(["int8"])
+        compared(["pq:m=4"])
+    compared(["int8"])
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
