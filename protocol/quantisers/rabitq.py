@@ -28,8 +28,8 @@ class RaBitQ(FaissQuantiser):
 
     .. math:: |q - c|^2 + |r|^2 - 2 \langle q - c, y \rangle, \quad y = s \, |r|^2 / \langle r, s \rangle
 
-    Its order is that of the inner product of (q - c, 1) and (y, -|r|^2 / 2), which this quantiser decodes. For the
-    inner product, |r|^2 - |x|^2 takes the place of |r|^2.
+    Its order is that of the inner product of ``(q - c, 1)`` and ``(y, -|r|^2 / 2)``, which this quantiser decodes. For
+    the inner product, ``|r|^2 - |x|^2`` takes the place of ``|r|^2``.
     """
 
     def _index(self, faiss: Any, dimension: int, metric: int, seed: int) -> Any:
