@@ -111,7 +111,8 @@ class EqualBytes:
     def points(self) -> list[dict[str, Any]]:
         """Return the points of the figure."""
         return [
-            {"name": one.name, "bytes": one.n_bytes, "K": k, "share": own.expected, "low": own.low, "high": own.high}
+            {"panel": f"K = {k:,}", "name": one.name, "bytes": one.n_bytes, "share": own.expected}
+            | {"low": own.low, "high": own.high}
             for one in self.represented
             for k, own in one.shares.items()
         ]

@@ -226,8 +226,8 @@ def test_text_times_and_figure():
     assert times.train > 0 < times.encode
     assert times.queries_per_second > 0
     points = result.plot("bytes").to_dict()["data"]["values"]
-    assert {(point["name"], point["bytes"], point["K"]) for point in points} == {
-        (name, n_bytes, k) for name, n_bytes in (("int4", 8), ("itq", 2), ("sign", 2)) for k in (1, 10)
+    assert {(point["name"], point["bytes"], point["panel"]) for point in points} == {
+        (name, n_bytes, f"K = {k}") for name, n_bytes in (("int4", 8), ("itq", 2), ("sign", 2)) for k in (1, 10)
     }
     with pytest.raises(ProtocolError, match="plot: expected"):
         compared([]).plot("bytes")
