@@ -88,6 +88,7 @@ _PACKAGES = {
     "splits": "Splits",
     "studies": "Studies",
     "truth": "Ground truths",
+    "verification": "Verification",
 }
 
 

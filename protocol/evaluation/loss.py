@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.evaluation import plots
 from protocol.evaluation.cascade import Cascade, cascade
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import CodePair, read_codes, sources
 from protocol.evaluation.equal_bytes import EqualBytes, Represented, compared, represented
 from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import GroundTruth, Nearest, check_sizes, ground_truth
+from protocol.evaluation.ground_truth import GroundTruth, Nearest, check_sizes, files_of, ground_truth
 from protocol.evaluation.hashing import HashedBy, Hashing
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.representations import (
@@ -227,7 +227,8 @@ def quantisation(
         cascaded = cascade(stages, against.factors, relevances, seed=against.seed, threads=threads, progress=done)
     varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
     return Quantisation(
-        **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
+        **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation) if field.name != "inputs"},
+        inputs=(sources(*codes) if isinstance(codes, tuple) else {}) | files_of(vectors),
         hashed_by=hashed_by,
         constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
         rescoring=tuple(curves),
