@@ -127,7 +127,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     Path("affected.txt").write_text("1\n3\n")
     commands = examples()
     assert len(commands) >= 14
-    assert sum("--query-vectors" in command for command in commands) == 6
+    assert sum("--query-vectors" in command for command in commands) == 7
     for command in commands:
         assert main(command) == 0, command
     assert capsys.readouterr().err == ""
