@@ -3,10 +3,10 @@
 Everything that an evaluator computes from a list without ties is a function of the ranks of its relevant items.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,25 +212,15 @@ def ranked(
         Called with the number of queries that were just processed.
     """
     n_queries, n_groups = distances.group.size, distances.n_groups
-    small = np.min_scalar_type(max(n_groups - 1, 0)) if n_groups else np.dtype(np.float64)
     retrieved, relevant = np.zeros((2, n_queries, n_groups), dtype=np.int64)
-    sampled, every = distances.group % -(-n_queries // SAMPLE) == 0, np.ones(n_queries, dtype=bool)
-    names = {LISTS[0], RANDOM} if plain else {*LISTS}
-    lists = {
-        key: Lists.zeros(
-            len(cutoffs),
-            sampled if key[0] == "random" else every,
-            PRECISIONS if key == LISTS[0] and not plain else PRECISIONS[:1],
-        )
-        for key in LISTS
-        if key in names and (n_groups or key[0] == "index")
-    }
+    sampled = distances.group % -(-n_queries // SAMPLE) == 0
+    lists = _empty(sampled, len(cutoffs), plain=plain, has_ties=n_groups > 0)
 
     def fill(rows: range) -> int:
         for row in rows:
-            positions, _ = relevance.row(row)
-            apart = distances.of_query(row).astype(small)  # NumPy sorts short integers by radix sort
+            apart, (positions, _) = distances.of_query(row), relevance.row(row)
             if n_groups:
+                apart = apart.astype(np.min_scalar_type(n_groups - 1))  # NumPy sorts short integers by radix sort
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
                 relevant[row] = np.bincount(apart[positions], minlength=n_groups)
             rng = np.random.default_rng(distances.group[row]) if n_groups and sampled[row] else None
@@ -239,13 +229,24 @@ def ranked(
                     _fill(lists[key], row, ranks, cutoffs)
         return len(rows)
 
-    blocks = [range(*ends) for ends in pairwise([*range(0, n_queries, 64), n_queries])]
+    blocks = itertools.pairwise([*range(0, n_queries, 64), n_queries])
     with ThreadPoolExecutor(threads) as pool:
-        for done in pool.map(fill, blocks):
+        for done in pool.map(fill, itertools.starmap(range, blocks)):
             if progress is not None:
                 progress(done)
     counts = HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64)) if n_groups else None
     return counts, lists
+
+
+def _empty(sampled: NDArray[np.bool_], n_cutoffs: int, *, plain: bool, has_ties: bool) -> dict[tuple[str, str], Lists]:
+    """Return the lists to be filled, by order of ties and part."""
+    lists = {}
+    for key in (LISTS[0], RANDOM) if plain else LISTS:
+        if has_ties or key[0] == "index":
+            precisions = PRECISIONS if key == LISTS[0] and not plain else PRECISIONS[:1]
+            is_known = sampled if key[0] == "random" else np.ones_like(sampled)
+            lists[key] = Lists.zeros(n_cutoffs, is_known, precisions)
+    return lists
 
 
 def _ranks(

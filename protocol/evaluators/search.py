@@ -4,7 +4,8 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ _LIGHT = 1
 _MOST_SHOWN = 10
 _MOST_SIZES = 100
 """mAP@R with ties in expectation is computed if the queries have at most this many numbers of relevant items."""
+_OF_RADIUS, _OF_CUTOFF = ("precision", "recall"), ("mAP", "nDCG", "P", "R")
 STANDARD = Way("mAP", ())
 _DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
@@ -129,68 +131,73 @@ def explain(
     Way(measure='mAP', variants=(('ties', 'index'),))
     """
     one_of(measure, MEASURES, "measure")
-    single = isinstance(score, str | float | int)
-    reported = [Reported.parse(one) for one in ([score] if isinstance(score, str | float | int) else score)]
-    sides = [[side] if single else side for side in (query_codes, database_codes)]
-    for side, role in zip(sides, ("query codes", "database codes"), strict=True):
-        if len(side) != len(reported):
-            expected = counted(len(reported), "score")
-            raise ProtocolError(f"{role}: expected codes for each of {expected}, got {len(side)}.")
     source = only_truth(query_labels, database_labels, truth)
-    read = [_read(q, d, source, training_labels) for q, d in zip(*sides, strict=True)]
-    cases = [of_score for _, of_score in read]
-    found = Explanation(tuple(reported), tuple(n_bits for n_bits, _ in read), {})
+    reported, queries, databases = _as_lists(score, query_codes, database_codes)
+    scores = tuple(map(Reported.parse, reported))
+    lengths, cases = zip(*map(partial(_read, source, training_labels), queries, databases), strict=True)
+    found = Explanation(scores, lengths, {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
         if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
-        values = [scores_of(base, of_pair[base], threads=threads, progress=progress) for of_pair in cases]
-        shared = [way for way in values[0] if measure in ("any", way.family) and all(way in other for other in values)]
-        new = {way: np.array([of_pair[way] for of_pair in values]) for way in shared}
+        values = [scores_of(base, of_score[base], threads=threads, progress=progress) for of_score in cases]
+        shared = set.intersection(*map(set, values))
+        new = {way: np.array([of_score[way] for of_score in values]) for way in values[0] if way in shared}
         found = replace(found, values={**found.values, **new})
-    return found
+    return found if measure == "any" else found.of(measure)
+
+
+def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Sequence[Any]]:
+    """Yield scores, query codes and database codes, as many of each."""
+    single = isinstance(score, str | float | int)
+    for values, role in ((score, ""), (query_codes, "query codes"), (database_codes, "database codes")):
+        if not single and len(values) != len(score):
+            raise ProtocolError(
+                f"{role}: expected codes for each of {counted(len(score), 'score')}, got {len(values)}."
+            )
+        yield [values] if single else values
 
 
 def _read(
-    query: Any, database: Any, source: Labels | Relevant | Nearest, training_labels: Any
+    source: Labels | Relevant | Nearest, training_labels: Any, query: Any, database: Any
 ) -> tuple[int, dict[Way, "Case"]]:
     """Return the code length, and what evaluators rank."""
     pair = read_codes(query, database)
     if pair.ranking != "hamming":
         raise ProtocolError("query codes: expected codes, got Outputs.")
-    relevance, n_training = ground_truth(source, *pair.sizes).relevance, None
+    relevance, denominators = ground_truth(source, *pair.sizes).relevance, {}
     if training_labels is not None:
         if not isinstance(source, Labels):
             raise ProtocolError("training labels: expected query labels and database labels as well.")
         is_path = is_file(training_labels)
         training = read_labels(training_labels) if is_path else as_numpy(training_labels, "training labels")
         of_training = LabelRelevance(*label_pair(source.query, training, len(pair.query), len(training))[:2])
-        n_training = np.array([of_training.row(row)[0].size for row in range(len(pair.query))])
+        denominators["training"] = np.array([of_training.row(row)[0].size for row in range(len(pair.query))])
     outputs = None
     if pair.binarize == "sign":
         outputs = [numbers_from(s.values if isinstance(s, Codes) else s, "codes") for s in (query, database)]
-    return pair.n_bits, cases_of(pair, relevance, outputs, n_training)
+    return pair.n_bits, cases_of(pair, relevance, outputs, denominators)
 
 
 class Case(NamedTuple):
-    """What is ranked: distances and a ground truth; and the number of relevant training items of each query."""
+    """What is ranked: distances and a ground truth; and other denominators of each query, by name."""
 
     distances: Distances
     relevance: Relevance
-    n_training: NDArray[np.int64] | None = None
+    denominators: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
 
 
 def cases_of(
     pair: CodePair,
     relevance: Relevance,
     outputs: Sequence[NDArray] | None = None,
-    n_training: NDArray[np.int64] | None = None,
+    denominators: Mapping[str, NDArray[np.int64]] = MappingProxyType({}),
 ) -> dict[Way, Case]:
     """Return what evaluators rank, by what differs from the standard; `outputs` are the values of binarised codes."""
     plain, (query, database, n_bits, *_) = Way("", ()), pair
     distances = of_codes(query, database, n_bits) | (of_values(*outputs) if outputs else {})
-    cases = {plain.but(distance=name): Case(made, relevance, n_training) for name, made in distances.items()}
+    cases = {plain.but(distance=name): Case(made, relevance, denominators) for name, made in distances.items()}
     q, d = (codes.pack(codes.unpack(side, n_bits).reshape(n_bits, -1).T) for side in (query, database))
-    cases[plain.but(codes="transposed")] = Case(of_codes(q, d, n_bits)[""], relevance, n_training)
+    cases[plain.but(codes="transposed")] = Case(of_codes(q, d, n_bits)[""], relevance, denominators)
     if isinstance(relevance, LabelRelevance):
         of_query, of_database = relevance.labels
         exchanged = of_codes(database, query, n_bits)[""]
@@ -214,44 +221,50 @@ def scores_of(
 
     `base` is what differs in the case. `cutoff` is tried in addition to `CUTOFFS`.
     """
-    distances, relevance, n_training = case
+    distances, relevance, _ = case
     group, n_queries, is_light = distances.group, distances.group.size, base.weight <= _LIGHT
     classes = relevance.group if isinstance(relevance, LabelRelevance) and relevance.kind == "class labels" else None
     cutoffs = _cutoffs(distances, relevance, classes, cutoff)
     report = stage(progress, base.text, n_queries)
     counts, lists = ranked(distances, relevance, cutoffs, plain=not is_light, threads=threads, progress=report)
-    expected: dict[Way, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-    if counts is not None:
-        expected |= _of_counts(counts, cutoffs, RADII if distances.has_radius else (), "", n_training)
-    if counts is not None and is_light:
-        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
-        expected |= _of_counts(replace(counts, at_level=positive), cutoffs, (), "positive", n_training)
     values: dict[Way, tuple[float, float]] = {}
-
-    def deviation(errors: NDArray[np.float64], is_known: NDArray[np.bool_]) -> float:
+    for way, zero, drop, errors in _of_queries(case, counts, lists, cutoffs, is_light):
         # Queries with the same distances have the same order of ties, so that their errors add up.
-        sums = np.bincount(group, np.where(is_known, np.nan_to_num(errors), 0))
-        return float(np.sqrt(np.square(sums).sum() * n_queries / is_known.sum()))
-
-    def add(way: Way, zero: NDArray[np.float64], drop: NDArray[np.float64], *sums: float) -> None:
-        of_zero, of_drop = sums or (0.0, 0.0)
-        n_defined = int(np.count_nonzero(~np.isnan(drop))) or 1
+        sums = [float(np.linalg.norm(np.bincount(group, of_one))) for of_one in errors] or [0.0, 0.0]
+        n_defined = np.count_nonzero(~np.isnan(drop)) or 1
         means = _means(way._replace(variants=(*base.variants, *way.variants)), zero, drop, classes)
         for key, mean in means.items():
             is_dropping = not _DROPPING.isdisjoint(key.variants)
-            values[key] = mean, of_drop / n_defined if is_dropping else of_zero / n_queries
+            values[key] = mean, sums[1] / n_defined if is_dropping else sums[0] / n_queries
+    return values
 
-    for way, (zero, drop) in expected.items():
-        add(way, zero, drop)
-    for way, of_list, is_known in _of_lists(lists, cutoffs, n_training):
-        of_expected = way.without(("ties", "random"))
+
+def _of_queries(
+    case: Case,
+    counts: HammingCounts | None,
+    lists: Mapping[tuple[str, str], Lists],
+    cutoffs: NDArray[np.int64],
+    is_light: bool,
+) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the value of each query, 0 and NaN if undefined; and the errors of both in a random order, or nothing."""
+    distances, _, denominators = case
+    expected: dict[Way, NDArray[np.float64]] = {}
+    if counts is not None:
+        expected |= _of_counts(counts, cutoffs, RADII if distances.has_radius else (), "", denominators)
+    if counts is not None and is_light:
+        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
+        expected |= _of_counts(replace(counts, at_level=positive), cutoffs, (), "positive", denominators)
+    none = np.zeros((0, distances.group.size))
+    for way, values in expected.items():
+        yield way, values[0], values[1], none
+    for way, of_list, is_known in _of_lists(lists, cutoffs, denominators):
+        of_expected, values = way.without(("ties", "random")), np.array([np.nan_to_num(of_list), of_list])
         if of_expected == way:
-            add(way if expected else way.without(("ties", "index")), np.nan_to_num(of_list), of_list)
+            yield way if expected else way.without(("ties", "index")), values[0], values[1], none
         elif of_expected in expected:
             zero, drop = expected[of_expected]
-            errors = np.nan_to_num(of_list) - zero, of_list - drop
-            add(way, zero, drop, *(deviation(of_one, is_known) for of_one in errors))
-    return values
+            errors = np.nan_to_num(values - expected[of_expected]) * np.sqrt(is_known.size / is_known.sum())
+            yield way, zero, drop, np.where(is_known, errors, 0)
 
 
 def _cutoffs(
@@ -271,36 +284,49 @@ def _of_counts(
     cutoffs: NDArray[np.int64],
     radii: Sequence[int],
     part: str,
-    n_training: NDArray[np.int64] | None,
-) -> Iterator[tuple[Way, tuple[NDArray[np.float64], NDArray[np.float64]]]]:
+    denominators: Mapping[str, NDArray[np.int64]],
+) -> Iterator[tuple[Way, NDArray[np.float64]]]:
     """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order."""
-    names = {"mAP": STANDARD.but(list=part), "nDCG": Way("nDCG", ()).but(list=part)}
-    names |= {f"mAP[{ties}]": STANDARD.but(list=part, ties=ties) for ties in ("best", "worst")}
-    for cutoff in cutoffs[: -2 if part and len(cutoffs) > 1 else -1].tolist():
-        way = _with_cutoff("mAP", cutoff, counts.n_database).but(list=part)
-        names[f"mAP@{cutoff}[all]"] = way
-        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
-        for measure in ("P", "R", "nDCG"):
-            names[f"{measure}@{cutoff}"] = _with_cutoff(measure, cutoff, counts.n_database).but(list=part)
-    for radius in radii:
-        names |= {name: Way(name, ()) for name in (f"precision@r{radius}", f"recall@r{radius}")}
-    zero, drop = (metrics.evaluate(counts, names, empty=empty) for empty in ("zero", "drop"))
-    for name, way in names.items():
-        yield way, (zero[name], drop[name])
-        if n_training is not None and way.family == "mAP" and name in ("mAP", f"{way.measure}[all]"):
-            of_training = _ratio(zero[name] * counts.n_relevant, n_training)
-            yield way.but(denominator="training"), (np.nan_to_num(of_training), of_training)
+    complete, names = _metrics(cutoffs[:-1], radii, part, counts.n_database)
+    values = [metrics.evaluate(counts, names | complete, empty=empty) for empty in ("zero", "drop")]
+    for name, way in (names | complete).items():
+        yield way, np.array([of_empty[name] for of_empty in values])
+    for name, way in complete.items():
+        for denominator, total in denominators.items():
+            ratio = _ratio(values[0][name] * counts.n_relevant, total)
+            yield way.but(denominator=denominator), np.array([np.nan_to_num(ratio), ratio])
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
     grouped = _ratio(np.nansum(counts.relevant * precisions, axis=1), counts.n_relevant)
-    yield STANDARD.but(list=part, ties="grouped"), (np.nan_to_num(grouped), grouped)
+    yield STANDARD.but(list=part, ties="grouped"), np.array([np.nan_to_num(grouped), grouped])
+    if (sizes := np.unique(counts.n_relevant)).size <= _MOST_SIZES:
+        at_r = _at_r(counts, sizes[sizes > 0].tolist())
+        yield Way("mAP@R", ()).but(list=part), np.array([np.nan_to_num(at_r), at_r])
+
+
+def _metrics(
+    cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, n_database: int
+) -> tuple[dict[str, Way], dict[str, Way]]:
+    """Return metrics by their names: those that are divided by all relevant items, and others."""
+    complete = {"mAP": STANDARD.but(list=part)}
+    names = {f"mAP[{ties}]": STANDARD.but(list=part, ties=ties) for ties in ("best", "worst")}
+    names |= {f"{measure}@r{radius}": Way(f"{measure}@r{radius}", ()) for measure in _OF_RADIUS for radius in radii}
+    names["nDCG"] = Way("nDCG", ()).but(list=part)
+    for cutoff in cutoffs[cutoffs != n_database - bool(part)].tolist():
+        ways = {name: _with_cutoff(name, cutoff, n_database).but(list=part) for name in _OF_CUTOFF}
+        complete[f"mAP@{cutoff}[all]"] = way = ways.pop("mAP")
+        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
+        names |= {f"{measure}@{cutoff}": way for measure, way in ways.items()}
+    return complete, names
+
+
+def _at_r(counts: HammingCounts, sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Return mAP@R of each query with ties in expectation, given the numbers of relevant items; NaN without any."""
     n_relevant, at_r = counts.n_relevant, np.full(counts.n_queries, np.nan)
-    different = np.unique(n_relevant[n_relevant > 0])
-    for size in different[:_MOST_SIZES].tolist():
-        rows = n_relevant == size
+    for size in sizes:
+        rows, name = n_relevant == size, f"mAP@{size}[all]"
         of_size = HammingCounts(counts.retrieved[rows], counts.at_level[rows], counts.levels)
-        at_r[rows] = metrics.evaluate(of_size, [f"mAP@{size}[all]"], empty="drop")[f"mAP@{size}[all]"]
-    if different.size <= _MOST_SIZES:
-        yield Way("mAP@R", ()).but(list=part), (np.nan_to_num(at_r), at_r)
+        at_r[rows] = metrics.evaluate(of_size, [name], empty="drop")[name]
+    return at_r
 
 
 def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
@@ -310,7 +336,7 @@ def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
 
 
 def _of_lists(
-    lists: Mapping[tuple[str, str], Lists], cutoffs: NDArray[np.int64], n_training: NDArray[np.int64] | None
+    lists: Mapping[tuple[str, str], Lists], cutoffs: NDArray[np.int64], denominators: Mapping[str, NDArray[np.int64]]
 ) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.bool_]]]:
     """Yield the value of each query, NaN if undefined, from lists without ties, and whether it is known."""
     n_database = int(cutoffs[-1])
@@ -322,12 +348,11 @@ def _of_lists(
             if part and cutoff == n_database - 1:
                 continue
             ways = {
-                measure: _with_cutoff(measure, cutoff, n_database).but(list=part, ties=ties)
-                for measure in ("mAP", "nDCG", "P", "R")
+                measure: _with_cutoff(measure, cutoff, n_database).but(list=part, ties=ties) for measure in _OF_CUTOFF
             }
             is_complete, found = cutoff == n_database, of_list.found[:, column]
             at_most = np.minimum(n, cutoff + is_complete)  # the query may be an item of its complete list
-            totals = {"": n} | ({} if n_training is None else {"training": n_training})
+            totals = {"": n, **denominators}
             if not is_complete:
                 totals |= {"retrieved": found, "min": at_most, "K": np.full(n.size, cutoff)}
                 yield ways["P"], found / cutoff, known
@@ -335,7 +360,7 @@ def _of_lists(
             for precision, sums in of_list.precisions.items():
                 if np.isnan(sums[:, column]).all():
                     continue
-                for denominator, total in ({"": at_most} if precision == "by-hits" else totals).items():
+                for denominator, total in {"by-hits": {"": at_most}}.get(precision, totals).items():
                     way = ways["mAP"].but(precision=precision, denominator=denominator)
                     yield way, _ratio(sums[:, column], total), known
             yield ways["nDCG"], _ratio(of_list.gains[:, column], ideal[at_most]), known
@@ -411,6 +436,10 @@ class Explanation(Printed):
                 matches.append(ways[i])
         return matches
 
+    def of(self, measure: str) -> "Explanation":
+        """Return the evaluations with a measure."""
+        return replace(self, values={way: values for way, values in self.values.items() if way.family == measure})
+
     def by_chance(self, match: Way) -> float:
         """Return how many evaluations would give every score by chance, if the values near it were spread evenly.
 
@@ -430,8 +459,8 @@ class Explanation(Printed):
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the table that are printed."""
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
-        tried, standard = f"{len(self.values):,} evaluations were tried", self.values.get(STANDARD, [])
-        means = ", ".join(f"{mean:.5f}" for mean, _ in standard)
+        tried = f"{len(self.values):,} evaluations were tried"
+        means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         of_standard = f" The standard mAP is {means}." if means else ""
         if not self.matches:
             return [filled(f"Nothing explains {scores}: {tried}, and none gives it.{of_standard}")]

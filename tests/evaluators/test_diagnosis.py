@@ -131,8 +131,10 @@ def eight_bits(query, database, query_labels, labels):
         ),
         (eight_bits, {}, STANDARD.but(distance="int8", ties="index")),
     ],
-    ids=["deephash", "stable", "minus-one", "top-50", "top-100", "hashnet", "sklearn", "trec_eval"]
-    + ["torchmetrics", "torchmetrics-10", "ranx", "metric-learning", "metric-learning-at-r", "int8"],
+    ids=str.split(
+        "deephash stable minus-one top-50 top-100 hashnet sklearn trec_eval torchmetrics torchmetrics-10 ranx "
+        "metric-learning metric-learning-at-r int8"
+    ),
 )
 def test_evaluators_of_others_are_named(evaluator, options, found):
     diagnosis = diagnose(evaluator, codes="signs", **options)
