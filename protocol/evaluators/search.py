@@ -28,7 +28,8 @@ from protocol.scores.tables import Table, filled
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
 RADII = (0, 1, 2, 3)
 _NEAR = 0.01
-"""The values within this distance of a reported score show how densely values lie around it."""
+"""The values within this distance of a reported score show how densely values lie around it; one with a larger standard
+deviation explains no score."""
 _DEVIATIONS = 3
 """A random order of ties explains a score within this many standard deviations of the expected value."""
 _DECISIVE = 0.05
@@ -140,10 +141,10 @@ def explain(
         if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
         values = [scores_of(base, of_score[base], threads=threads, progress=progress) for of_score in cases]
-        shared = set.intersection(*map(set, values))
+        shared = {way for way in set.intersection(*map(set, values)) if measure in ("any", way.family)}
         new = {way: np.array([of_score[way] for of_score in values]) for way in values[0] if way in shared}
         found = replace(found, values={**found.values, **new})
-    return found if measure == "any" else found.of(measure)
+    return found
 
 
 def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Sequence[Any]]:
@@ -416,12 +417,13 @@ class Explanation(Printed):
     def matches(self) -> list[Way]:
         """The evaluations that give every score to all printed digits, rounded or cut, the most plausible first.
 
-        An evaluation is left out if one with some of its variants, and no others, also gives every score.
+        An evaluation is left out if one with some of its variants, and no others, also gives every score; and one with
+        a random order of ties if a more plausible one with a known order does, or if it could give nearly any score.
         """
         errors, deviations, _ = self._table
         half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
         # Cutting the digits of .93306 gives .9330, although rounding gives .9331.
-        given = (errors > -half_units - 1e-12 - reach) & (errors < 2 * half_units + reach)
+        given = (errors > -half_units - 1e-12 - reach) & (errors < 2 * half_units + reach) & (deviations < _NEAR)
         ways = [*self.values]
         found = np.flatnonzero(given.all(axis=1)).tolist()
         found.sort(
@@ -430,15 +432,12 @@ class Explanation(Printed):
                 *("@" in ways[i].measure, np.abs(errors[i]).max()),
             )
         )
-        matches: list[Way] = []
+        exact, matches = {ways[i] for i in found if not deviations[i].any()}, list[Way]()
         for i in found:
-            if not any(set(known.variants) < set(ways[i].variants) for known in matches):
+            is_random, parts = deviations[i].any(), set(ways[i].variants)
+            if not any(set(known.variants) < parts or (is_random and known in exact) for known in matches):
                 matches.append(ways[i])
         return matches
-
-    def of(self, measure: str) -> "Explanation":
-        """Return the evaluations with a measure."""
-        return replace(self, values={way: values for way, values in self.values.items() if way.family == measure})
 
     def by_chance(self, match: Way) -> float:
         """Return how many evaluations would give every score by chance, if the values near it were spread evenly.
