@@ -118,7 +118,7 @@ def eight_bits(query, database, query_labels, labels):
         (trec_eval, {}, INDEX),
         (torchmetrics_map, {}, STANDARD.but(list="positive", ties="random")),
         (
-            lambda *sides: torchmetrics_map(*sides, empty_target_action="skip", top_k=10),
+            lambda *sides: torchmetrics_map(*sides, top_k=10),
             {"cutoff": 10},
             ("positive", "retrieved"),
         ),

@@ -85,15 +85,22 @@ def test_classes_of_unequal_size_can_have_equal_weight():
 
 def test_a_random_order_of_ties_has_a_standard_deviation():
     rng = np.random.default_rng(0)
-    query = np.concatenate([rng.permuted([[0, 1] * 10] * 400, axis=1), np.zeros((400, 2))], axis=1)
+    query = np.concatenate([rng.permuted([[0, 1] * 10] * 900, axis=1), np.zeros((900, 2))], axis=1)
     database = np.concatenate([np.full((2, 20), 0), np.eye(2)], axis=1)  # both items are at distance 11
-    found = explained("0.76", query, database, np.zeros(400), [0, 1])
+    found = explained("0.76", query, database, np.zeros(900), [0, 1])
     mean, deviation = found.values[STANDARD.but(ties="random")][0]
     assert mean == pytest.approx(0.75)  # 1 or 1/2 for each query
-    assert deviation == pytest.approx(0.25 / 20, rel=0.01)
-    assert STANDARD.but(ties="random") in found.matches  # .76 is within one standard deviation
-    far = explained("0.80", query, database, np.zeros(400), [0, 1])
+    assert deviation == pytest.approx(0.25 / 30, rel=0.01)
+    assert STANDARD.but(ties="random") in found.matches  # .76 is within two standard deviations
+    far = explained("0.80", query, database, np.zeros(900), [0, 1])
     assert STANDARD.but(ties="random") not in far.matches
+
+
+def test_a_random_order_explains_nothing_that_a_known_order_explains_or_that_anything_would():
+    found = explained("0.75", np.zeros((4, 2)), np.eye(2), np.zeros(4), [0, 1], measure="mAP")
+    assert found.values[STANDARD.but(ties="random")][0, 1] == 0.25
+    assert STANDARD in found.matches
+    assert not any(("ties", "random") in way.variants for way in found.matches)
 
 
 def test_queries_with_equal_codes_have_the_same_random_order():
