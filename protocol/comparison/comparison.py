@@ -3,6 +3,7 @@
 import html
 import itertools
 import math
+import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -142,7 +143,7 @@ class Comparison:
         every = self._curves(self.scores[0][0])
         of_kind = {key: one.of(kind) for key, one in every.items() if isinstance(one, Curves)}
         drawn = {key: curve for key, curve in of_kind.items() if curve}
-        lengths = Counter(length for _, length in drawn)
+        lengths = Counter(map(operator.itemgetter(1), drawn))
         if not drawn or n_bits not in (None, *lengths):
             reasons = "; ".join(dict.fromkeys(one for one in every.values() if isinstance(one, str)))
             got = f"n_bits={n_bits}, not {listed(list(map(str, lengths)))}" if drawn else reasons or "other rankings"

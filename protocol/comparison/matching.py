@@ -231,9 +231,7 @@ def _nothing(scores: Sequence[Score]) -> str:
             missing = {others.missing(score) for score in of_file}
             shared = "metric" if missing == {"metric"} else "metric and code length"
             reasons[frozenset((file,))] = [f"{file} shares no {shared} with another file"]
-    first = {clause: key for key, clauses in reversed(reasons.items()) for clause in clauses}  # each is said once
-    said = ("; ".join(clause for clause in clauses if first[clause] == key) for key, clauses in reasons.items())
-    line = f"nothing to compare: {'. '.join(filter(None, said))}."
+    line = f"nothing to compare: {_sentences(reasons.values())}."
     if not remedy:
         return line
     fields = " ".join(field for field in PROTOCOL if field in remedy)
@@ -241,6 +239,14 @@ def _nothing(scores: Sequence[Score]) -> str:
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
         f"`snakemake metrics` makes a summary.csv again), or assume that they agree: --assume {fields}."
     )
+
+
+def _sentences(reasons: Iterable[Sequence[str]]) -> str:
+    """Return a sentence for each list of clauses; a clause that was in an earlier one is not repeated."""
+    sentences: list[list[str]] = []
+    for clauses in reasons:
+        sentences.append([clause for clause in clauses if clause not in itertools.chain(*sentences)])
+    return ". ".join("; ".join(clauses) for clauses in sentences if clauses)
 
 
 def _difference(score: Score, other: str, protocol: _Protocol) -> list[str]:
