@@ -148,12 +148,12 @@ def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
     return found
 
 
-def hamming(differing: Words) -> NDArray[np.int64]:
+def hamming(differing: Words) -> NDArray[np.uint16]:
     """Return the number of bits that differ."""
-    return np.bitwise_count(differing).sum(axis=0, dtype=np.int64)
+    return np.bitwise_count(differing).sum(axis=0, dtype=np.uint16)
 
 
-def saturating(differing: Words) -> NDArray[np.int64]:
+def saturating(differing: Words) -> NDArray[np.uint16]:
     """Return the Hamming distance in which a byte counts at most 7.
 
     The MATLAB function that many toolkits share looks up ``bit_in_char(y + 1)`` with y of type uint8, and 255 + 1 is
@@ -162,7 +162,7 @@ def saturating(differing: Words) -> NDArray[np.int64]:
     return hamming(differing) - hamming(_of_bytes(np.bitwise_and, differing))
 
 
-def differing_bytes(differing: Words) -> NDArray[np.int64]:
+def differing_bytes(differing: Words) -> NDArray[np.uint16]:
     """Return the number of bytes that differ."""
     return hamming(_of_bytes(np.bitwise_or, differing))
 
@@ -174,7 +174,7 @@ def _of_bytes(combine: np.ufunc, words: Words) -> Words:
     return words & np.uint64(0x0101010101010101)
 
 
-def middle_bits(differing: Words) -> NDArray[np.int64]:
+def middle_bits(differing: Words) -> NDArray[np.uint16]:
     """Return the number of bits that differ, without the first and the last of each byte.
 
     A packer for 0 and 1 that is given -1 and +1 sets the first bit of every byte and loses the last.
@@ -182,7 +182,7 @@ def middle_bits(differing: Words) -> NDArray[np.int64]:
     return hamming(differing & np.uint64(0x7E7E7E7E7E7E7E7E))
 
 
-def overflowing(differing: Words) -> NDArray[np.int64]:
+def overflowing(differing: Words) -> NDArray[np.uint16]:
     """Return a number with the order of twice the Hamming distance in an 8-bit integer, which overflows from 64."""
     return (2 * hamming(differing) + 128) % 256
 
@@ -224,9 +224,9 @@ def ranked(
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
                 relevant[row] = np.bincount(apart[positions], minlength=n_groups)
             rng = np.random.default_rng(distances.group[row]) if n_groups and sampled[row] else None
-            for key, ranks in _ranks(apart, positions, retrieved[row], rng, distances.middle):
-                if key in lists:
-                    _fill(lists[key], row, ranks, cutoffs)
+            made = _ranks(apart, positions, retrieved[row], rng, None if plain else distances.middle)
+            for key, ranks in made:
+                _fill(lists[key], row, ranks, cutoffs)
         return len(rows)
 
     blocks = itertools.pairwise([*range(0, n_queries, 64), n_queries])
@@ -254,26 +254,31 @@ def _ranks(
     positions: NDArray[np.int64],
     retrieved: NDArray[np.int64],
     rng: np.random.Generator | None,
-    middle: float,
+    middle: float | None,
 ) -> Iterator[tuple[tuple[str, str], NDArray[np.int64]]]:
-    """Yield the ranks of the relevant items in each of `LISTS`, ascending, from 1; at random only with a generator."""
+    """Yield the ranks of the relevant items, ascending, from 1, in each of `LISTS`.
+
+    In a random order only with a generator, and other lists than the complete ones only with the distance `middle`.
+    """
     is_relevant = np.zeros(apart.size, dtype=bool)
     is_relevant[positions] = True
-    n_positive = np.count_nonzero(apart[positions] < middle)
     order = np.argsort(apart, kind="stable")
     ranks = np.flatnonzero(is_relevant[order]) + 1
-    yield ("index", ""), ranks
-    yield ("index", "without-first"), ranks[ranks > 1] - 1
-    yield ("index", "with-query"), np.concatenate([[1], ranks + 1])
-    yield ("index", "positive"), ranks[:n_positive]
-    if retrieved.size:
+    n_positive = 0 if middle is None else np.count_nonzero(apart[positions] < middle)
+    yield LISTS[0], ranks
+    if middle is not None:
+        yield ("index", "without-first"), ranks[ranks > 1] - 1
+        yield ("index", "with-query"), np.concatenate([[1], ranks + 1])
+        yield ("index", "positive"), ranks[:n_positive]
+    if middle is not None and retrieved.size:
         last, group = np.cumsum(retrieved), apart[order[ranks - 1]]
         yield ("reversed", ""), np.sort(2 * last[group] - retrieved[group] + 1 - ranks)
     if rng is not None:
         shuffle = rng.permutation(apart.size)
         ranks = np.flatnonzero(is_relevant[shuffle][np.argsort(apart[shuffle], kind="stable")]) + 1
         yield RANDOM, ranks
-        yield ("random", "positive"), ranks[:n_positive]
+        if middle is not None:
+            yield ("random", "positive"), ranks[:n_positive]
 
 
 def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.int64]) -> None:
