@@ -473,8 +473,10 @@ class Explanation(Printed):
             f"{tried[0].upper()}{tried[1:]}. Of those that are as plausible as the first, {chance:.1g} would give "
             f"{'these scores' if len(self.reported) > 1 else 'this score'} by chance."
         )
-        decide = " More digits, or the scores of other code lengths, would decide." if chance > _DECISIVE else ""
-        paragraphs: list[str | Table] = [filled(f"{scores}: {best.measure}, {best.text}.")]
+        perhaps, decide = "", ""
+        if chance > _DECISIVE:
+            perhaps, decide = "perhaps ", " More digits, or the scores of other code lengths, would decide."
+        paragraphs: list[str | Table] = [filled(f"{scores}: {perhaps}{best.measure}, {best.text}.")]
         paragraphs += [Table("matches", "", header, rows)]
         paragraphs += [f"and {counted(more, 'other evaluation')}"] if more > 0 else []
         return [*paragraphs, *filter(None, [meanings(shown)]), filled(verdict + decide + of_standard)]
