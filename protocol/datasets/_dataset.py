@@ -68,11 +68,11 @@ class Data:
         Grey or RGB; values 0 to 255.
     vectors : mapping of str to Sliceable of float32 or integers, shape (n, d)
         Vectors that are a part of the dataset, by name: ``gist``, ``bow``, ``tags``, ``features``, ...
-    texts : ndarray of StringDType, shape (n,), or None
     partitions : mapping of str to ndarray of int64
         Row numbers of the dataset's official parts: ``train``, ``test``, ``query``, ...; they may overlap.
     notes : tuple of str
         Remarks for readers of the results; default ().
+    texts : ndarray of StringDType, shape (n,), or None
 
     Raises
     ------
@@ -93,9 +93,9 @@ class Data:
     class_names: tuple[str, ...] = ()
     images: Sliceable | None = None
     vectors: Mapping[str, Sliceable] = field(default_factory=dict)
-    texts: NDArray | None = None
     partitions: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    texts: NDArray | None = None
 
     def __post_init__(self) -> None:
         self._check_ids()

@@ -51,18 +51,21 @@ def _read_table(file: str) -> dict[str, list[str]]:
                 raise ProtocolError(f"{file}: line {reader.line_num}: expected as many fields as in the header.")
             rows.append(row)
     except csv.Error as error:
-        raise ProtocolError(f"{file}: line {reader.line_num}: expected a table of texts ({error}).") from error
+        raise ProtocolError(f"{file}: line {reader.reader.line_num}: expected a table of texts ({error}).") from error
     finally:
         csv.field_size_limit(before)
     names = reader.fieldnames or ()
     if "text" not in names or not rows:
         got = "no rows" if "text" in names else ", ".join(names) or "an empty file"
-        raise ProtocolError(f"{file}: expected the columns text, label and id, of which only text is required, got {got}.")
+        raise ProtocolError(
+            f"{file}: expected the columns text, label and id, of which only text is required, got {got}."
+        )
     return {name: [row[name] for row in rows] for name in ("id", "text", "label") if name in names}
 
 
 @DatasetRecord(
     "texts",
+    printed="Texts",
     source="your own texts",
     files=(),
     statistics=_statistics,

@@ -26,8 +26,12 @@ class Lsa(Tfidf):
     ----------
     n_components : int, at least 1 and below `n_terms`, default 100
         Number of singular vectors, and length of the vectors.
-    n_terms, stop_words, sublinear_tf
-        As for `tfidf`.
+    n_terms : int, at least 1, default 2000
+        Number of terms, as for `tfidf`.
+    stop_words : {"english"} or None, default None
+        Ignore the words of scikit-learn's English list.
+    sublinear_tf : bool, default False
+        Replace term frequencies tf by ``1 + ln(tf)``.
 
     Notes
     -----
@@ -48,7 +52,7 @@ class Lsa(Tfidf):
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
         """Return the model of `Tfidf.fit` and the singular vectors, (n_components, n_terms)."""
         from sklearn.decomposition import TruncatedSVD
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
         if self.n_components >= len(raw_train):
             raise ProtocolError(
@@ -62,4 +66,4 @@ class Lsa(Tfidf):
 
     def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:
         """Return the projections of each text, float32 (n, n_components)."""
-        return (self._weights(raw, model) @ model["components"].T).astype(np.float32)  # type: ignore[no-any-return]
+        return (self._weights(raw, model) @ model["components"].T).astype(np.float32)

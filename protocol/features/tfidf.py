@@ -92,7 +92,7 @@ class Tfidf(Feature):
 
     def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:
         """Return the weights of the terms in each text, float32 (n, n_terms)."""
-        return self._weights(raw, model).astype(np.float32).toarray()  # type: ignore[no-any-return]
+        return self._weights(raw, model).astype(np.float32).toarray()
 
     def _weights(self, raw: NDArray, model: Mapping[str, NDArray]) -> Any:
         """Return the weights as compressed sparse rows."""
