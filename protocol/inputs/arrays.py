@@ -33,10 +33,11 @@ def read_array(file: str | Path) -> NDArray:
     Parameters
     ----------
     file : str or Path
-        ``F.npy``, ``F.npz:key``, ``F.npz`` of ``scipy.sparse.save_npz`` (csr), ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
+        ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
         ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.big_ann`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
-        numbers separated by commas, semicolons or blanks.
+        numbers separated by commas, semicolons or blanks. Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
+        dense.
 
     Returns
     -------

@@ -132,8 +132,9 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
             block = block + 0.0  # -0.0 becomes 0.0
         of_block = bytearray()
         is_text = block.dtype.kind == "T"
-        for row in map(str.encode, block.tolist()) if is_text else block.view(np.uint8).reshape(len(block), -1):
-            of_block += hashlib.blake2b(memoryview(row), digest_size=16).digest()
+        of_rows: Any = map(str.encode, block.tolist()) if is_text else block.view(np.uint8).reshape(len(block), -1)
+        for row in of_rows:
+            of_block += hashlib.blake2b(row, digest_size=16).digest()
         digests[start : start + len(block)] = np.frombuffer(of_block, dtype=np.uint64).reshape(-1, 2)
     order, is_other = np.lexsort(digests.T), np.ones(len(digests), dtype=bool)  # np.unique takes twice the memory
     is_other[1:] = False
