@@ -4,7 +4,7 @@ from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_sear
 from protocol.evaluation.code_pairs import Codes, Outputs
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import evaluate
-from protocol.evaluation.ground_truth import Labels, Nearest, Relevant
+from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
 from protocol.evaluation.hashing import Hashing
 from protocol.evaluation.loss import Quantisation, Rescoring, quantisation
 from protocol.evaluation.result import Evaluation, WithoutQueries
@@ -18,6 +18,7 @@ __all__ = [
     "Convention",
     "Evaluation",
     "Hashing",
+    "Judgments",
     "Labels",
     "LookupTimes",
     "Nearest",

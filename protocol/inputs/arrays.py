@@ -188,7 +188,8 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
             lists.append(np.array(re.split(r"[\s,;]+", line.strip()) if line.strip() else [], dtype=np.int64))
         except (ValueError, OverflowError) as error:
             got = textwrap.shorten(line, 40)
-            raise ProtocolError(f"{path}: line {number}: expected database positions, got {got!r}.") from error
+            hint = " Judgments of TREC need the ids of all items as well." if len(line.split()) in (4, 6) else ""
+            raise ProtocolError(f"{path}: line {number}: expected database positions, got {got!r}.{hint}") from error
     if not lists:
         raise ProtocolError(f"{path}: expected a line of database positions for every query, got an empty file.")
     return lists
