@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.checks import about, audit_splits
 from protocol.auditing.checks.classes import audit_relevance
+from protocol.auditing.checks.codes import audit_codes
 from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.difference import Difference, ProtocolDifference, against_from, difference_of
 from protocol.auditing.checks.known import audit_known
@@ -62,6 +63,9 @@ class Evidence:
         labels. See `protocol.auditing.inputs.label_issues`.
     label_agreement : float, optional
         The share of annotators below which a label is doubtful; by default 0.5.
+    query_codes, database_codes : path, array_like or `protocol.Codes`, optional
+        The codes of the queries and of the database of one split, in the order of its lists; labels are required as
+        well.
     """
 
     features: Any = None
@@ -71,15 +75,19 @@ class Evidence:
     groups: Any = None
     label_issues: Any = None
     label_agreement: float | None = None
+    query_codes: Any = None
+    database_codes: Any = None
 
     def __post_init__(self) -> None:
         if self.label_agreement is not None and self.label_issues is None:
             got = f"{self.label_agreement!r}"
             raise ProtocolError(f"label_agreement: expected label issues (label_issues), got only {got}.")
+        if (self.query_codes is None) != (self.database_codes is None):
+            raise ProtocolError(f"{'query' if self.query_codes is None else 'database'}_codes are missing.")
 
     def files(self) -> dict[str, Any]:
         """Return the files and arrays by name, None for those that were not given."""
-        names = ("features", "pairs", "known_pairs", "groups", "label_issues")
+        names = ("features", "pairs", "known_pairs", "groups", "label_issues", "query_codes", "database_codes")
         return {name: getattr(self, name) for name in names}
 
     def copies(self, run: Run) -> dict[str, Copies]:
@@ -95,6 +103,14 @@ class Evidence:
         if self.distance:
             return {f"features within {self.distance:g}": WithinDistance(X, self.distance)}
         return {"equal features": EqualContent(first_equal(X, name_of(self.features, "features")))}
+
+    def of_codes(self, runs: Sequence[Run]) -> list[Finding] | None:
+        """Return the findings on the codes of the only split; None without codes."""
+        if self.query_codes is None:
+            return None
+        if len(runs) > 1:
+            raise ProtocolError(f"database_codes: expected one split, whose codes they are, got {len(runs)}.")
+        return audit_codes(runs[0].split, self.query_codes, self.database_codes)
 
     def known(self, dataset: Dataset, n_listed: int) -> Known:
         """Return what is known about the items of a dataset; `n_listed` is the largest item number plus one."""
@@ -369,7 +385,7 @@ def audit(
         known = evidence.known(run.split.dataset, n_listed)
         known = dataclasses.replace(known, copies=copies, sizes=expected, against=other)
         runs[position] = dataclasses.replace(run, known=known)
-    return _checked(runs, logs)
+    return _checked(runs, logs, evidence.of_codes(runs))
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
@@ -391,14 +407,14 @@ _Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str]]]
 """The findings on training logs, and sentences about them, by file."""
 
 
-def _checked(runs: Sequence[Run], logs: _Logs) -> Audit:
-    """Return the audit of splits and of training logs."""
+def _checked(runs: Sequence[Run], logs: _Logs, of_codes: Sequence[Finding] | None = None) -> Audit:
+    """Return the audit of splits, of training logs, and of the codes of a single split."""
     findings, n_runs = audit_splits(runs), Counter(run.name for run in runs)
     sentences, affected, differences = {}, {}, {}
     for run in runs:
         split, known = run.split, run.known
-        findings[run.file] += audit_relevance(split) + audit_known(split, known)
-        sentences[run.file] = about(run, n_runs=n_runs[run.name], has_log=bool(logs))
+        findings[run.file] += audit_relevance(split) + audit_known(split, known) + list(of_codes or ())
+        sentences[run.file] = about(run, n_runs=n_runs[run.name], has_log=bool(logs), has_codes=of_codes is not None)
         sources = [source for source in (known.groups, known.judged, known.label_issues) if source is not None]
         sentences[run.file] += [source.about(split) for source in sources]
         queries = [source.queries(split) for source in sources if not isinstance(source, Groups)]

@@ -1,6 +1,7 @@
 """`protocol audit`: find leaks and imbalance in your own split."""
 
 import argparse
+import dataclasses
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
 _EVIDENCE = ("features", "pairs", "known_pairs", "groups", "label_issues")
-_FILES = ("labels", "ids", *_EVIDENCE)
+_CODES = ("query_codes", "database_codes")
+_FILES = ("labels", "ids", *_EVIDENCE, *_CODES)
 _OPTIONS = ("labels", "ids", "protocol", "sizes", "against", "training_log", "reported")
 
 
@@ -28,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_names(arguments)
     values = vars(arguments)
     evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance", "label_agreement")})
+    if any(values[name] for name in (*_CODES, "n_bits", "binarize")):
+        evidence = dataclasses.replace(evidence, **_codes(arguments))
     lists = {name: _several(values[name]) for name in _LISTS}
     audited = audit(*arguments.splits, evidence=evidence, **lists, **{name: values[name] for name in _OPTIONS})
     if arguments.json:
@@ -43,6 +47,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write_fixed:
         show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
+
+
+def _codes(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the codes with their encoding."""
+    from protocol.evaluation import Codes
+
+    for name in _CODES:
+        if getattr(arguments, name) is None:
+            raise ProtocolError(f"--{name.replace('_', '-')} is missing. Codes of queries and database are needed.")
+    encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
+    return {name: Codes(getattr(arguments, name), *encoding) for name in _CODES}
 
 
 def _check_names(arguments: argparse.Namespace) -> None:

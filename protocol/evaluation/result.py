@@ -18,6 +18,7 @@ from protocol.checks import ProtocolError, need, one_of
 from protocol.counting import HammingCounts
 from protocol.evaluation import plots
 from protocol.evaluation.code_pairs import CodePair
+from protocol.evaluation.code_use import CodeUse, code_use
 from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
@@ -137,6 +138,12 @@ class Evaluation(Scores, Printed):
             return {}
         empty = find(self.convention).empty("precision@rR")
         return {average: scores.pr_curve(self.counts, average=average, empty=empty) for average in scores.AVERAGES}
+
+    @cached_property
+    def code_use(self) -> CodeUse:
+        """How the database uses its codes: one code per class, few codes, constant bits."""
+        empty = find(self.convention).empty("mAP")
+        return code_use(self.codes, self.truth.relevance, self.counts, empty=empty)
 
     def named(
         self,
@@ -333,7 +340,8 @@ class Evaluation(Scores, Printed):
 
         The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
         each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``; ``nearest`` if
-        vectors are the ground truth; ``spread`` if it was requested.
+        vectors are the ground truth; ``spread`` if it was requested; ``code_use`` if the codes follow the labels, are
+        few, or have constant bits.
         """
         rules = find(self.convention)
         content: dict[str, Any] = {name: getattr(self, name) for name in _IDENTITY} | {"version": __version__}
@@ -343,13 +351,14 @@ class Evaluation(Scores, Printed):
         content["empty"] = {name: rules.empty(name) for name in self.metrics}
         content["ties"] = {name: registry.METRICS.entry(name).ties for name in self.metrics}
         optional = {"nearest": self.nearest, "spread": self.spread}
-        return content | {name: value for name, value in optional.items() if value}
+        return content | {name: value for name, value in optional.items() if value} | self.code_use.content()
 
     def parts(self) -> list[str | Table]:
         """Return each value with its number of undefined queries, its ties and its denominator.
 
         The interpretation of the inputs comes first; then, if vectors are the ground truth, the tables about the
-        nearest items; the differences of the convention from its original and the spread follow.
+        nearest items; what is conspicuous about the codes, the differences of the convention from its original and the
+        spread follow.
         """
         rules = find(self.convention)
         of_database = "" if self.ranking == "hamming" else "database "
@@ -360,6 +369,8 @@ class Evaluation(Scores, Printed):
         )
         parts: list[str | Table] = ["\n".join([sizes, *self._about_items(), rules.summary, f"[{rules.source}]"])]
         parts += [*self._about_nearest(), self._table()]
+        if found := self.code_use.sentences():
+            parts.append("\n".join(f"{name}: {text}." for name, text in found.items()))
         if rules.not_copied:
             parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
         return [*parts, *([self._spread_table()] if self.spread else [])]

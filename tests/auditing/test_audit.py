@@ -456,6 +456,7 @@ def test_every_kind_is_covered_by_a_test_above_and_has_texts():
     # Each of these has a separate test file.
     others |= {"ids-differ-in-form", "single-item", "split-difference", "group-split", "selection-on-test"}
     others |= {"doubtful-label", "known-near-duplicate", "pair-split"}
+    others |= {"one-code-per-class", "training-codes-differ", "collapsed-codes", "constant-bits"}
     assert {kind.name for kind in KIND_OF.values()} == set(FAULTS) | others
     for kind in KIND_OF.values():
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))
@@ -469,5 +470,5 @@ def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in not_checked
     known = {"copies": {"x": WithinDistance(None, 1)}, "modalities": 0, "judged": 0, "groups": 0, "label_issues": 0}
-    _, not_checked = about(with_known(clean("improved"), **known), n_runs=2, has_log=True)
+    _, not_checked = about(with_known(clean("improved"), **known), n_runs=2, has_log=True, has_codes=True)
     assert not_checked == "Not checked: leaks in fitted models, mixed-libraries (need the pipeline's target audit)"

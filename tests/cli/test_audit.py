@@ -66,7 +66,7 @@ def test_clean_lists_are_clean(folder, capsys):
     assert "query 20, database 300, train 40; no protocol declared\n" in out
     assert out.startswith("query.txt database.txt train.txt\n  clean\n")
     assert "  information train-not-in-database: 40\n" in out
-    assert "\n0 errors, 0 warnings, 1 for information\n13 checks need more data: --why " in out
+    assert "\n0 errors, 0 warnings, 1 for information\n14 checks need more data: --why " in out
     assert main(["audit", *LISTS, "--why"]) == 0
     assert "\n  overlaps with missing partitions (validation_query" in capsys.readouterr().out
     assert "\x1b" not in out
@@ -158,14 +158,15 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     assert main(["audit", *paths, "--why"]) == 0
-    assert capsys.readouterr().out.splitlines()[-8:] == [
-        "7 checks need more data:",
+    assert capsys.readouterr().out.splitlines()[-9:] == [
+        "8 checks need more data:",
         "  near-duplicate (needs features)",
         "  known-near-duplicate (needs known pairs)",
         "  pair-split (needs pairs)",
         "  group-split (needs groups)",
         "  doubtful-label (needs label issues)",
         "  selection-on-test (needs a training log)",
+        "  codes that follow the labels, collapsed codes, constant bits (need codes)",
         "  leaks in fitted models, mixed-libraries (need the pipeline's target audit)",
     ]
     np.save("twins.npy", np.zeros((400, 2)))

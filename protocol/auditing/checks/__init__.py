@@ -31,7 +31,7 @@ def audit_splits(runs: Sequence[Run]) -> Findings:
     return findings
 
 
-def about(run: Run, *, n_runs: int, has_log: bool = False) -> list[str]:
+def about(run: Run, *, n_runs: int, has_log: bool = False, has_codes: bool = False) -> list[str]:
     """Return sentences about a run: its sizes, the split that it resembles, and the checks that were not possible.
 
     Parameters
@@ -41,16 +41,18 @@ def about(run: Run, *, n_runs: int, has_log: bool = False) -> list[str]:
         Number of runs of this protocol in this audit.
     has_log : bool, default=False
         Whether a training log is audited with the split.
+    has_codes : bool, default=False
+        Whether codes are audited with the split.
     """
     split, is_declared = run.split, run.name != UNDECLARED
     sizes = ", ".join(f"{part} {len(items):,}" for part, items in split.parts.items() if len(items))
     protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
     identified = identify(split, run.name if is_declared else None)
-    not_checked = NOT_CHECKED + "; ".join(_not_possible(run, n_runs, has_log))
+    not_checked = NOT_CHECKED + "; ".join(_not_possible(run, n_runs, has_log, has_codes))
     return [f"{sizes}; {protocol}", *([identified] if identified else []), not_checked]
 
 
-def _not_possible(run: Run, n_runs: int, has_log: bool) -> list[str]:
+def _not_possible(run: Run, n_runs: int, has_log: bool, has_codes: bool) -> list[str]:
     """Return the checks that were not possible, each with what it needs; the parameters are those of `about`."""
     split, dataset, known, undeclared = run.split, run.split.dataset, run.known, run.name == UNDECLARED
     present = [part for part, items in split.parts.items() if len(items)]
@@ -71,6 +73,7 @@ def _not_possible(run: Run, n_runs: int, has_log: bool) -> list[str]:
         "group-split (needs groups)": known.groups is None,
         "doubtful-label (needs label issues)": known.label_issues is None,
         "selection-on-test (needs a training log)": not has_log,
+        "codes that follow the labels, collapsed codes, constant bits (need codes)": not has_codes,
         "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset that was divided)": None in (run.seed, dataset.n_items),
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,

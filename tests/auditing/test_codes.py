@@ -1,0 +1,136 @@
+"""The audit of codes: those that follow the labels, and those of training items that are unlike the others."""
+
+import numpy as np
+import pytest
+from audited import audit, kinds
+from sklearn.datasets import load_digits
+
+from protocol import Codes, registry
+from protocol.checks import ProtocolError
+from protocol.cli import main
+
+RNG = np.random.default_rng(0)
+Y = RNG.permutation(np.arange(520) % 4)
+QUERY, DATABASE, TRAIN = np.arange(20), RNG.permutation(np.arange(20, 520)), np.arange(20, 220)
+SPLIT = {"query": QUERY, "database": DATABASE, "train": TRAIN, "labels": Y}
+CLASS_CODES = np.array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 0], [1, 0, 0, 1, 0, 1]])[Y]
+NOISY = CLASS_CODES ^ (RNG.random((520, 6)) < 0.15)
+IS_TRAINING = np.isin(np.arange(520), TRAIN)[:, None]
+SHARES = [(NOISY != CLASS_CODES)[items].mean() for items in (TRAIN, np.arange(220, 520))]
+INVERTED = (
+    f"{100 - 100 * SHARES[0]:.1f} % of the bits of training items in the database differ from the "
+    f"majority of the other items of their class, and {100 * SHARES[1]:.1f} % of the bits of these"
+)
+OF_CODES = {"one-code-per-class", "training-codes-differ", "collapsed-codes", "constant-bits"}
+
+
+def found(codes, **options):
+    """Return the findings on codes of all items, by name."""
+    options = SPLIT | options
+    audited = audit(query_codes=codes[options["query"]], database_codes=codes[options["database"]], **options)
+    (findings,) = audited.findings.values()
+    return {one.name: one for one in findings if one.name in OF_CODES}
+
+
+def test_codes_are_in_the_order_of_the_lists():
+    (finding,) = found(CLASS_CODES).values()
+    assert (finding.name, finding.severity, finding.count) == ("one-code-per-class", "warning", 500)
+    assert finding.consequence.startswith("All of the 500 database items have the one code of their class (4 distinct")
+    assert "100.0 % of the queries are nearest to the code of their class" in finding.consequence
+    assert found(CLASS_CODES[::-1]) == {}
+
+
+def test_collapsed_codes_and_constant_bits_are_found():
+    codes = np.zeros((520, 6), dtype=int)
+    codes[:4, 1] = codes[500:510, 1] = 1
+    by_name = found(codes)
+    assert kinds(by_name.values()) == {("collapsed-codes", "warning"), ("constant-bits", "information")}
+    assert by_name["constant-bits"].items == ("bit 0", "bit 2", "bit 3", "bit 4", "bit 5")
+    assert by_name["collapsed-codes"].consequence.endswith("that of their labels 2.00, so most items are tied.")
+
+
+@pytest.mark.parametrize(
+    ("codes", "words"),
+    [
+        (NOISY, ""),
+        (np.where(IS_TRAINING, CLASS_CODES, CLASS_CODES ^ (RNG.random((520, 6)) < 0.03)), ""),  # 83 % have the code
+        (
+            np.where(IS_TRAINING, CLASS_CODES, NOISY),
+            "100.0 % of the training items in the database have the one code of their class, and 3",
+        ),
+        (np.where(IS_TRAINING, 1 - NOISY, NOISY), INVERTED),
+        (np.where(IS_TRAINING, 0, NOISY), "of the bits of training items in the database differ"),
+    ],
+    ids=["alike", "a little", "labels", "inverted", "missing"],
+)
+def test_codes_of_training_items_are_compared_with_those_of_others(codes, words):
+    by_name = found(codes)
+    assert set(by_name) == ({"training-codes-differ"} if words else set())
+    if words:
+        assert words in by_name["training-codes-differ"].consequence
+        assert by_name["training-codes-differ"].count == 200
+
+
+@pytest.mark.parametrize("hasher", ["itq", "classifier", "ksh", "sdh"])
+def test_hashers_treat_training_items_of_the_digits_alike(hasher):
+    X, y = load_digits(return_X_y=True)
+    X = (X - X[100:600].mean(axis=0)).astype(np.float32) / 16
+    codes = registry.get("hasher", hasher)(n_bits=8, seed=0).fit(X[100:600], y[100:600]).transform(X)
+    assert found(codes, query=np.arange(100), database=np.arange(100, 1797), train=np.arange(100, 600), labels=y) == {}
+
+
+@pytest.mark.parametrize("n_training", [0, 35, 485, 500])
+def test_few_training_items_or_others_lead_to_no_conclusion(n_training):
+    train = DATABASE[:n_training]
+    codes = np.where(np.isin(np.arange(520), train)[:, None], CLASS_CODES, NOISY)
+    assert "training-codes-differ" not in found(codes, train=train if n_training else None)
+
+
+def test_codes_that_do_not_fit_are_refused(tmp_path):
+    np.save(tmp_path / "d.npy", NOISY[:499])
+    with pytest.raises(ProtocolError, match=r"/d.npy: database codes: 499 codes for 500 items of the database list\.$"):
+        audit(**SPLIT, query_codes=NOISY[:20], database_codes=Codes(tmp_path / "d.npy"))
+    codes = {"query_codes": NOISY[QUERY], "database_codes": NOISY[DATABASE]}
+    with pytest.raises(ProtocolError, match=r"^Codes need the labels of all queries and database items as well\.$"):
+        audit(**SPLIT | {"labels": None}, **codes)
+    with pytest.raises(ProtocolError, match=r"^query_codes are missing\.$"):
+        audit(**SPLIT, database_codes=NOISY[DATABASE])
+    splits = [{"query": QUERY, "database": DATABASE}, {"query": QUERY, "database": DATABASE[1:]}]
+    with pytest.raises(ProtocolError, match=r"^database_codes: expected one split, whose codes they are, got 2\.$"):
+        audit(*splits, labels=Y, **codes)
+
+
+def test_fixed_lists_are_audited_without_the_codes(tmp_path):
+    codes = {"query_codes": CLASS_CODES[QUERY], "database_codes": CLASS_CODES[np.append(DATABASE, 0)]}
+    audited = audit(**SPLIT | {"database": np.append(DATABASE, 0)}, **codes)  # item 0 is a query
+    assert ("one-code-per-class", "warning") in kinds(*audited.findings.values())
+    fixed = audited.write_fixed(tmp_path / "fixed").audit
+    assert "one-code-per-class" not in {name for name, _ in kinds(*fixed.findings.values())}
+    assert "(need codes)" in fixed.to_text(why=True)
+    assert "(need codes)" not in audited.to_text(why=True)
+
+
+def test_the_command_reads_packed_codes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    arrays = {"query": QUERY, "database": DATABASE, "labels": Y}
+    for name, rows in {"qc": QUERY, "dc": DATABASE}.items():
+        arrays[name] = np.packbits(CLASS_CODES[rows], axis=1, bitorder="little")
+    for name, array in arrays.items():
+        np.save(f"{name}.npy", array)
+    lists = ["audit", "--query", "query.npy", "--database", "database.npy", "--labels", "labels.npy"]
+    codes = ["--query-codes", "qc.npy", "--database-codes", "dc.npy"]
+    assert main([*lists, *codes, "--n-bits", "6", "--fail-on", "warning"]) == 1
+    assert "warning  one-code-per-class: 500" in capsys.readouterr().out
+    for wrong in (codes[:2], ["--n-bits", "6"], ["--binarize", "sign"]):
+        assert main([*lists, *wrong]) == 2
+        assert capsys.readouterr().err.endswith(" is missing. Codes of queries and database are needed.\n")
+
+
+def test_the_published_codes_of_adsh_are_a_warning(shared):
+    file = shared / "data" / "published_codes" / "adsh_cifar10" / "ADSH_CIFAR-10_32.mat"
+    codes = {"query_codes": Codes(f"{file}:result.qB", 32), "database_codes": Codes(f"{file}:result.rB", 32)}
+    labels = np.append(np.repeat(np.arange(10), 100), np.repeat(np.arange(10), 5400))
+    audited = audit(query=np.arange(1000), database=np.arange(1000, 55_000), labels=labels, **codes)
+    (findings,) = audited.findings.values()
+    assert [(one.name, one.count) for one in findings] == [("one-code-per-class", 53_828)]
+    assert "99.7 % of the 54,000 database items" in findings[0].consequence
