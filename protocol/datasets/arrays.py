@@ -9,17 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, numbered_ids
-from protocol.inputs.arrays import (
-    SparseRows,
-    array_shape,
-    as_integers,
-    is_sparse,
-    map_array,
-    path_of,
-    read_array,
-    row_count,
-    span_of,
-)
+from protocol.inputs.arrays import array_shape, as_integers, map_rows, path_of, read_array, row_count, span_of
 from protocol.inputs.text import lines, string_array
 from protocol.inputs.validation import Sliceable, class_labels
 from protocol.registry import DatasetRecord
@@ -50,15 +40,12 @@ def _check_count(file: str | None, kind: str, found: int | None, n_items: int | 
 
 def _features(file: str) -> Sliceable:
     """Return the vectors, as float32 unless they are bytes; an ``.npy`` file is memory-mapped."""
-    array: Any = SparseRows(file) if is_sparse(file) else map_array(file)
+    array = map_rows(file)
     if len(array.shape) != 2:
         raise ProtocolError(f"{file}: expected features of shape (n, d), got shape {array.shape}.")
     dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)
     return LazyRows(
-        array.shape,
-        dtype,
-        lambda start, stop: np.asarray(array[start:stop], dtype=dtype),
-        None if isinstance(array, SparseRows) else span_of(file, array, dtype),
+        array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype), span_of(file, array, dtype)
     )
 
 

@@ -204,6 +204,11 @@ def map_array(file: str | Path) -> NDArray:
     return _numbers(_mapped(path, key), file)
 
 
+def map_rows(file: str | Path) -> NDArray | SparseRows:
+    """Return an array as by `map_array`, or sparse rows of which only slices become dense."""
+    return SparseRows(file) if is_sparse(file) else map_array(file)
+
+
 def is_mapped(path: Path) -> bool:
     """Return whether `map_array` maps a file with this extension instead of reading it completely."""
     return path.suffix.lower() in (".npy", *_VECTORS)
@@ -224,12 +229,14 @@ def _mapped(path: Path, key: str | None) -> NDArray:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-def span_of(file: str | Path, array: NDArray, values: np.dtype[Any]) -> Span | None:
-    """Return the location of an array that `map_array` returned, to be read as `values`, or None.
+def span_of(file: str | Path, array: NDArray | SparseRows, values: np.dtype[Any]) -> Span | None:
+    """Return the location of an array that `map_rows` returned, to be read as `values`, or None.
 
     The result is None unless the rows follow one another in the file, and their numbers are integers or floats of at
     most eight bytes.
     """
+    if isinstance(array, SparseRows):
+        return None
     mapped = array.base
     if not isinstance(mapped, np.memmap) or array.nbytes != mapped.nbytes or not array.flags.c_contiguous:
         return None

@@ -13,7 +13,7 @@ from protocol.inputs import text
 from protocol.inputs.conversion import as_numpy, is_file, named
 
 _COLLECTION = "ir_datasets:"
-_MOST = 2**31
+_MOST = 2**31  # larger levels would not fit in an array
 
 
 def read_ids(values: Any, role: str) -> dict[str, int]:
@@ -33,9 +33,9 @@ def read_ids(values: Any, role: str) -> dict[str, int]:
     """
     name = named(values, f"{role} ids")
     if is_file(values):
-        ids = [line.strip() for line in text.lines(Path(values), "an id on each line")]
+        ids = list(map(str.strip, text.lines(Path(values), "an id on each line")))
     else:
-        ids = [str(value) for value in as_numpy(values, name).ravel().tolist()]
+        ids = list(map(str, as_numpy(values, name).ravel().tolist()))
     positions: dict[str, int] = {}
     for position, item in enumerate(ids):
         if not item or item in positions:
@@ -80,7 +80,7 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
         pair = places[0][query], places[1][item]
         if pair in pairs:
             raise ProtocolError(f"{judgments}: {where}: item {item!r} is judged twice for query {query!r}.")
-        pairs[pair] = level
+        pairs[pair] = min(max(level, 0), _MOST)
     if n_lacking:
         raise ProtocolError(f"{judgments}: {first} ({counted(n_lacking, 'such judgment')}).")
     return np.array([(*pair, level) for pair, level in pairs.items()], dtype=np.int64).reshape(-1, 3).T
@@ -92,19 +92,12 @@ def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:
         fields = line.split()
         try:
             query, _, item, level = [*fields[:3], "1"] if len(fields) == 6 else fields
-            yield f"line {number}", query, item, _level(level)
+            yield f"line {number}", query, item, int(level)
         except ValueError:
             raise ProtocolError(
                 f"{path}: line {number}: expected `query iteration item level`, or a line of a run with six fields, "
                 f"got {textwrap.shorten(line, 60)!r}."
             ) from None
-
-
-def _level(value: Any) -> int:
-    level = int(value)
-    if abs(level) >= _MOST:
-        raise ValueError
-    return level
 
 
 def _collection(name: str) -> Iterator[tuple[str, str, str, int]]:
@@ -118,4 +111,4 @@ def _collection(name: str) -> Iterator[tuple[str, str, str, int]]:
     except (KeyError, AttributeError) as error:
         raise ProtocolError(f"{name}: expected a test collection of ir_datasets that has judgments.") from error
     for number, one in enumerate(judgments, start=1):
-        yield f"judgment {number}", str(one.query_id), str(one.doc_id), _level(one.relevance)
+        yield f"judgment {number}", str(one.query_id), str(one.doc_id), int(one.relevance)

@@ -74,7 +74,7 @@ def test_the_command_reads_judgments(files, capsys):
             "qrels.txt: line 1: expected `query iteration item level`, or a line of a run with six fields, got",
         ),
         ("q2 0 d1 high\n", "line 1: expected `query iteration item level`"),
-        ("q2 0 d1 99999999999999999999\n", "line 1: expected `query iteration item level`"),
+        ("q2 0 d1 99999999999999999999\n", "qrels.txt: relevance: expected levels from 1 to 255"),
         ("q2 0 d1 1\n\n", "line 2: expected `query iteration item level`"),
         ("q2 0 d1 256\n", "qrels.txt: relevance: expected levels from 1 to 255"),
         ("q2 0 d1 0\n", "qrels.txt: relevance: no query has a relevant item."),
