@@ -102,11 +102,34 @@ def buckets() -> Any:
     return lines.facet(alt.Column("metric:N", title=None, sort=metrics)).resolve_scale(y="independent")
 
 
+def index_losses() -> Any:
+    """Draw the three losses of HNSW and IVF by the number of nodes or lists that they visit."""
+    table = pd.read_csv(REFERENCE / "index" / "losses.csv")
+    table = table[table["index"].isin(["HNSW", "IVF"]) & (table["n_bits"] > 0)]
+    losses = {"quantisation": "quantisation", "index loss": "index", "ties": "ties"}
+    table = table.rename(columns={"index": "of"}).rename(columns=losses)
+    table = table.melt(["n_bits", "of", "effort"], list(losses.values()), var_name="loss")
+    lines = (
+        alt.Chart(table)
+        .mark_line(point=True)
+        .encode(
+            alt.X("effort:Q", scale=alt.Scale(type="log", base=2), title="efSearch or nprobe"),
+            alt.Y("value:Q", title="loss of recall@10"),
+            alt.Color("of:N", title="index", scale=alt.Scale(scheme="dark2")),
+            alt.StrokeDash("n_bits:N", title="bits"),
+        )
+        .properties(width=170, height=SIZE["height"])
+    )
+    columns = alt.Column("loss:N", title=None, sort=list(losses.values()))
+    return lines.facet(columns).resolve_scale(y="independent")
+
+
 FIGURES: dict[str, Callable[[], Any]] = {
     "ties": ties,
     "denominators": denominators,
     "near-duplicates": near_duplicates,
     "buckets": buckets,
+    "index-losses": index_losses,
 }
 
 

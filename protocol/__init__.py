@@ -10,12 +10,16 @@ compare
     Compare the scores of experiments and evaluations whose protocols agree.
 evaluate
     Score codes under a named convention.
+Evaluator
+    Score codes that arrive in batches, as in a training loop.
 diagnose
     Find out what a function that scores codes computes.
 explain
     Find the evaluation that gives a reported score.
 quantisation, Hashing, Rescoring
     Measure what binary codes lose of vectors; the hasher that computes the codes, and the re-ranking.
+attribute
+    Find out where a search engine loses recall, and whether its results can be right.
 bucket_search, lookup_time
     Score the items that hash tables return; measure lookups in an inverted index.
 audit
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from protocol.duplicates import find_duplicate_vectors as find_duplicate_vectors
     from protocol.duplicates import find_duplicates as find_duplicates
     from protocol.evaluation import Codes as Codes
+    from protocol.evaluation import Evaluator as Evaluator
     from protocol.evaluation import Hashing as Hashing
     from protocol.evaluation import Judgments as Judgments
     from protocol.evaluation import Labels as Labels
@@ -47,6 +52,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import Outputs as Outputs
     from protocol.evaluation import Relevant as Relevant
     from protocol.evaluation import Rescoring as Rescoring
+    from protocol.evaluation import attribute as attribute
     from protocol.evaluation import bucket_search as bucket_search
     from protocol.evaluation import evaluate as evaluate
     from protocol.evaluation import lookup_time as lookup_time
@@ -63,8 +69,8 @@ _NAMES = {
     "auditing": "Evidence audit",
     "comparison": "compare",
     "duplicates": "find_duplicate_vectors find_duplicates",
-    "evaluation": "Codes Hashing Judgments Labels Nearest Outputs Relevant Rescoring "
-    "bucket_search evaluate lookup_time quantisation",
+    "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Relevant Rescoring "
+    "attribute bucket_search evaluate lookup_time quantisation",
     "evaluators": "diagnose explain",
     "registry": "get names",
     "splits": "load_split",

@@ -14,6 +14,7 @@ _FEW = 10  # an error message lists at most this many allowed values
 _EXTRAS = {
     "altair": "report",
     "cv2": "pipeline",
+    "faiss": "faiss",
     "h5py": "hdf5",
     "jinja2": "report",
     "numba": "fast",

@@ -23,6 +23,7 @@ FOR_DEVELOPMENT = {"build", "docs", "s3", "slurm", "test", "test-s3"}
 # The modules of distributions that have another name.
 DISTRIBUTIONS = {
     "cv2": "opencv-python-headless",
+    "faiss": "faiss-cpu",
     "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
     "yaml": "pyyaml",
@@ -269,7 +270,7 @@ def test_the_table_of_extras_is_that_of_the_project():
     }
     assert set(re.findall(r"`([\w-]+)`", text)) >= FOR_DEVELOPMENT
     assert EXTRAS["pipeline"][0] == "hashing-protocol[fast,hdf5,report]"
-    assert EXTRAS["all"] == ["hashing-protocol[learned,pipeline]"]
+    assert EXTRAS["all"] == ["hashing-protocol[faiss,learned,pipeline]"]
 
 
 def test_every_optional_module_is_named_with_the_extra_that_installs_it():

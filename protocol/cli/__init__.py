@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _COMMANDS = (
     "evaluate",
     "quantisation",
+    "attribute",
     "compare",
     "explain",
     "diagnose",
@@ -63,8 +64,9 @@ def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status.
 
-    The status is 0 on success, 1 for an audit that finds errors, 2 if the input can't be used or anything else fails
-    (with one line on standard error), 130 if the user interrupts, and 141 if standard output is a closed pipe.
+    The status is 0 on success, 1 for an audit or an attribution that finds errors, 2 if the input can't be used or
+    anything else fails (with one line on standard error), 130 if the user interrupts, and 141 if standard output is a
+    closed pipe.
     """
     parsed = argparse.Namespace(debug=False)
     if sys.stderr is None:  # closed by the caller

@@ -2,7 +2,7 @@
 
 from protocol.counting.all_runs import added, counted
 from protocol.counting.asymmetric import asymmetric_counts
-from protocol.counting.bucket_search import BucketSearch, bucket_search, lookup_time
+from protocol.counting.bucket_search import BucketSearch, bucket_search, in_buckets, lookup_time
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
 from protocol.counting.counts_file import StoredCounts, read_counts, truths_record, write_counts
@@ -32,6 +32,7 @@ __all__ = [
     "count_in_shards",
     "counted",
     "ground_truth_sha256",
+    "in_buckets",
     "lookup_time",
     "pack_counts",
     "part_of",

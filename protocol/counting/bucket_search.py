@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,8 +88,34 @@ def bucket_search(
     >>> found.true_positives, found.retrieved, found.relevant
     (array([1]), array([3]), array([2]))
     """
-    codes.check_pair(query_codes, database_codes, n_bits)
     check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
+    totals = np.empty((3, len(query_codes)), dtype=np.int64)
+    searches = in_buckets(query_codes, database_codes, n_bits, bits_per_table=bits_per_table, n_tables=n_tables)
+    for query, found in enumerate(searches):
+        positions = relevance.row(query)[0]
+        totals[:, query] = np.count_nonzero(found[positions]), np.count_nonzero(found), positions.size
+    return BucketSearch(*totals)
+
+
+def in_buckets(
+    query_codes: NDArray[np.uint8],
+    database_codes: NDArray[np.uint8],
+    n_bits: int,
+    *,
+    bits_per_table: int,
+    n_tables: int,
+) -> Iterator[NDArray[np.bool_]]:
+    """Yield, for each query, a mask of the items in the union of its buckets, (n_database,), valid until the next one.
+
+    Parameters and errors are those of `bucket_search`.
+
+    Examples
+    --------
+    >>> query, database = codes.pack([[0, 0]]), codes.pack([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> [found.tolist() for found in in_buckets(query, database, 2, bits_per_table=1, n_tables=2)]
+    [[True, True, True, False]]
+    """
+    codes.check_pair(query_codes, database_codes, n_bits)
     integer(bits_per_table, "bits_per_table", maximum=n_bits)
     integer(n_tables, f"n_tables, of {bits_per_table} bits each", maximum=n_bits // bits_per_table)
     tables = [
@@ -99,15 +126,12 @@ def bucket_search(
             strict=True,
         )
     ]
-    totals = np.empty((3, len(query_codes)), dtype=np.int64)
     found = np.zeros(len(database_codes), dtype=bool)
     for query in range(len(query_codes)):
         found[:] = False
         for order, starts, stops in tables:
             found[order[starts[query] : stops[query]]] = True
-        positions = relevance.row(query)[0]
-        totals[:, query] = np.count_nonzero(found[positions]), np.count_nonzero(found), positions.size
-    return BucketSearch(*totals)
+        yield found
 
 
 def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -> list[NDArray]:

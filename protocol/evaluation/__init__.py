@@ -1,5 +1,7 @@
 """Evaluation of any codes, from arrays or files, with all metrics of the field under a named convention."""
 
+from protocol.evaluation.attribution import Attribution, attribute
+from protocol.evaluation.batches import Evaluator
 from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_search, lookup_time
 from protocol.evaluation.code_pairs import Codes, Outputs
 from protocol.evaluation.conventions import CONVENTIONS, Convention
@@ -13,10 +15,12 @@ from protocol.evaluation.trec import Trec, TrecOptions
 
 __all__ = [
     "CONVENTIONS",
+    "Attribution",
     "BucketSearches",
     "Codes",
     "Convention",
     "Evaluation",
+    "Evaluator",
     "Hashing",
     "Judgments",
     "Labels",
@@ -31,6 +35,7 @@ __all__ = [
     "Trec",
     "TrecOptions",
     "WithoutQueries",
+    "attribute",
     "bucket_search",
     "evaluate",
     "lookup_time",

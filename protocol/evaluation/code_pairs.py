@@ -149,6 +149,24 @@ def read_codes(query: Any, database: Any) -> CodePair:
     return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
 
 
+def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
+    """Return a batch of codes in packed form, and the code length.
+
+    Parameters
+    ----------
+    values : array_like
+    encoding : Codes
+        The encoding, without values; real values become bits by their signs if it has `binarize`.
+    role : str
+        The name in error messages.
+    """
+    side = replace(encoding, values=values)
+    if side.binarize is None:
+        return _packed(side, role)
+    outputs = _real_values(side, role)
+    return codes.pack(outputs > 0), outputs.shape[1]
+
+
 def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     """Return both sides with their encodings, and those of the other side where none is given."""
     if isinstance(database, Outputs):

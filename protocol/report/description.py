@@ -76,7 +76,7 @@ class Description:
         cells = [list(row) if not isinstance(row, Mapping) else _cells(described["columns"], row) for row in rows]
         options.setdefault("header", list(described.get("columns", ())))
         n_labels = values.pop("n_labels", described.get("n_labels", 1))
-        caption, folded = filled(described["caption"], **values), described.get("folded", False)
+        caption, folded = filled(described["caption"], **values), described.get("folded", "")
         return Table(name, caption, rows=cells, n_labels=n_labels, folded=folded, **options)
 
     def figure(

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import logging
 import os
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -140,7 +141,7 @@ def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:
 def _environment() -> Any:
     import jinja2
 
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -148,6 +149,22 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["with_code"] = _with_code
+    return environment
+
+
+def _with_code(text: str) -> Any:
+    """Return text for the page, with everything between two backticks as code.
+
+    Examples
+    --------
+    >>> str(_with_code("a < `b`"))
+    'a &lt; <code>b</code>'
+    """
+    import markupsafe
+
+    escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(_finalized(text))))
+    return markupsafe.Markup(escaped)  # noqa: S704 - it is escaped
 
 
 def _finalized(value: Any) -> Any:

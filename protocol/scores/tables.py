@@ -180,8 +180,8 @@ class Table:
         Cells with the best and the second best value of their column.
     groups : sequence of sequences of (str, int), default=()
         Lines above the header, from the top: headings, each with the number of columns that it spans.
-    folded : bool, default=False
-        Whether the page hides the table until the reader opens it.
+    folded : str, default=""
+        A title, under which the page hides the tables that have it until the reader opens it.
     """
 
     name: str
@@ -191,7 +191,7 @@ class Table:
     n_labels: int = 1
     strong: frozenset[tuple[int, int]] = frozenset()
     groups: Sequence[Sequence[tuple[str, int]]] = ()
-    folded: bool = False
+    folded: str = ""
     second: frozenset[tuple[int, int]] = frozenset()
 
     @property

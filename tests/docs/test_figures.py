@@ -18,9 +18,9 @@ def test_the_stored_figures_are_those_that_it_draws(tmp_path):
 
 
 def test_a_page_shows_each_figure_and_names_the_command(root):
-    pages = [page.read_text() for page in (root / "docs" / "explanation").glob("*.md")]
+    pages = [page.read_text() for page in (root / "docs").glob("*/*.md")]
     for name in figures.FIGURES:
-        (page,) = (text for text in pages if f"(figures/{name}.svg)" in text)
+        (page,) = (text for text in pages if f"figures/{name}.svg)" in text)
         assert "python docs/figures.py" in page
 
 

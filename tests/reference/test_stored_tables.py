@@ -25,7 +25,7 @@ from protocol.report.sections import loss
 CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
 WIKI = cross_modal_table.table()
 PAGES = ["talr_table", *(f"{folder}_tables" for folder in ("cifar10", "learned", "near_duplicates", "resampling"))]
-PAGES += ["supervised_tables", "thesis_tables"]
+PAGES += ["index_tables", "supervised_tables", "thesis_tables"]
 SUMMARIES = [
     ("cifar10", "map_by_run", "summary"),
     ("cifar10", "map_by_run", "extensions"),
@@ -209,6 +209,21 @@ def test_the_answers_of_the_page_on_quantisation_are_those_of_the_runs():
         best = loss.equal_bytes(rows.rename(columns={f"neighbours@{quantisation_tables.K}": "value"}))
         assert f"- {loss.answer(best, at | {'feature': feature})}\n" in page
     assert quantisation_tables.published() in page
+
+
+def test_the_losses_of_an_index_add_up_and_fall_with_its_effort():
+    (losses,) = pages.read("index", "losses")
+    by_code = losses[losses["n_bits"] > 0]
+    total = by_code[["recall", "quantisation", "index loss", "ties"]].sum(axis=1)
+    np.testing.assert_allclose(total, 1, atol=3e-6)
+    for _, rows in losses.groupby(["n_bits", "index"]):
+        assert rows["effort"].is_monotonic_increasing
+        assert rows["exact"].is_monotonic_increasing
+        assert rows["index loss"].is_monotonic_decreasing
+    for _, rows in by_code.groupby("n_bits"):
+        exact = rows[rows["effort"] == 0].groupby(rows["index"].str.split().str[0])["exact"].first()
+        assert exact["flat"] == 1
+        assert exact["multi-hash"] == exact["tables"] < 1
 
 
 def test_false_alarms_of_a_few_datasets_without_the_correction():

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import vl_convert
 from browser import ALL_DRAWN, DRAWN, opened, select
+from scipy import stats
 
 from protocol.report import page
 from protocol.report.description import PAGE
@@ -261,11 +262,17 @@ def with_near_copies(results):
 def test_the_status_line_counts_findings_once_for_all_runs(results):
     runs = [results.findings.assign(file=f"results/made/splits/standard/run{run}/splits.h5") for run in range(3)]
     lines = status(changed(results, findings=pd.concat(runs, ignore_index=True)))
-    (audit,) = [line for line in lines if line.section == "partitions"]
+    (audit,) = [line for line in lines if line.section == "table-findings"]
     level = results.findings["severity"].iloc[0]
     assert (audit.text, audit.level) == (f"Audit: 1 {level}", level)
     undefined = [line.text for line in status(with_queries_without_relevant(results))]
-    assert "up to 20.0% of the queries have no relevant item" in undefined
+    assert "up to 20.0% of the queries have no relevant item (gist, class_label, standard split)" in undefined
+
+
+def test_the_status_line_has_the_notes_on_own_data(results):
+    own = status(changed(results, config={"dataset": "image_folder"}))
+    assert ("<made> & small", "provenance", "warning") in own
+    assert "provenance" not in {line.section for line in status(results)}
 
 
 def test_the_status_line_says_when_all_is_well(results):
@@ -277,9 +284,17 @@ def test_nearest_items_that_are_too_good_are_explained(results):
     assert not any("implausibly" in line.text for line in status(results))
     copied = with_near_copies(results)
     assert any("precision 0.50, second item 0.10" in line.text for line in status(copied))
-    (advice,) = [text for text in texts_of(of(copied, "partitions")) if "near-duplicates" in text]
-    assert "protocol find-duplicates --query results/datasets/digits/content.h5" in advice
-    assert "exclude_queries: pairs.csv" in advice
+    command = "protocol find-duplicates --query {} --csv pairs.csv {}"
+    stored = results.provenance | {"arrays": {"vectors/x": [90, 4]}}
+    vectors = changed(copied, images=None, provenance=stored)
+    for made, file, option in (
+        (copied, "results/made/content.h5", "--sheet pairs.html"),
+        (vectors, "results/made/content.h5:vectors/x", "--vectors"),
+        (changed(vectors, config={"dataset_options": {"features": "my.npy"}}), "my.npy", "--vectors"),
+    ):
+        (advice,) = [text for text in texts_of(of(made, "partitions")) if "near-duplicates" in text]
+        assert f"`{command.format(file, option)}`" in advice
+        assert "`exclude_queries: pairs.csv`" in advice
 
 
 def test_the_foot_shows_how_to_set_names_that_are_not_set(html):
@@ -309,8 +324,12 @@ def test_the_answer_states_what_the_hashers_learned_from(results, affinities, le
 
 
 def test_folded_tables_have_every_feature(results):
-    tables, alone = of(uneven(results), "answer").tables[1:], of(results, "answer").tables[1:]
+    tables, alone = (
+        [table for table in of(own, "answer").tables if table.name.startswith("headline")]
+        for own in (uneven(results), results)
+    )
     assert [table.name for table in tables] == [table.name for table in alone]
+    assert len(tables) == 2 * 2  # ground truths and splits
     for table, own in zip(tables, alone, strict=True):
         assert table.folded
         assert (table.header, table.n_labels) == (["feature", *own.header], 2)
@@ -320,6 +339,96 @@ def test_folded_tables_have_every_feature(results):
         of_bow = {(2, across) for across in (2, 3)}  # alone, and so the best
         assert table.strong == {(down, across + 1) for down, across in own.strong} | of_bow
         assert ("gist" in table.caption, "gist" in own.caption) == (False, True)
+
+
+def with_runs(results, **values):
+    """Return the results with scores of the main metric by hasher, one for each run, the same everywhere."""
+    one = at(results.run_scores, metric="mAP", hasher="lsh", run=0)
+    scores = [
+        one.assign(hasher=hasher, run=run, value=value)
+        for hasher, own in values.items()
+        for run, value in enumerate(own)
+    ]
+    return changed(results, config={"hashers": list(values)}, run_scores=pd.concat(scores, ignore_index=True))
+
+
+def test_the_differences_of_all_hashers_are_column_minus_row(results):
+    """The differences are 0.2 and 0.3 (itq - lsh), 0.4 and 0.5 (itq - sh), and twice 0.2, too few for an interval."""
+    made = with_runs(results, lsh=(0.3, 0.4), itq=(0.5, 0.7), sh=(0.1, 0.2))
+    table = table_of(of(made, "answer"), "differences")
+    assert (table.header, table.folded, table.strong) == (
+        ["hasher", "itq", "lsh"],
+        "Paired differences of all hashers",
+        frozenset(),
+    )
+    half = stats.t.ppf(1 - 0.05 / 3 / 2, 1) * 0.05 * 2**0.5 * (1 / 2 + results.shared("standard")) ** 0.5
+    cells = [f"+{mean:.3f}\n[{mean - half:.3f}, {mean + half:.3f}]" for mean in (0.25, 0.45)]
+    assert table.rows == [["lsh", cells[0], ""], ["sh", cells[1], "+0.200"]]
+    assert "(gist, class_label, standard split, 8 bits): column minus row" in table.caption
+    assert "95% intervals over 2 runs by a corrected resampled t-test" in table.caption
+
+
+def test_differences_that_are_significant_are_bold(results):
+    lsh, noise = np.linspace(0.4, 0.45, 10), np.tile([0.01, -0.012], 5)
+    made = with_runs(results, lsh=lsh, itq=lsh + 0.3 + noise, sh=lsh - noise)
+    assert table_of(of(made, "answer"), "differences").strong == {(0, 1), (1, 1)}
+
+
+def test_one_run_has_differences_without_intervals_and_one_hasher_has_none(results):
+    table = table_of(of(with_runs(results, lsh=(0.3,), itq=(0.5,)), "answer"), "differences")
+    assert table.rows == [["lsh", "+0.200"]]
+    assert table.caption.endswith("There is one run, so there are no intervals.")
+    alone = of(with_runs(results, lsh=(0.3, 0.4)), "answer")
+    assert "differences" not in {table.name for table in alone.tables}
+
+
+def test_the_new_tables_begin_with_the_lowest_score_if_less_is_better(results):
+    rows = at(results.summary, metric="empty@r2")
+    made = with_runs(results, lsh=(0.5, 0.6), itq=(0.25, 0.3))
+    made = changed(
+        made,
+        config={"metrics": ["empty@r2"]},
+        summary=rows.assign(mean=rows["hasher"].map({"lsh": 0.55, "itq": 0.275})),
+        run_scores=made.run_scores.assign(metric="empty@r2"),
+    )
+    differences, overview = (table_of(answer_section(made), name) for name in ("differences", "overview"))
+    assert differences.header == ["hasher", "itq"]
+    assert differences.rows[0][1].startswith("-0.275\n")
+    assert overview.header[-3:] == ["itq", "lsh", "runs"]
+    assert overview.strong == {(down, 2) for down in range(4)}
+
+
+def test_the_overview_has_a_row_for_each_feature_ground_truth_and_split(results):
+    values = {("class_label", "lsh"): 0.25, ("class_label", "itq"): 0.5}
+    values |= {("nearest_neighbours", "lsh"): 0.75, ("nearest_neighbours", "itq"): 0.125}
+    made = uneven(results)
+    mean = [values[key] for key in zip(made.summary["ground_truth"], made.summary["hasher"], strict=True)]
+    table = table_of(of(changed(made, summary=made.summary.assign(mean=mean, std=0.02)), "answer"), "overview")
+    assert table.header == ["feature", "ground truth", "split", "itq", "lsh", "runs"]
+    assert table.n_labels == 3
+    scores = {"class_label": ["0.500", "0.250"], "nearest_neighbours": ["0.125", "0.750"]}
+    assert table.rows == [
+        [feature, truth, split, own[0] if feature == "gist" else "\N{EN DASH}", own[1], runs]
+        for feature, runs in (("gist", "10"), ("bow", "3"))
+        for truth, own in scores.items()
+        for split in ("standard", "improved")
+    ]
+    itq, lsh = 3, 4
+    assert table.strong == {*((down, itq) for down in (0, 1)), *((down, lsh) for down in range(2, 8))}
+    assert "mAP at 8 bits by feature, ground truth and split, means over the runs." in table.caption
+
+
+def test_the_partitions_say_what_each_hasher_was_trained_on(results):
+    config = {"hasher_uses": {"itq": "ksh"}, "affinities": "class_label"}
+    table = table_of(of(changed(results, config=config), "partitions"), "trained-on")
+    assert table.header == ["hashers", "trained on", "standard", "improved"]
+    assert table.rows == [
+        ["lsh", "feature vectors", "30", "30"],
+        ["itq", "feature vectors and labels", "30", "30"],
+    ]
+    codes = {"itq": {"query": "q.npy", "database": "d.npy"}}
+    finished = table_of(of(changed(results, config={"codes": codes, "hashers": ["lsh"]}), "partitions"), "trained-on")
+    assert finished.rows[1] == ["itq", "not recorded (finished codes)", *2 * ["\N{EN DASH}"]]
 
 
 def test_the_line_about_the_experiment(results):
@@ -522,6 +631,8 @@ def test_the_page_is_short_escaped_complete_and_the_same_each_time(results, html
     assert len(words_of(html)) < 2500
     assert len([section for section in sections(results) if not section.folded]) <= 12
     assert "&lt;made&gt; &amp; small" in html
+    assert "<made> & small" in of(results, "provenance").text
+    assert "&lt;made&gt;" not in words_of(html)
     assert "<made>" not in html
     assert not re.search(r'(?:src|href)="(?!data:|#)', html[: html.index("<script>")])
     assert re.search(r"<small>distance \d+: \d+ of \d+ shown</small>", html)
@@ -542,6 +653,8 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert max(tab.evaluate(size.format("height"))) < 600  # long intervals are cut off
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
+        tab.click(".status a[href='#table-findings']")
+        assert tab.locator("#table-findings").is_visible()
         legends = tab.evaluate(
             """[...document.querySelectorAll("[id^=layout-]")].map((figure) => ({
                 edge: figure.querySelector("svg.marks").getBoundingClientRect().right,
@@ -551,6 +664,27 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert [bool(legend["labels"]) for legend in legends] == [True, True]
         cut = [text for own in legends for text, right in own["labels"] if "…" in text or right > own["edge"]]
         assert cut == []
+        assert wrong == []
+
+
+def test_no_legend_of_four_methods_is_cut_off_on_a_phone(browser, results, tmp_path):
+    names = ("lsh", "itq", "sph", "dsh")
+
+    def four(table):
+        own = table[table["hasher"] == "itq"] if "hasher" in table else None
+        return table if own is None else pd.concat([own.assign(hasher=name) for name in names], ignore_index=True)
+
+    displayed = {name: four(table) for name, table in results.displayed.items()}
+    made = changed(results, config={"hashers": list(names)}, summary=four(results.summary), displayed=displayed)
+    path = tmp_path / "report.html"
+    path.write_text(page(changed(made, run_scores=four(results.run_scores))))
+    with opened(browser, path, width=390) as (tab, wrong):
+        cut = """[...document.querySelectorAll("main svg.marks")].flatMap((svg) =>
+            [...svg.querySelectorAll(".role-legend-label text")].map((text) =>
+                [text.textContent, svg.getBoundingClientRect().right - text.getBoundingClientRect().right]))"""
+        legends = tab.evaluate(cut)
+        assert len(legends) >= 4 * len(names)
+        assert [name for name, space in legends if space < 0] == []
         assert wrong == []
 
 
@@ -654,6 +788,9 @@ def test_on_paper_there_are_no_controls_and_folded_figures_show_the_selection(br
         select(tab, selection)
         tab.emulate_media(media="print", color_scheme="dark")
         tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        for name in ("by-length", *FOLDED - {"seconds-by-stage"}):  # whose section is left out
+            chart, main = (tab.locator(one).bounding_box()["width"] for one in (f"#{name} svg.marks", "main"))
+            assert chart > 0.98 * main, name
         folded, place = tab.locator("#lookup-times"), f"{selection['split']} split, {selection['n_bits']} bits"
         assert place in folded.locator("p.shows:visible").inner_text()
         assert folded.locator(".drawn").text_content() == f"gist, {place}"

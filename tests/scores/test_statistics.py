@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from protocol.scores.statistics import detectable_effect, effect, holm, lead, mean_of, runs_needed
+from protocol.scores.statistics import detectable_effect, effect, holm, lead, mean_of, paired_differences, runs_needed
 
 X = np.random.default_rng(3).normal(0.4, 1.0, 12)
 
@@ -129,3 +129,27 @@ def test_a_lead_leaves_out_what_is_undefined():
     assert np.isnan(found.low)
     assert lead(scores[["c"]], shared=0.25).second is None
     assert lead(scores[["b"]], shared=0.25) is None
+
+
+def test_paired_differences_have_the_intervals_and_p_of_all_pairs():
+    """The differences of the runs: 0.1, 0.2, 0.3 (b - a), 0.3, 0.5, 0.4 (c - a) and 0.2, 0.3, 0.1 (c - b)."""
+    scores = pd.DataFrame({"c": [0.5, 0.7, 0.6], "b": [0.3, 0.4, 0.5], "a": [0.2, 0.2, 0.2]})
+    found = paired_differences(scores, shared=0.25)
+    assert list(found) == [("c", "b"), ("c", "a"), ("b", "a")]
+    error = 0.1 * (1 / 3 + 0.25) ** 0.5
+    p = [2 * stats.t.sf(mean / error, 2) for mean in (0.2, 0.4, 0.2)]
+    half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * error
+    for pair, mean, corrected in zip(found.values(), (0.2, 0.4, 0.2), (2 * p[0], 3 * p[1], 2 * p[2]), strict=True):
+        assert pair == pytest.approx((mean, mean - half, mean + half, corrected))
+    best = lead(scores, shared=0.25)
+    assert found["c", "b"][:3] == (best.difference, best.low, best.high)
+
+
+def test_paired_differences_need_two_runs_and_leave_out_what_is_undefined():
+    nan = float("nan")
+    scores = pd.DataFrame({"a": [0.4, nan, 0.6], "b": [nan, nan, nan], "c": [0.1, 0.2, 0.2]})
+    assert paired_differences(scores, shared=0.25)["a", "c"].mean == pytest.approx(0.35)
+    (one,) = paired_differences(scores[:2], shared=0.25).values()
+    assert one.mean == pytest.approx(0.3)
+    assert np.isnan(one[1:]).all()
+    assert paired_differences(scores[["a"]], shared=0.25) == {}

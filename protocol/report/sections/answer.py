@@ -1,6 +1,5 @@
 """The answer: the best hasher in a sentence, with the figure and the table that show it."""
 
-import itertools
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Section, between, decimals, spread
 from protocol.report.results import Results, named
 from protocol.scores.identity import NONE_EXCLUDED
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, paired_differences
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, PairedDifference, paired_differences
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _WORDS = {"feature": "feature", "ground_truth": "ground truth", "split": "split", "n_bits": "code length"}
+_LEVEL = 1 - CONFIDENCE
 
 
 def answer_section(results: Results) -> Section:
@@ -140,58 +140,66 @@ def _main_table(results: Results) -> Table:
 
 
 def _differences(results: Results) -> list[Table]:
-    """Return the paired differences of all hashers at the selected combination, if there are several hashers."""
+    """Return the paired differences of all hashers at the selection; [] if there is one hasher everywhere."""
     own = at(results.run_scores, metric=results.metric, **results.combination)
-    scores = own.pivot_table(index="run", columns="hasher", values="value")
+    scores = own.pivot_table(index="run", columns="hasher", values="value").dropna()
     lower = registry.METRICS.entry(results.metric).better == "lower"
     scores = scores[scores.mean().sort_values(ascending=lower, kind="stable").index]
-    found = paired_differences(scores, shared=results.shared(results.place["split"]))
-    names = list(dict.fromkeys(itertools.chain(*found)))
-    cells, strong = [], set()
-    for down, one in enumerate(names[:-1]):
-        cells.append([one] + [""] * (len(names) - 1))
-        for across, other in enumerate(names[down + 1 :], down + 1):
-            pair = found[one, other]
-            interval = f"\n{pair.low:+.3f} to {pair.high:+.3f}" if math.isfinite(pair.low) else ""
-            cells[down][across] = f"{pair.mean:+.3f}{interval}"
-            strong |= {(down, across)} if pair.p < 1 - CONFIDENCE else set()
+    pairs = paired_differences(scores, shared=results.shared(results.place["split"]))
+    names = [str(name) for name in scores]
     table = PAGE.table(
         "differences",
-        cells,
-        header=["difference from", *names[1:]],
-        strong=frozenset(strong),
+        [[one, *(_cell(pairs.get((other, one))) for other in names[:-1])] for one in names[1:]],
+        header=["hasher", *names[:-1]],
+        strong=frozenset((names.index(b) - 1, names.index(a) + 1) for (a, b), own in pairs.items() if own.p < _LEVEL),
         results=results,
-        place=results.where(),
-        n_runs=len(scores.dropna()),
+        n_hashers=len(names),
+        n_runs=len(scores),
         test=CORRECTED,
         confidence=CONFIDENCE,
+        level=_LEVEL,
+        learned=results.trained_on(own),
     )
-    return [table] if found else []
+    return [table] if any(found.second for found in results.leads.values()) else []
+
+
+def _cell(pair: PairedDifference | None) -> str:
+    """Return a difference, with its interval below it, if there is a finite one."""
+    if pair is None:
+        return ""
+    interval = f"\n[{pair.low:.3f}, {pair.high:.3f}]" if math.isfinite(pair.low) else ""
+    return f"{pair.mean:+.3f}{interval}"
 
 
 def _overview(results: Results) -> list[Table]:
-    """Return the means at the selected code length for every feature, ground truth and split, if there are several."""
-    rows = at(results.plain, metric=results.metric, n_bits=results.n_bits)
-    places = list(rows[[*PLACE]].drop_duplicates().itertuples(index=False, name=None))
-    if len(places) < 2:
+    """Return the means at the selected code length for each feature, ground truth and split, if there are several."""
+    labels = [name for name in PLACE if len(set(results.plain[name])) > 1]
+    if not labels:
         return []
+    rows = at(results.plain, metric=results.metric, n_bits=results.n_bits)
     digits, lower = decimals(rows["std"]), registry.METRICS.entry(results.metric).better == "lower"
-    means = rows.pivot_table(index="hasher", columns=list(PLACE), values="mean", sort=False)[places]
-    best = means.min() if lower else means.max()
-    strong = zip(*np.nonzero((means == best).to_numpy()), strict=True)
-    features, truths, splits = zip(*places, strict=True)
-    lines = [[(feature,) for feature in features], list(zip(features, truths, strict=True))]
+    runs = {key: between(own) for key, own in rows.groupby([*PLACE], sort=False)["n_runs"]}
+    means = rows.set_index([*PLACE, "hasher"])["mean"].unstack("hasher").loc[list(runs)]  # noqa: PD010 - keeps NaN
+    means = means[means.iloc[0].sort_values(ascending=lower, kind="stable").index]
+    best = means.min(axis=1) if lower else means.max(axis=1)
+    cells = [
+        [
+            *(name for column, name in zip(PLACE, place, strict=True) if column in labels),
+            *(ABSENT if math.isnan(mean) else f"{mean:.{digits}f}" for mean in own),
+            runs[place],
+        ]
+        for place, *own in means.itertuples(name=None)
+    ]
+    strong = zip(*np.nonzero(means.eq(best, axis=0).to_numpy()), strict=True)
     table = PAGE.table(
         "overview",
-        [
-            [hasher, *(ABSENT if math.isnan(mean) else f"{mean:.{digits}f}" for mean in own)]
-            for hasher, *own in means.itertuples(name=None)
-        ],
-        header=["hasher", *splits],
-        groups=[[("", 1), *((name[-1], len(list(own))) for name, own in itertools.groupby(line))] for line in lines],
-        strong=frozenset((int(down), int(across) + 1) for down, across in strong),
+        cells,
+        header=[*(name.replace("_", " ") for name in labels), *means, "runs"],
+        n_labels=len(labels),
+        strong=frozenset((int(down), int(across) + len(labels)) for down, across in strong),
         results=results,
-        n_bits=results.n_bits,
+        learned=results.trained_on(rows),
+        places=[_WORDS[name] for name in labels],
     )
     return [table]
 

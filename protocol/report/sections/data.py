@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from protocol import registry
 from protocol.checks import counted
 from protocol.provenance.storage import grouped
 from protocol.report.description import PAGE
@@ -33,9 +34,7 @@ def partitions_section(results: Results) -> Section:
     numbers = _distinct(findings).groupby("severity").size().items()
     kinds = [f"{n} for information" if kind == "information" else counted(n, kind) for kind, n in numbers]
     audited = PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")
-    notes = results.provenance["notes"]
     text = [
-        *notes,
         *_duplicates_advice(results),
         *_official(results),
         *_plans(results),
@@ -60,12 +59,14 @@ def status(results: Results) -> list[Status]:
     distinct = _distinct(results.findings)
     for level in ("error", "warning"):
         if n := int((distinct["severity"] == level).sum()):
-            lines.append(Status(PAGE.text("status-audit", found=counted(n, level)), "partitions", level))
-    undefined = at(results.table["curves"], metric="without_relevant")["value"].max()
-    if undefined > 0:
-        lines.append(Status(PAGE.text("status-undefined", share=undefined), "answer", "warning"))
+            lines.append(Status(PAGE.text("status-audit", found=counted(n, level)), "table-findings", level))
+    shares = at(results.table["curves"], metric="without_relevant")
+    for worst in shares[shares["value"] > 0].nlargest(1, "value").itertuples():
+        lines.append(Status(PAGE.text("status-undefined", worst=worst), "answer", "warning"))
     if near := too_near(results):
         lines.append(Status(PAGE.text("status-too-near", **near), "partitions", "warning"))
+    if registry.DATASETS.entry(results.config["dataset"]).required:  # own data, of which parts may be missing
+        lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
@@ -98,7 +99,13 @@ def too_near(results: Results) -> dict[str, Any]:
 
 def _duplicates_advice(results: Results) -> list[str]:
     near = too_near(results)
-    return [PAGE.text("too-near", results=results, **near)] if near else []
+    if not near:
+        return []
+    file = next(path for path in results.records if path.endswith("/content.h5"))
+    if results.images is None:  # the array in this file may only point to the user's own file
+        own, array = results.config.get("dataset_options", {}).get("features"), next(iter(results.provenance["arrays"]))
+        file = own or f"{file}:{array}"
+    return [PAGE.text("too-near", file=file, vectors=results.images is None, **near)]
 
 
 def _official(results: Results) -> list[str]:

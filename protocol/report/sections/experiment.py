@@ -184,4 +184,5 @@ def provenance_section(results: Results) -> Section:
         if len(versions) > 1
     ]
     context = {"files": files, "config": results.config, "versions": results.provenance["versions"]}
-    return PAGE.section("provenance", [PAGE.text("provenance"), *mixed], context=context)
+    text = [*results.provenance["notes"], PAGE.text("provenance"), *mixed]
+    return PAGE.section("provenance", text, context=context)

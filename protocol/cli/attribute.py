@@ -1,0 +1,50 @@
+"""`protocol attribute`: find out where a search engine loses recall, and whether it is wrong."""
+
+import argparse
+from pathlib import Path
+
+from protocol.checks import ProtocolError
+from protocol.cli._output import check_outputs, show
+from protocol.cli._progress import stages
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `protocol attribute`."""
+    from protocol.evaluation import Codes, Nearest, attribute
+    from protocol.provenance.storage import replacing
+
+    codes = [arguments.query_codes, arguments.database_codes]
+    vectors = [arguments.query_vectors, arguments.database_vectors]
+    check_outputs({"--json": arguments.json}, [*arguments.results, *arguments.distances, *codes, *vectors])
+    if arguments.distance is not None and not any(vectors):
+        raise ProtocolError("--distance needs --query-vectors and --database-vectors as well.")
+    encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
+    results, distances = _by_name(arguments.results, arguments.distances)
+    with stages() as report:
+        attribution = attribute(
+            results,
+            (Codes(codes[0], *encoding), Codes(codes[1], *encoding)) if any(codes) else None,
+            Nearest(vectors[0], vectors[1], distance=arguments.distance or "cosine") if any(vectors) else None,
+            distances=distances,
+            tables=arguments.tables,
+            k=arguments.neighbours,
+            exact=arguments.exact,
+            threads=arguments.threads,
+            progress=report,
+        )
+    if arguments.json:
+        with replacing(arguments.json) as temporary:
+            temporary.write_text(attribution.to_json() + "\n", encoding="utf-8")
+    show(str(attribution))
+    return int(bool(attribution.faults))
+
+
+def _by_name(results: list[str], distances: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the files of results and of distances by the name of the results, which is short if that is unique."""
+    if distances and len(distances) != len(results):
+        raise ProtocolError(
+            f"--distances: expected {len(results)} files, one for each of --results, got {len(distances)}."
+        )
+    names = [Path(file).stem for file in results]
+    names = names if len(set(names)) == len(names) else results
+    return dict(zip(names, results, strict=True)), dict(zip(names, distances, strict=False))

@@ -1,0 +1,110 @@
+"""Evaluation of codes that arrive in batches, as in a training loop."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.evaluation.code_pairs import CodePair, Codes, packed_batch
+from protocol.evaluation.evaluation import scored
+from protocol.evaluation.ground_truth import Labels, ground_truth
+from protocol.evaluation.result import Evaluation
+from protocol.evaluation.scoring import Scoring
+from protocol.inputs.conversion import as_numpy
+
+
+class Evaluator:
+    """Collects batches of codes and labels, and scores them as `evaluate` scores all at once.
+
+    The order of the batches does not matter, except that metrics with ties in database order take the items in the
+    order in which they were added. Codes are stored packed, one bit per bit.
+
+    Parameters
+    ----------
+    metrics, convention, spread, threads
+        As for `evaluate`.
+    n_bits, bit_order, binarize
+        The encoding of the codes, as for `Codes`; ``binarize="sign"`` for real-valued outputs of a network. The
+        thresholds ``median`` require the complete database, so they can't be used.
+
+    Raises
+    ------
+    ProtocolError
+        If an option is unusable.
+
+    Examples
+    --------
+    >>> evaluator = Evaluator(binarize="sign", metrics=["mAP"])
+    >>> evaluator.add_database([[0.3, 0.1], [0.2, -0.4]], [7, 7])
+    >>> evaluator.add_database([[-0.9, 0.2], [-0.1, -0.1]], [8, 8])
+    >>> evaluator.add_queries([[0.5, 0.5]], [7])
+    >>> round(evaluator.evaluate().metrics["mAP"], 4)
+    0.9167
+    """
+
+    def __init__(
+        self,
+        *,
+        n_bits: int | None = None,
+        bit_order: str = "little",
+        binarize: str | None = None,
+        metrics: Any = None,
+        convention: str = "protocol",
+        spread: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self._scoring, self._threads = Scoring(metrics, convention, spread), threads
+        self._encoding = Codes(None, n_bits, bit_order, binarize)
+        if binarize == "median":
+            raise ProtocolError(
+                "binarize: expected sign for batches, got median, which requires the complete database."
+            )
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove all batches, for example at the start of an epoch."""
+        self._codes: dict[str, list[NDArray[np.uint8]]] = {"query": [], "database": []}
+        self._labels: dict[str, list[NDArray]] = {"query": [], "database": []}
+        self._n_bits: int | None = None
+
+    def add_queries(self, codes: Any, labels: Any) -> None:
+        """Add a batch of queries: codes (n, n_bits) and labels (n,) or (n, n_classes), as for `evaluate`."""
+        self._add("query", codes, labels)
+
+    def add_database(self, codes: Any, labels: Any) -> None:
+        """Add a batch of database items, as `add_queries`."""
+        self._add("database", codes, labels)
+
+    def _add(self, side: str, codes: Any, labels: Any) -> None:
+        packed, n_bits = packed_batch(codes, self._encoding, f"{side} codes")
+        array, before = as_numpy(labels, f"{side} labels"), self._labels[side]
+        if len(array) != len(packed):
+            raise ProtocolError(f"{side} labels: {len(array):,} labels for {len(packed):,} items.")
+        if n_bits != (self._n_bits or n_bits):
+            raise ProtocolError(f"{side} codes: expected {self._n_bits} bits as in other batches, got {n_bits}.")
+        if before and (array.dtype.kind, array.shape[1:]) != (before[0].dtype.kind, before[0].shape[1:]):
+            raise ProtocolError(
+                f"{side} labels: expected {before[0].dtype} as in the batch of shape {before[0].shape} before, got "
+                f"{array.dtype} of shape {array.shape}."
+            )
+        self._n_bits = n_bits
+        self._codes[side].append(packed)
+        before.append(array.copy())
+
+    def evaluate(self) -> Evaluation:
+        """Return the scores of all batches since the start or the last `clear`.
+
+        Raises
+        ------
+        ProtocolError
+            If there are no queries or no database items, or the labels are unusable.
+        """
+        for side, parts in self._codes.items():
+            if not parts:
+                raise ProtocolError(f"{side} codes are missing: no batch was added.")
+        query, database = (np.concatenate(parts) for parts in self._codes.values())
+        pair = CodePair(query, database, self._n_bits or 0, binarize=self._encoding.binarize)
+        labels = Labels(*(np.concatenate(parts) for parts in self._labels.values()))
+        truth = ground_truth(labels, *pair.sizes, metrics=self._scoring.of_nearest, threads=self._threads)
+        return scored(pair, truth, self._scoring, threads=self._threads)

@@ -1,0 +1,83 @@
+"""Read the results of search engines: the items, or their distances, that each query retrieved, best first."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, counted
+from protocol.inputs import text
+from protocol.inputs.conversion import is_file, matrix_from, named
+
+_JSON, _RUN = (".jsonl", ".ndjson"), (".run", ".trec", "")
+_ROW = re.compile(r"[A-Za-z]?([0-9]{1,18})")
+
+
+def read_results(values: Any, n_queries: int, role: str = "results") -> NDArray:
+    """Return a row of numbers for each query, best item first.
+
+    Parameters
+    ----------
+    values : array_like, str or Path
+        A matrix (n_queries, K), or a file of it; ``F.jsonl`` with a list of numbers on each line; or ``F.run``,
+        ``F.trec`` or a file without extension with lines ``query Q0 item rank score tag``, which are sorted by score.
+        Queries and items of a run are row numbers from 0, after at most one letter: 12, d12 or d0000012.
+    n_queries : int
+    role : str, default="results"
+        The name in error messages.
+
+    Returns
+    -------
+    ndarray, shape (n_queries, K)
+        Rows that are too short end with -1.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or does not have a row for each query.
+    """
+    suffix = Path(values).suffix.lower() if is_file(values) else None
+    if suffix in _JSON or suffix in _RUN:
+        rows: Sequence[Sequence[float]] = (_json_lines if suffix in _JSON else _run)(Path(values), n_queries)
+        array = np.full((len(rows), max(map(len, rows), default=0)), -1, np.result_type(np.int64, *map(np.array, rows)))
+        for row, numbers in zip(array, rows, strict=True):
+            row[: len(numbers)] = numbers
+    else:
+        array = matrix_from(values, role, "K")
+    if len(array) != n_queries or not array.size:
+        raise ProtocolError(f"{named(values, role)}: {counted(len(array), 'row')} for {n_queries:,} queries.")
+    return array
+
+
+def _json_lines(path: Path, n_queries: int) -> list[list[float]]:
+    rows = []
+    for number, line in enumerate(text.lines(path, "a list of numbers for each query"), start=1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, list) or not all(type(value) in (int, float) for value in row):
+            raise ProtocolError(f"{path}: line {number}: expected a list of numbers, such as [12, 7, 30].")
+        rows.append(row)
+    return rows
+
+
+def _run(path: Path, n_queries: int) -> list[list[int]]:
+    rows: list[list[tuple[float, int]]] = [[] for _ in range(n_queries)]
+    for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
+        fields = line.split()
+        try:
+            query, item = (int(_ROW.fullmatch(field)[1]) for field in (fields[0], fields[2]))  # type: ignore[index]
+            score = float(fields[4])
+        except (ValueError, IndexError, TypeError):
+            raise ProtocolError(
+                f"{path}: line {number}: expected `query Q0 item rank score tag` with row numbers such as 12 or d12."
+            ) from None
+        if query >= n_queries:
+            raise ProtocolError(f"{path}: line {number}: query {query:,} of {n_queries:,} queries, counted from 0.")
+        rows[query].append((-score, item))
+    return [[item for _, item in sorted(row, key=lambda pair: pair[0])] for row in rows]

@@ -1,0 +1,338 @@
+"""What an index loses, compared with every exact result; and errors of engines that were made on purpose."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import protocol as hp
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.evaluation import TrecOptions, attribution
+
+K = 5
+
+
+def exact_results(distance, k):
+    """Return all sets of the k nearest items."""
+    kth = np.sort(distance)[k - 1]
+    sure, tied = np.flatnonzero(distance < kth).tolist(), np.flatnonzero(distance == kth).tolist()
+    return [{*sure, *more} for more in itertools.combinations(tied, k - len(sure))]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_losses_are_means_over_every_exact_result(seed):
+    """The repaired results are the exact ones that have as many items as possible in common with the engine's."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(5, 12)), int(rng.integers(1, 5))
+    query, database = rng.integers(0, 2, (3, 4)), rng.integers(0, 2, (n, 4))
+    vq, vd = rng.integers(0, 3, (3, 2)), rng.integers(0, 3, (n, 2))
+    ids = np.array([rng.permutation(n)[:k] for _ in range(3)])
+    ids[0, int(rng.integers(0, k)) :] = -1
+    found = hp.attribute(ids, (query, database), hp.Nearest(vq, vd, distance="euclidean"), k=k)
+    values, codes_only = found.per_query["results"], hp.attribute(ids, (query, database), k=k).per_query["results"]
+    for row, engine in enumerate(set(each[each >= 0].tolist()) for each in ids):
+        every = exact_results((query[row] != database).sum(axis=1), k)
+        squares = ((vq[row] - vd) ** 2).sum(axis=1)
+        true = set(np.flatnonzero(squares <= np.sort(squares)[k - 1]).tolist())
+        most = max(len(each & engine) for each in every)
+        recall, by_code, repaired = (
+            np.mean([len(each & true) / k for each in sets])
+            for sets in ([engine], every, [each for each in every if len(each & engine) == most])
+        )
+        expected = [recall, 1 - by_code, repaired - recall, by_code - repaired, most / k]
+        expected += [by_code - bound([len(each & true) / k for each in every]) for bound in (max, min)]
+        np.testing.assert_allclose([values[name][row] for name in attribution._PER_QUERY], expected, atol=1e-12)
+        assert codes_only["recall"][row] == pytest.approx(most / k)
+        assert codes_only["index"][row] == pytest.approx(1 - most / k)
+    row = found.rows[0]
+    assert row.recall + row.quantisation + row.index + row.ties == pytest.approx(1)
+    assert row.least_ties - 1e-12 <= row.ties <= row.most_ties + 1e-12
+
+
+def test_by_hand():
+    """One item at distance 0, three at 1, of which one is the second nearest by the vectors, and one at 2; K = 2."""
+    codes = [[0, 0]], [[0, 0], [0, 1], [0, 1], [1, 0], [1, 1]]
+    vectors = hp.Nearest([[0.0]], [[0.0], [5.0], [1.0], [6.0], [7.0]], distance="euclidean")
+    engines = {"lucky": [[0, 2]], "unlucky": [[0, 1]], "one wrong": [[0, 4]], "none": [[4, 3]]}
+    found = hp.attribute(engines, codes, vectors)
+    third = 1 / 6  # the expected share of the second nearest: 1/3 of 1/2
+    parts = {row.name: (row.recall, row.index, row.ties, row.exact) for row in found.rows}
+    assert parts["lucky"] == pytest.approx((1, 0, -2 * third, 1))
+    assert parts["unlucky"] == pytest.approx((0.5, 0, third, 1))
+    assert parts["one wrong"] == pytest.approx((0.5, third, 0, 0.5))
+    assert parts["none"] == pytest.approx((0, 0.5, third, 0.5))  # repaired: items 0 and 3
+    assert all(row.quantisation == pytest.approx(1 / 3) for row in found.rows)
+    assert (found.rows[0].least_ties, found.rows[0].most_ties) == pytest.approx((-2 * third, third))
+    assert not found.faults
+
+
+def test_blocks_of_queries_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (20, 8)), rng.integers(0, 2, (50, 8))
+    vectors = hp.Nearest(rng.normal(size=(20, 3)), rng.normal(size=(50, 3)), k=K)
+    ids = rng.integers(-1, 51, (20, K))
+    expected = hp.attribute(ids, codes, vectors, distances=rng.random((20, K)), exact=True, tables=["4x2"])
+    monkeypatch.setattr(attribution, "_MOST_QUERIES", 3)
+    found = hp.attribute(ids, codes, vectors, distances=ids * 0.5, exact=True, tables=["4x2"])
+    assert found.rows[1] == expected.rows[1]
+    for name in attribution._PER_QUERY:
+        np.testing.assert_array_equal(found.per_query["results"][name], expected.per_query["results"][name])
+    kinds = {fault.kind: (fault.n_queries, fault.query) for fault in expected.faults if "distances" not in fault.kind}
+    assert kinds == {fault.kind: (fault.n_queries, fault.query) for fault in found.faults if fault.kind in kinds}
+    assert set(kinds) == {
+        "ids out of range",
+        "duplicate items",
+        "fewer than K items",
+        "nearer items left out",
+    }
+
+
+@pytest.fixture(scope="module")
+def exact():
+    """Codes and vectors, and the results and distances of an exact search by each, without ties by the vectors."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2, (30, 24)), rng.integers(0, 2, (200, 24))
+    vectors = rng.normal(size=(30, 8)).astype(np.float32), rng.normal(size=(200, 8)).astype(np.float32)
+    q, d = (side.astype(np.float64) for side in vectors)
+    spaces = {
+        "hamming": (codes[0][:, None] != codes[1]).sum(axis=2),
+        "euclidean": np.sqrt(((q[:, None] - d) ** 2).sum(axis=2)),
+        "cosine": 1 - q @ d.T / np.linalg.norm(q, axis=1)[:, None] / np.linalg.norm(d, axis=1),
+        "dot": -q @ d.T,
+    }
+
+    def searched(space):
+        ids = np.argsort(spaces[space], axis=1, kind="stable")[:, :K]
+        given = {"codes": codes} if space == "hamming" else {"vectors": hp.Nearest(*vectors, distance=space)}
+        return ids, np.take_along_axis(spaces[space], ids, axis=1).astype(np.float64), given, spaces[space]
+
+    return searched
+
+
+def farther(ids, distances, every):
+    item = every[7].argmax()
+    ids[7, 4], distances[7, 4] = item, every[7, item]
+
+
+def nearest_left_out(ids, distances, every):
+    """The items after the first ones, although all of their distances are right."""
+    order = np.argsort(every[7], kind="stable")[1 : K + 1]
+    ids[7], distances[7] = order, every[7, order]
+
+
+def duplicate(ids, distances, every):
+    ids[7, 1], distances[7, 1] = ids[7, 0], distances[7, 0]
+
+
+def too_large(ids, distances, every):
+    ids[7, 2] = 200
+
+
+def negative(ids, distances, every):
+    ids[7, 2] = -2
+
+
+def swapped(ids, distances, every):
+    order = np.argsort(every[7], kind="stable")[[0, 1, 2, -1, 3]]
+    ids[7], distances[7] = order, every[7, order]
+
+
+def impossible(ids, distances, every):
+    distances[7, 4] += 3
+
+
+def not_a_number(ids, distances, every):
+    distances[7, 1] = np.nan
+
+
+def distances_of_another_query(ids, distances, every):
+    distances[7] = np.sort(every[8])[-K:]
+
+
+def fewer(ids, distances, every):
+    ids[7, 3:] = -1
+
+
+LEFT_OUT = "nearer items left out"
+SEEDED = {
+    farther: {LEFT_OUT},
+    nearest_left_out: {LEFT_OUT},
+    duplicate: {"duplicate items", LEFT_OUT},
+    too_large: {"ids out of range", LEFT_OUT},
+    negative: {"ids out of range", LEFT_OUT},
+    swapped: {"distances not sorted", LEFT_OUT},
+    impossible: {"impossible distances"},
+    not_a_number: {"impossible distances"},
+    distances_of_another_query: {"impossible distances"},
+    fewer: {"fewer than K items", LEFT_OUT},
+}
+
+
+@pytest.mark.parametrize("space", ["hamming", "euclidean", "cosine", "dot"])
+@pytest.mark.parametrize("fault", SEEDED)
+def test_every_seeded_fault_is_found_and_named(exact, space, fault):
+    ids, distances, given, every = exact(space)
+    assert not hp.attribute(ids, **given, distances=distances, exact=True).faults
+    fault(ids, distances, every)
+    found = {each.kind: each for each in hp.attribute(ids, **given, distances=distances, exact=True).faults}
+    assert set(found) == SEEDED[fault]
+    assert {(each.query, each.n_queries) for each in found.values()} == {(7, 1)}
+    # Only an engine that claims to be exact must not leave out items.
+    assert set(found) - {LEFT_OUT} == {x.kind for x in hp.attribute(ids, **given, distances=distances).faults}
+
+
+def test_examples_name_items_and_distances(exact):
+    ids, distances, given, every = exact("hamming")
+    farther(ids, distances, every)
+    distances[3, 2] = 20
+    left_out, unsorted, wrong = hp.attribute(ids, **given, distances=distances, exact=True).faults
+    missing = np.setdiff1d(np.arange(200), ids[7])
+    missing = missing[every[7, missing].argmin()]
+    assert (left_out.item, left_out.distance) == (missing, every[7, missing])
+    assert left_out.example.endswith(f"item {ids[7, 4]} at distance {every[7].max()} was returned")
+    assert (wrong.item, wrong.distance) == (ids[3, 2], 20)
+    assert str(wrong) == (
+        f"results: impossible distances (1 query, first query 3: item {ids[3, 2]} with 20, its distance is "
+        f"{every[3, ids[3, 2]]})"
+    )
+    assert (unsorted.query, unsorted.item) == (3, ids[3, 3])
+
+
+@pytest.mark.parametrize(
+    ("space", "form", "expected"),
+    [
+        ("hamming", lambda h: h, "Hamming distances"),
+        ("hamming", lambda h: h / 24, "Hamming distances divided by the code length"),
+        ("hamming", lambda h: 24 - h, "numbers of equal bits"),
+        ("hamming", lambda h: 24 - 2 * h, "inner products of codes as -1 and +1"),
+        ("hamming", lambda h: h**2, "squared Hamming distances"),
+        ("hamming", np.sqrt, "square roots of Hamming distances"),
+        ("hamming", lambda h: 4 * h, "Hamming distances, times 4"),
+        ("euclidean", lambda d: d, "Euclidean distances"),
+        ("euclidean", np.square, "squared Euclidean distances"),
+        ("euclidean", lambda d: d**2 / 2, "squared Euclidean distances, times 0.5"),
+        ("euclidean", lambda d: 3 * d, "Euclidean distances, times 3"),
+        ("cosine", lambda d: d, "cosine distances"),
+        ("cosine", lambda d: 1 - d, "cosines"),
+        ("cosine", lambda d: 2 * d, "their squares"),
+        ("cosine", lambda d: np.sqrt(2 * d), "Euclidean distances of unit vectors"),
+        ("dot", lambda d: d, "negative inner products"),
+        ("dot", lambda d: -d, "inner products"),
+        ("hamming", lambda h: np.arange(h.size).reshape(h.shape) % 7, "of no known kind"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_distances_in_other_forms_are_recognised(exact, space, form, expected, dtype):
+    ids, distances, given, _ = exact(space)
+    found = hp.attribute(ids, **given, distances=form(distances).astype(dtype))
+    assert found.rows[0].distances == expected
+    assert {fault.kind for fault in found.faults} <= {"impossible distances", "distances not sorted"}
+    assert bool(found.faults) == (expected == "of no known kind")
+
+
+def test_items_beyond_the_precision_of_float32_are_ties():
+    """The second item is farther by less than float32 can represent, so an exact engine may return it."""
+    vectors = hp.Nearest([[1000.0]], [[1001.0], [998.9999999]], distance="euclidean")
+    assert not hp.attribute([[1]], vectors=vectors, exact=True).faults
+    vectors = hp.Nearest([[1000.0]], [[1001.0], [990.0]], distance="euclidean")
+    assert [fault.kind for fault in hp.attribute([[1]], vectors=vectors, exact=True).faults] == [LEFT_OUT]
+
+
+def test_files(exact, tmp_path):
+    ids, distances, given, _ = exact("hamming")
+    np.save(tmp_path / "a.npy", ids)
+    (tmp_path / "b.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ids.tolist()))
+    lines = [
+        f"q{query:03} Q0 d{item:05} {rank} {-rank} x\n" for query in range(30) for rank, item in enumerate(ids[query])
+    ]
+    (tmp_path / "c.run").write_text("".join(lines[::-1]))
+    expected = hp.attribute(ids, **given)
+    for name in ("a.npy", "b.jsonl", "c.run"):
+        found = hp.attribute(tmp_path / name, **given)
+        np.testing.assert_array_equal(found.per_query[name[0]]["exact"], expected.per_query["results"]["exact"])
+        assert not hp.attribute(tmp_path / name, **given, distances=distances, exact=True).faults
+    labels = np.zeros(30, int), np.zeros(200, int)
+    options = TrecOptions(tmp_path, depth=K)
+    hp.evaluate(*given["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(options)
+    found = hp.attribute(tmp_path / "run", **given, exact=True)
+    assert (found.faults, found.rows[0].recall, found.k) == ((), 1, K)
+    (tmp_path / "b.jsonl").write_text("[3, 4]\n" + "[5]\n" * 29)
+    assert hp.attribute(tmp_path / "b.jsonl", **given).faults[0].n_queries == 29
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.jsonl", "[1, 2]\n", "{path}: results: 1 row for 30 queries."),
+        ("x.jsonl", '[1]\n{"ids": 3}\n', "{path}: line 2: expected a list of numbers, such as [12, 7, 30]."),
+        (
+            "x.run",
+            "0 Q0 doc-7 1 2.0 x\n",
+            "{path}: line 1: expected `query Q0 item rank score tag` with row numbers such as 12 or d12.",
+        ),
+        ("x.jsonl", "[0.5]\n" * 30, "{path}: results: expected integers, got 0.5."),
+        ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 of 30 queries, counted from 0."),
+        ("x.csv", "1,2\n", "{path}: results: 1 row for 30 queries."),
+    ],
+)
+def test_errors_of_files(exact, tmp_path, name, text, message):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(ProtocolError) as error:
+        hp.attribute(path, **exact("hamming")[2])
+    assert str(error.value) == message.format(path=path)
+
+
+def test_errors(exact):
+    ids, distances, by_code, _ = exact("hamming")
+    by_vector = exact("cosine")[2]
+    for arguments, message in [
+        ((ids,), "codes or vectors are missing: give those that the engine searches."),
+        ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
+        ((ids / 2, by_code["codes"]), "results: expected integers, got "),
+        ((None, None, hp.Nearest(ids, ids, k=2)), "results are missing."),
+        ((ids, None, hp.Nearest(ids, ids, k=[2, 3])), "neighbours: expected an integer from 1 to 30, got [2, 3]."),
+    ]:
+        with pytest.raises(ProtocolError) as error:
+            hp.attribute(*arguments)
+        assert str(error.value).startswith(message)
+    with pytest.raises(ProtocolError, match=r"^neighbours: the number K is missing, and there are no results"):
+        hp.attribute(None, by_code["codes"], tables=["4x2"])
+    for options, message in [
+        ({"k": 201} | by_code, "neighbours: expected an integer from 1 to 200, got 201."),
+        (
+            {"distances": distances[:, 1:]} | by_code,
+            "results: distances of shape (30, 4) for results of shape (30, 5).",
+        ),
+        ({"tables": ["4x2"]} | by_vector, "tables: hash tables need codes."),
+        ({"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector, "query codes: expected 30 rows"),
+    ]:
+        with pytest.raises(ProtocolError) as error:
+            hp.attribute(ids, **options)
+        assert str(error.value).startswith(message)
+
+
+def test_command(exact, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    ids, distances, given, every = exact("hamming")
+    for name, array in [("ids", ids), ("d", distances), ("q", given["codes"][0]), ("db", given["codes"][1])]:
+        np.save(f"{name}.npy", array)
+    command = ["attribute", "--query-codes", "q.npy", "--database-codes", "db.npy", "--results", "ids.npy"]
+    assert main([*command, "--distances", "d.npy", "--exact", "--tables", "6x4", "--json", "out.json"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "30 queries, 200 database items; the 5 nearest by code\ndistances of ids: Hamming distances\n"
+    )
+    content = json.loads((tmp_path / "out.json").read_text())["attribution"]
+    assert [row["name"] for row in content["rows"]] == ["ids", "tables 6x4"]
+    assert content["rows"][0]["recall"] == 1
+    assert content["faults"] == []
+    farther(ids, distances, every)
+    np.save("ids.npy", ids)
+    assert main([*command, "--exact"]) == 1
+    assert "ids: nearer items left out (1 query, first query 7: item" in capsys.readouterr().out
+    assert main([*command, "--distances", "d.npy", "d.npy"]) == 2
+    assert "--distances: expected 1 files, one for each of --results, got 2." in capsys.readouterr().err
+    assert main([*command, "--distance", "cosine"]) == 2
+    assert "--distance needs --query-vectors and --database-vectors as well." in capsys.readouterr().err

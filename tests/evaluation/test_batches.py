@@ -1,0 +1,116 @@
+"""Scores of codes that were added in batches: those of one call, whatever the order."""
+
+import numpy as np
+import pytest
+
+import protocol as hp
+from protocol.checks import ProtocolError
+
+
+def items(rng, kind):
+    """Return outputs and labels of 30 queries and 70 database items."""
+    outputs = rng.normal(size=(100, 12)).astype(np.float32)
+    classes = rng.integers(0, 4, 100)
+    labels = {
+        "integers": classes,
+        "strings": np.array(["owl", "cat", "a longer name", "ox"])[classes],
+        "matrix": rng.random((100, 5)) < 0.4,
+    }[kind]
+    return outputs[:30], outputs[30:], labels[:30], labels[30:]
+
+
+@pytest.mark.parametrize("kind", ["integers", "strings", "matrix"])
+@pytest.mark.parametrize("seed", range(5))
+def test_any_order_of_batches_gives_the_scores_of_one_call(kind, seed):
+    rng = np.random.default_rng(seed)
+    query, database, query_labels, database_labels = items(rng, kind)
+    evaluator = hp.Evaluator(binarize="sign", metrics=["all"])
+    parts = [("query", part) for part in np.array_split(rng.permutation(30), int(rng.integers(1, 6)))]
+    parts += [("database", part) for part in np.array_split(rng.permutation(70), int(rng.integers(1, 9)))]
+    added = []
+    for number in rng.permutation(len(parts)):
+        side, rows = parts[number]
+        if side == "query":
+            evaluator.add_queries(query[rows], query_labels[rows])
+            added.append(rows)
+        else:
+            evaluator.add_database(database[rows], database_labels[rows])
+    found = evaluator.evaluate()
+    options = {"query_labels": query_labels, "database_labels": database_labels, "metrics": ["all"]}
+    expected = hp.evaluate(hp.Codes(query, binarize="sign"), database, **options)
+    assert found.metrics.keys() == expected.metrics.keys()
+    order = np.concatenate(added)
+    for name in found.per_query.keys() - {"mAP[index]"}:  # with ties in database order
+        values = expected.per_query[name]
+        np.testing.assert_array_equal(found.per_query[name], values[order] if len(values) == 30 else values)
+        assert found.metrics[name] == pytest.approx(expected.metrics[name], abs=1e-14)
+    assert (found.binarize, found.n_queries, found.n_database) == ("sign", 30, 70)
+
+
+def test_the_database_order_is_that_of_adding():
+    rng = np.random.default_rng(0)
+    query, database, query_labels, database_labels = items(rng, "integers")
+    evaluator = hp.Evaluator(n_bits=12, metrics=["mAP[index]"])
+    evaluator.add_queries(query > 0, query_labels)
+    for rows in np.array_split(np.arange(70), 4):
+        evaluator.add_database(database[rows] > 0, database_labels[rows])
+    options = {"query_labels": query_labels, "database_labels": database_labels, "metrics": ["mAP[index]"]}
+    assert evaluator.evaluate().metrics == hp.evaluate(query > 0, database > 0, **options).metrics
+    evaluator.clear()
+    with pytest.raises(ProtocolError, match=r"^query codes are missing: no batch was added\.$"):
+        evaluator.evaluate()
+
+
+def test_batches_are_not_changed_by_the_caller_later():
+    evaluator, batch, labels = hp.Evaluator(metrics=["mAP"]), np.eye(4, dtype=int), np.arange(4)
+    evaluator.add_database(batch, labels)
+    evaluator.add_queries(batch, labels)
+    expected = evaluator.evaluate().metrics["mAP"]
+    batch[:], labels[:] = 0, 0
+    assert evaluator.evaluate().metrics["mAP"] == expected == 1
+
+
+def test_codes_that_have_collapsed_are_scored():
+    """Every byte is 0 or 255, which a file of packed codes must not be."""
+    evaluator = hp.Evaluator(binarize="sign", metrics=["mAP"])
+    query, database = np.ones((2, 16)), np.repeat([[1.0], [-1.0]], 16, axis=1).repeat(100, axis=0)
+    labels = {"query_labels": [0, 1], "database_labels": [0, 1] * 100}
+    evaluator.add_queries(query, labels["query_labels"])
+    evaluator.add_database(database, labels["database_labels"])
+    assert evaluator.evaluate().metrics == hp.evaluate(query > 0, database > 0, metrics=["mAP"], **labels).metrics
+
+
+@pytest.mark.parametrize(
+    ("options", "codes", "labels", "message"),
+    [
+        ({}, [[1, 0]], [1, 2], "query labels: 2 labels for 1 items."),
+        ({}, [[0.5, 0.1]], [1], "query codes: expected bits, 0 and 1 or -1 and +1, got real values"),
+        ({}, [[1, 0, 1]], [1], "query codes: expected 2 bits as in other batches, got 3."),
+        ({}, [[1, 0]], ["cat"], "query labels: expected int64 as in the batch of shape (1,) before, got <U3 of shape"),
+        ({}, [[1, 0]], [[0, 1]], "query labels: expected int64 as in the batch of shape (1,) before, got int64 of"),
+        ({"binarize": "sign"}, [[np.nan, 0]], [1], "query codes: expected finite numbers, got NaN or infinity, first"),
+    ],
+)
+def test_errors(options, codes, labels, message):
+    evaluator = hp.Evaluator(**options)
+    evaluator.add_queries([[1, 0]], [3])
+    with pytest.raises(ProtocolError) as error:
+        evaluator.add_queries(codes, labels)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"binarize": "median"},
+            "binarize: expected sign for batches, got median, which requires the complete database.",
+        ),
+        ({"metrics": ["mop"]}, "metric: expected one of"),
+        ({"convention": "x"}, "convention: "),
+    ],
+)
+def test_options(options, message):
+    with pytest.raises(ProtocolError) as error:
+        hp.Evaluator(**options)
+    assert str(error.value).startswith(message)
