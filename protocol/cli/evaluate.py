@@ -25,17 +25,17 @@ def run(arguments: argparse.Namespace) -> None:
         Tables.parse(text)
     inputs = [getattr(arguments, f"{side}_{kind}") for side in ("query", "database") for kind in ("codes", "labels")]
     trec = check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
-    vectors, relevance = nearest(arguments), _relevance(arguments)
+    vectors, relevant = nearest(arguments), relevance(arguments)
     if vectors is not None and not any(inputs):
         raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
-    if vectors is not None and relevance is not None:
+    if vectors is not None and relevant is not None:
         raise ProtocolError("ground truth: expected --relevance or vectors, got both.")
     with stages() as report:
         evaluation = evaluate(
             *codes(arguments),
             query_labels=arguments.query_labels,
             database_labels=arguments.database_labels,
-            truth=relevance or vectors,
+            truth=relevant or vectors,
             metrics=arguments.metric,
             convention=arguments.convention,
             spread=arguments.spread,
@@ -45,13 +45,14 @@ def run(arguments: argparse.Namespace) -> None:
     write(arguments, evaluation, list(_searches(arguments, evaluation)), trec)
 
 
-def _relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
+def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
     """Return the relevance as the ground truth: judgments if there are ids."""
     from protocol.evaluation import Judgments, Relevant
+    from protocol.inputs.judgments import is_collection
 
     ids = arguments.query_ids, arguments.database_ids
     if arguments.relevance is None or None in ids:
-        if any(ids) or str(arguments.relevance).startswith("ir_datasets:"):
+        if any(ids) or is_collection(arguments.relevance):
             raise ProtocolError("Judgments need all of --relevance, --query-ids and --database-ids.")
         return None if arguments.relevance is None else Relevant(arguments.relevance)
     return Judgments(arguments.relevance, *ids)
@@ -125,6 +126,12 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
     return Nearest(arguments.query_vectors, arguments.database_vectors, k, distance or "cosine", relevant)
 
 
+def lists(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the lists of the split by partition, and its file as ``split``, as far as options name them."""
+    options = {part: getattr(arguments, f"{part}_list") for part in ("query", "database", "train")}
+    return {part: file for part, file in (options | {"split": arguments.split_file}).items() if file is not None}
+
+
 def write(
     arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequence[Printed]", trec: "TrecOptions | None"
 ) -> None:
@@ -145,5 +152,5 @@ def write(
         evaluation.write_top_n_curves(arguments.top_n_curves)
     if arguments.json:
         files = {name: getattr(arguments, name) for name in _OUTPUTS if name != "json"}
-        evaluation.write_json(arguments.json, *results, **files)
+        evaluation.write_json(arguments.json, *results, **files, lists=lists(arguments))
     show("\n\n".join(map(str, [evaluation, *results])))

@@ -14,7 +14,7 @@ from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
 from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
-from protocol.inputs.judgments import judged_pairs
+from protocol.inputs.judgments import is_collection, judged_pairs
 from protocol.inputs.labels import label_pair
 from protocol.metrics import keywords
 from protocol.truth import DISTANCES, Distance, nearest
@@ -174,6 +174,24 @@ class NearestItems:
     relevant: int
 
 
+Truth = Labels | Relevant | Judgments | Nearest
+
+_ROLES: Mapping[type, tuple[str, ...]] = {
+    Labels: ("query_labels", "database_labels"),
+    Relevant: ("relevance",),
+    Judgments: ("relevance", "query_ids", "database_ids"),
+    Nearest: ("query_vectors", "database_vectors"),
+}
+
+
+def files_of(truth: Truth) -> dict[str, str]:
+    """Return the names of the files of a ground truth, by the option that names them; {} for a test collection."""
+    if isinstance(truth, Judgments) and is_collection(truth.judgments):
+        return {}
+    values = vars(truth).values()  # in the order of the fields
+    return {role: str(one) for role, one in zip(_ROLES[type(truth)], values, strict=False) if is_file(one)}
+
+
 class GroundTruth(NamedTuple):
     """The relevance of the database items to the queries.
 
@@ -198,9 +216,6 @@ class GroundTruth(NamedTuple):
     def relevance(self) -> Relevance:
         """The relevance for metrics that are not about the nearest items."""
         return self.by_number[self.scored]
-
-
-Truth = Labels | Relevant | Judgments | Nearest
 
 
 def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:

@@ -16,6 +16,11 @@ _COLLECTION = "ir_datasets:"
 _MOST = 2**31  # larger levels would not fit in an array
 
 
+def is_collection(judgments: str | Path) -> bool:
+    """Return whether judgments are those of a test collection, ``ir_datasets:NAME``, rather than a file."""
+    return str(judgments).startswith(_COLLECTION)
+
+
 def read_ids(values: Any, role: str) -> dict[str, int]:
     """Return the position of each id.
 
@@ -68,8 +73,7 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
     for ids, name, size, side in zip(places, lists, sizes, ("query", "database"), strict=True):
         if len(ids) != size:
             raise ProtocolError(f"{name}: {counted(len(ids), 'id')} for {counted(size, f'{side} code')}.")
-    is_collection = str(judgments).startswith(_COLLECTION)
-    rows = _collection(str(judgments)) if is_collection else _lines(Path(judgments))
+    rows = _collection(str(judgments)) if is_collection(judgments) else _lines(Path(judgments))
     pairs, first, n_lacking = dict[tuple[int, int], int](), "", 0
     for where, query, item, level in rows:
         if query not in places[0] or item not in places[1]:

@@ -1,5 +1,6 @@
 """Judgments of TREC and of ir_datasets as the ground truth, compared with trec_eval where no items are tied."""
 
+import json
 import sys
 from collections import namedtuple
 from types import SimpleNamespace
@@ -61,6 +62,20 @@ def test_the_command_reads_judgments(files, capsys):
     for wrong in (["--query-ids", "q.txt"], ["--database-ids", "d.txt"]):
         assert main([*codes, *wrong]) == 2
         assert "Judgments need all of --relevance, --query-ids and --database-ids." in capsys.readouterr().err
+
+
+def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
+    ids = ["--relevance", "qrels.txt", "--query-ids", "q.txt", "--database-ids", "d.txt"]
+    codes = ["--query-codes", "q.npy", "--database-codes", "d.npy"]
+    assert main(["evaluate", *codes, *ids, "--metric", "mAP", "nDCG", "--json", "mine.json"]) == 0
+    inputs = json.loads((files / "mine.json").read_text())["inputs"]
+    assert [inputs[role] for role in ("relevance", "query_ids", "database_ids")] == ["qrels.txt", "q.txt", "d.txt"]
+    assert main(["verify", "mine.json"]) == 0
+    assert main(["verify", "mine.json", *codes, *ids]) == 0
+    (files / "qrels.txt").write_text(QRELS.replace("d1 2", "d1 3"))
+    capsys.readouterr()
+    assert main(["verify", "mine.json"]) == 1
+    assert "nDCG" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
