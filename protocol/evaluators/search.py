@@ -158,9 +158,7 @@ def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Seq
         yield [values] if single else values
 
 
-def _read(
-    source: Truth, training_labels: Any, query: Any, database: Any
-) -> tuple[int, dict[Way, "Case"]]:
+def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tuple[int, dict[Way, "Case"]]:
     """Return the code length, and what evaluators rank."""
     pair = read_codes(query, database)
     if pair.ranking != "hamming":
