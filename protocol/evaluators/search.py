@@ -15,7 +15,7 @@ from protocol import codes, metrics
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.counting import HammingCounts, LabelRelevance, Relevance
 from protocol.evaluation.code_pairs import CodePair, Codes, read_codes
-from protocol.evaluation.ground_truth import Labels, Nearest, Relevant, ground_truth, only_truth
+from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluators.rankings import Distances, Lists, of_codes, of_values, ranked
@@ -158,9 +158,7 @@ def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Seq
         yield [values] if single else values
 
 
-def _read(
-    source: Labels | Relevant | Nearest, training_labels: Any, query: Any, database: Any
-) -> tuple[int, dict[Way, "Case"]]:
+def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tuple[int, dict[Way, "Case"]]:
     """Return the code length, and what evaluators rank."""
     pair = read_codes(query, database)
     if pair.ranking != "hamming":
