@@ -15,7 +15,7 @@ from protocol import codes, metrics
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.counting import HammingCounts, LabelRelevance, Relevance
 from protocol.evaluation.code_pairs import CodePair, Codes, read_codes
-from protocol.evaluation.ground_truth import Labels, Nearest, Relevant, ground_truth, only_truth
+from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluators.rankings import Distances, Lists, of_codes, of_values, ranked
@@ -158,9 +158,7 @@ def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Seq
         yield [values] if single else values
 
 
-def _read(
-    source: Labels | Relevant | Nearest, training_labels: Any, query: Any, database: Any
-) -> tuple[int, dict[Way, "Case"]]:
+def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tuple[int, dict[Way, "Case"]]:
     """Return the code length, and what evaluators rank."""
     pair = read_codes(query, database)
     if pair.ranking != "hamming":
@@ -473,8 +471,10 @@ class Explanation(Printed):
             f"{tried[0].upper()}{tried[1:]}. Of those that are as plausible as the first, {chance:.1g} would give "
             f"{'these scores' if len(self.reported) > 1 else 'this score'} by chance."
         )
-        decide = " More digits, or the scores of other code lengths, would decide." if chance > _DECISIVE else ""
-        paragraphs: list[str | Table] = [filled(f"{scores}: {best.measure}, {best.text}.")]
+        perhaps, decide = "", ""
+        if chance > _DECISIVE:
+            perhaps, decide = "perhaps ", " More digits, or the scores of other code lengths, would decide."
+        paragraphs: list[str | Table] = [filled(f"{scores}: {perhaps}{best.measure}, {best.text}.")]
         paragraphs += [Table("matches", "", header, rows)]
         paragraphs += [f"and {counted(more, 'other evaluation')}"] if more > 0 else []
         return [*paragraphs, *filter(None, [meanings(shown)]), filled(verdict + decide + of_standard)]

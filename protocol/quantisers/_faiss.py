@@ -11,7 +11,7 @@ from protocol.quantisers._quantiser import Quantiser, Ranking
 
 
 class FaissQuantiser(Quantiser):
-    """A quantiser whose model is an index of faiss. It uses one thread, so results don't depend on their number."""
+    """A quantiser whose model is an index of faiss; one thread trains it, so it does not depend on their number."""
 
     @abstractmethod
     def _index(self, faiss: Any, dimension: int, metric: int, seed: int) -> Any:
@@ -20,10 +20,14 @@ class FaissQuantiser(Quantiser):
     def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
         """Return the trained index."""
         faiss = need("faiss", "faiss")
-        faiss.omp_set_num_threads(1)
+        threads = faiss.omp_get_max_threads()
         metric = faiss.METRIC_L2 if distance == "euclidean" else faiss.METRIC_INNER_PRODUCT
         index = self._index(faiss, vectors.shape[1], metric, seed % 2**31)  # faiss takes an int
-        index.train(np.ascontiguousarray(vectors))
+        faiss.omp_set_num_threads(1)
+        try:
+            index.train(np.ascontiguousarray(vectors))
+        finally:
+            faiss.omp_set_num_threads(threads)
         return index
 
     def encode(self, vectors: NDArray[np.float32], model: Any) -> NDArray[np.uint8]:

@@ -254,7 +254,7 @@ def test_one_ground_truth():
         ProtocolError, match=r"^More than one ground truth: query labels and database labels and vectors"
     ):
         evaluate(*SIGNS, truth=near, **labels)
-    with pytest.raises(ProtocolError, match="truth: expected Labels, Relevant or Nearest, got ndarray"):
+    with pytest.raises(ProtocolError, match="truth: expected Labels, Relevant, Judgments or Nearest, got ndarray"):
         evaluate(*SIGNS, truth=np.eye(12, 300, dtype=bool))
 
 
