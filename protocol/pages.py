@@ -11,6 +11,7 @@ OF_KIND = {
     "ground_truth": "Ground truths",
     "split": "How the split protocols differ",
     "hasher": "Hashers",
+    "quantiser": "Compare representations at equal bytes",
     "metric": "Cutoffs and denominators",
     "finding": "Audit a split",
     "convention": "The same codes, three numbers",
