@@ -82,6 +82,7 @@ _PACKAGES = {
     "splits": "Splits",
     "studies": "Studies",
     "truth": "Ground truths",
+    "verification": "Verification",
 }
 
 

@@ -16,6 +16,8 @@ diagnose
     Find out what a function that scores codes computes.
 explain
     Find the evaluation that gives a reported score.
+verify
+    Check a stored result by computing it again from the codes.
 quantisation, Hashing, Rescoring
     Measure what binary codes lose of vectors; the hasher that computes the codes, and the re-ranking.
 attribute
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from protocol.registry import get as get
     from protocol.registry import names as names
     from protocol.splits import load_split as load_split
+    from protocol.verification import verify as verify
 
 __version__ = "0.1.0"
 
@@ -73,6 +76,7 @@ _NAMES = {
     "evaluators": "diagnose explain",
     "registry": "get names",
     "splits": "load_split",
+    "verification": "verify",
 }
 _MODULES = {name: f"protocol.{module}" for module, names in _NAMES.items() for name in names.split()}
 

@@ -27,6 +27,7 @@ LAYERS = (
     {"auditing"},
     {"report"},
     {"comparison", "papers"},
+    {"verification"},
     {"configuration"},
     {"cli"},
 )

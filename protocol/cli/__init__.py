@@ -20,6 +20,7 @@ _COMMANDS = (
     "quantisation",
     "attribute",
     "compare",
+    "verify",
     "explain",
     "diagnose",
     "audit",
@@ -65,9 +66,9 @@ def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status.
 
-    The status is 0 on success, 1 for an audit or an attribution that finds errors, 2 if the input can't be used or
-    anything else fails (with one line on standard error), 130 if the user interrupts, and 141 if standard output is a
-    closed pipe.
+    The status is 0 on success, 1 for an audit or an attribution that finds errors or a result that can't be verified, 2
+    if the input can't be used or anything else fails (with one line on standard error), 130 if the user interrupts, and
+    141 if standard output is a closed pipe.
     """
     parsed = argparse.Namespace(debug=False)
     if sys.stderr is None:  # closed by the caller

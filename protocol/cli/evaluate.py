@@ -113,6 +113,12 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
     return Nearest(arguments.query_vectors, arguments.database_vectors, k, distance or "cosine", relevant)
 
 
+def lists(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the lists of the split by partition, and its file as ``split``, as far as options name them."""
+    options = {part: getattr(arguments, f"{part}_list") for part in ("query", "database", "train")}
+    return {part: file for part, file in (options | {"split": arguments.split_file}).items() if file is not None}
+
+
 def write(
     arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequence[Printed]", trec: "TrecOptions | None"
 ) -> None:
@@ -133,5 +139,5 @@ def write(
         evaluation.write_top_n_curves(arguments.top_n_curves)
     if arguments.json:
         files = {name: getattr(arguments, name) for name in _OUTPUTS if name != "json"}
-        evaluation.write_json(arguments.json, *results, **files)
+        evaluation.write_json(arguments.json, *results, **files, lists=lists(arguments))
     show("\n\n".join(map(str, [evaluation, *results])))

@@ -1,8 +1,9 @@
 """Reads scores from the summary of an experiment, from the JSON of `protocol evaluate`, or from an `Evaluation`."""
 
+import contextlib
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"
 _VALUES = ("mean", "std", "n_runs")
 _POOLED = "has one value for all queries together, not one per query"
 _JSON = "the JSON of `protocol evaluate --json`"
-_FILES = ("per_query", "pr_curves", "top_n_curves")
+FILES = ("per_query", "pr_curves", "top_n_curves")
 """The keys of a JSON file under which it refers to other files."""
 Why = str
 """A reason in words."""
@@ -299,22 +300,44 @@ class _Runs:
             raise ProtocolError(f"{where}: expected the tables of an experiment, got {reason}.") from error
 
 
-def _of_json(path: Path, file: str) -> list[Score]:
-    try:
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of the JSON of `protocol evaluate --json`.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or is anything else.
+    """
+    if not path.is_file():
+        raise ProtocolError(f"{path}: no such file; give {_JSON}.")
+    with explained(path):
         content = json.loads(path.read_text(), object_pairs_hook=functools.partial(_once, path))
         if not isinstance(content, dict):
             raise ProtocolError(f"{path}: expected {_JSON}, got no JSON object.")
-        for field in ("metrics", "empty", "ties", *_FILES):
+        for field in ("metrics", "empty", "ties", *FILES):
             if not isinstance(content[field] if field == "metrics" else content.get(field) or {}, dict):
                 raise ProtocolError(f"{path}: expected {_JSON}, with an object as {field}, got {content[field]!r}.")
-        curves = functools.partial(_curves_of, path, file, content)
-        return _of_content(content, path, file, path.stem, _PerQuery(path, file, content).values, curves)
+        return content
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn errors that other JSON causes into a ProtocolError with the name of the file."""
+    try:
+        yield
     except ProtocolError:
         raise
     except KeyError as error:
         raise ProtocolError(f"{path}: expected {_JSON}, but the key {error} is missing.") from error
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ProtocolError(f"{path}: expected {_JSON}, got other content ({' '.join(str(error).split())}).") from error
+
+
+def _of_json(path: Path, file: str) -> list[Score]:
+    content = read_json(path)
+    with explained(path):
+        curves = functools.partial(_curves_of, path, file, content)
+        return _of_content(content, path, file, path.stem, _PerQuery(path, file, content).values, curves)
 
 
 def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score]:
@@ -439,7 +462,7 @@ class _Referred:
 
 def _curves_of(path: Path, file: str, content: Mapping[str, Any]) -> Curves | Why:
     """Return the curves to which a JSON file refers."""
-    files = [_Referred(path, file, content, key) for key in _FILES[1:]]
+    files = [_Referred(path, file, content, key) for key in FILES[1:]]
     if not any(one.record for one in files):
         return f"{file} does not refer to curves; `protocol evaluate --pr-curves --top-n-curves` writes them"
     problems = [one.problem for one in files if one.record]

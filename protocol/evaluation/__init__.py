@@ -4,6 +4,7 @@ from protocol.evaluation.attribution import Attribution, attribute
 from protocol.evaluation.batches import Evaluator
 from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_search, lookup_time
 from protocol.evaluation.code_pairs import Codes, Outputs
+from protocol.evaluation.code_use import Classified, CodeUse
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import evaluate
 from protocol.evaluation.ground_truth import Labels, Nearest, Relevant
@@ -17,6 +18,8 @@ __all__ = [
     "CONVENTIONS",
     "Attribution",
     "BucketSearches",
+    "Classified",
+    "CodeUse",
     "Codes",
     "Convention",
     "Evaluation",

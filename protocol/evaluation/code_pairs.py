@@ -1,5 +1,6 @@
 """Codes of queries and database in the forms that users have, checked and packed as in `protocol.codes`."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.inputs.conversion import matrix_from, named
+from protocol.inputs.conversion import is_file, matrix_from, named
+from protocol.provenance.storage import array_digest
 
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
@@ -92,6 +94,17 @@ class CodePair(NamedTuple):
         """The numbers of queries and database items."""
         return len(self.query), len(self.database)
 
+    @property
+    def sha256(self) -> dict[str, str]:
+        """The digests of the packed codes and their length, by side; they don't depend on the format of a file.
+
+        Those of `Outputs` are of the real values from which the thresholds were subtracted.
+        """
+        return {
+            side: hashlib.sha256(f"{self.n_bits} {array_digest(array)}".encode()).hexdigest()
+            for side, array in (("query", self.query), ("database", self.database))
+        }
+
 
 def read_codes(query: Any, database: Any) -> CodePair:
     """Return the codes of queries and database.
@@ -147,6 +160,15 @@ def read_codes(query: Any, database: Any) -> CodePair:
             "Codes of -1 and +1 would give the Hamming ranking."
         )
     return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
+
+
+def sources(query: Any, database: Any) -> dict[str, dict[str, Any]]:
+    """Return the file of each side that is one, with its encoding, for the record of a result."""
+    return {
+        f"{role}_codes": {"file": str(side.values)} | {name: vars(side)[name] for name in list(vars(side))[1:]}
+        for role, side in zip(("query", "database"), _encoded(query, database), strict=True)
+        if is_file(side.values)
+    }
 
 
 def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:

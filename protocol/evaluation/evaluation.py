@@ -1,6 +1,7 @@
 """The function `evaluate`, which scores codes against a ground truth."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,8 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards
-from protocol.evaluation.code_pairs import CodePair, read_codes
-from protocol.evaluation.ground_truth import GroundTruth, Labels, Nearest, Relevant, ground_truth, only_truth
+from protocol.evaluation.code_pairs import CodePair, read_codes, sources
+from protocol.evaluation.ground_truth import (
+    GroundTruth,
+    Labels,
+    Nearest,
+    Relevant,
+    files_of,
+    ground_truth,
+    only_truth,
+)
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring, score, with_nearest
@@ -85,7 +94,8 @@ def evaluate(
     codes = read_codes(query_codes, database_codes)
     source = only_truth(query_labels, database_labels, truth)
     relevant = ground_truth(source, *codes.sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
-    return scored(codes, relevant, scoring, threads=threads, progress=progress)
+    evaluation = scored(codes, relevant, scoring, threads=threads, progress=progress)
+    return replace(evaluation, inputs=sources(query_codes, database_codes) | files_of(source))
 
 
 def scored(

@@ -153,6 +153,19 @@ class NearestItems:
     relevant: int
 
 
+_ROLES: Mapping[type, tuple[str, ...]] = {
+    Labels: ("query_labels", "database_labels"),
+    Relevant: ("relevance",),
+    Nearest: ("query_vectors", "database_vectors"),
+}
+
+
+def files_of(truth: Labels | Relevant | Nearest) -> dict[str, str]:
+    """Return the names of the files of a ground truth, by the option that names them."""
+    values = vars(truth).values()  # in the order of the fields
+    return {role: str(one) for role, one in zip(_ROLES[type(truth)], values, strict=False) if is_file(one)}
+
+
 class GroundTruth(NamedTuple):
     """The relevance of the database items to the queries.
 

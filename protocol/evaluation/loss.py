@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.evaluation import plots
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import CodePair, read_codes, sources
 from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
+from protocol.evaluation.ground_truth import Nearest, check_sizes, files_of, ground_truth
 from protocol.evaluation.hashing import HashedBy, Hashing
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.rescoring import Rescoring, RescoringCurve, by_codes, by_vectors
@@ -188,7 +188,8 @@ def quantisation(
         curves.append(by_codes(pair, second_pair, relevances, rescoring, hashed=second_by, progress=done))
     varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
     return Quantisation(
-        **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
+        **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation) if field.name != "inputs"},
+        inputs=(sources(*codes) if isinstance(codes, tuple) else {}) | files_of(vectors),
         hashed_by=hashed_by,
         constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
         rescoring=tuple(curves),

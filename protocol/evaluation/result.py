@@ -4,7 +4,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -29,6 +29,7 @@ from protocol.inputs.labels import brief
 from protocol.provenance.storage import file_sha256, replacing
 from protocol.scores.identity import NONE_EXCLUDED, NOTED, SCORE, method_name
 from protocol.scores.tables import DIGITS, Table, write_csv
+from protocol.truth.relevance import labels_sha256
 
 if TYPE_CHECKING:
     import altair as alt
@@ -87,6 +88,8 @@ class Evaluation(Scores, Printed):
         Digest of the relevance of items to queries: values per query are compared only if it is equal.
     name, dataset, split, ground_truth : str or None
         The user's names for the codes, the dataset, the split and the ground truth, see `named`.
+    inputs : mapping
+        The files of the codes, with their encoding, and of the ground truth, by option.
     """
 
     codes: CodePair
@@ -107,6 +110,7 @@ class Evaluation(Scores, Printed):
     dataset: str | None = None
     split: str | None = None
     ground_truth: str | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -258,8 +262,11 @@ class Evaluation(Scores, Printed):
         per_query: str | Path | None = None,
         pr_curves: str | Path | None = None,
         top_n_curves: str | Path | None = None,
+        lists: Mapping[str, str | Path] | None = None,
     ) -> None:
-        """Write the JSON of `to_json`; the file appears under `path` only when it is complete.
+        """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
+
+        Names are relative to the JSON file, which appears under `path` only when it is complete.
 
         Parameters
         ----------
@@ -268,16 +275,25 @@ class Evaluation(Scores, Printed):
             Further results about the same codes, whose fields are added.
         per_query, pr_curves, top_n_curves : str or Path, optional
             Files that `write_per_query`, `write_pr_curves` and `write_top_n_curves` wrote, for `compare`. Their
-            names, relative to the JSON file, and their SHA-256 are added under these keys.
+            names and their SHA-256 are added under these keys.
+        lists : mapping of str to str or Path, optional
+            The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
+            names and their SHA-256 are added as ``lists``.
         """
-        content = self.content()
+        folder, content = Path(path).parent, self.content()
         for other in others:
             content |= other.content()
+        if self.inputs:
+            content["inputs"] = {
+                role: value | {"file": _relative(value["file"], folder)}
+                if isinstance(value, dict)
+                else _relative(value, folder)
+                for role, value in self.inputs.items()
+            }
         files = {"per_query": per_query, "pr_curves": pr_curves, "top_n_curves": top_n_curves}
-        for key, file in files.items():
-            if file is not None:
-                name = Path(os.path.relpath(file, Path(path).parent)).as_posix()
-                content[key] = {"file": name, "sha256": file_sha256(file)}
+        content |= {key: _reference(file, folder) for key, file in files.items() if file is not None}
+        if lists:
+            content["lists"] = {part: _reference(file, folder) for part, file in lists.items()}
         with replacing(path) as temporary:
             temporary.write_text(json_text(content) + "\n", encoding="utf-8")
 
@@ -331,17 +347,17 @@ class Evaluation(Scores, Printed):
         for metric, mean in means.items():
             identity = shared | {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
             yield {"name": self.name, "metric": metric, "value": mean, "undefined": n_undefined[metric]} | {
-                field: metric if field == "metric" else identity[field]
-                for field in (*SCORE, "ranking", "binarize", *NOTED)
+                column: metric if column == "metric" else identity[column]
+                for column in (*SCORE, "ranking", "binarize", *NOTED)
             }
 
     def content(self) -> dict[str, Any]:
         """Return the means and the fields that identify them.
 
         The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
-        each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``; ``nearest`` if
-        vectors are the ground truth; ``spread`` if it was requested; ``code_use`` if the codes follow the labels, are
-        few, or have constant bits.
+        each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``;
+        ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``spread`` if it
+        was requested; ``code_use`` if the codes follow the labels, are few, or have constant bits.
         """
         rules = find(self.convention)
         content: dict[str, Any] = {name: getattr(self, name) for name in _IDENTITY} | {"version": __version__}
@@ -350,7 +366,9 @@ class Evaluation(Scores, Printed):
         content |= {"metrics": self.metrics, "undefined": self.undefined}
         content["empty"] = {name: rules.empty(name) for name in self.metrics}
         content["ties"] = {name: registry.METRICS.entry(name).ties for name in self.metrics}
-        optional = {"nearest": self.nearest, "spread": self.spread}
+        content["codes_sha256"] = self.codes.sha256
+        digests = labels_sha256(self.truth.relevance)
+        optional = {"labels_sha256": digests, "nearest": self.nearest, "spread": self.spread}
         return content | {name: value for name, value in optional.items() if value} | self.code_use.content()
 
     def parts(self) -> list[str | Table]:
@@ -517,6 +535,14 @@ class WithoutQueries(Printed):
         records = self.evaluation._records(self.metrics, self.undefined, queries)
         pd = need("pandas", "report")
         return pd.concat([self.evaluation.to_frame(), pd.DataFrame(records)], ignore_index=True)
+
+
+def _relative(file: str | Path, folder: Path) -> str:
+    return Path(os.path.relpath(file, folder)).as_posix()
+
+
+def _reference(file: str | Path, folder: Path) -> dict[str, str]:
+    return {"file": _relative(file, folder), "sha256": file_sha256(file)}
 
 
 def n_undefined(masks: Mapping[str, NDArray[np.bool_]], n_queries: int) -> dict[str, int]:

@@ -391,6 +391,23 @@ def ground_truth_sha256(relevance: Relevance) -> str:
     return digest.hexdigest()
 
 
+def labels_sha256(relevance: Relevance) -> dict[str, str]:
+    """Return the digests of the labels of the queries and of the database; {} if the relevance is not by labels.
+
+    Unlike `ground_truth_sha256`, they tell on which side a label differs.
+
+    Examples
+    --------
+    >>> one, other = (labels_sha256(LabelRelevance([7, 8], of_database)) for of_database in ([7, 7, 9], [7, 9, 9]))
+    >>> one["query"] == other["query"], one["database"] == other["database"]
+    (True, False)
+    """
+    if not isinstance(relevance, LabelRelevance):
+        return {}
+    sides = zip(("query", "database"), relevance.labels, strict=True)
+    return {side: ground_truth_sha256(LabelRelevance(labels, labels)) for side, labels in sides}
+
+
 def _canonical(relevance: Relevance) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
     """Yield arrays (dtype, shape, blocks of rows) that are equal for ground truths with the same relevant items."""
     if isinstance(relevance, LabelRelevance):

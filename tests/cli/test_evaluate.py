@@ -24,6 +24,7 @@ OF_QUERY, OF_DATABASE = RNG.integers(0, 4, 4), RNG.integers(0, 3, 20)
 LABELS = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
 SIDES = ["evaluate", "--query-codes", "q.npy", "--database-codes", "d.npy"]
 COMMAND = [*SIDES, "--query-labels", "ql.npy", "--database-labels", "dl.npy"]
+_INPUTS = {f"--{side}-{kind}" for side in ("query", "database") for kind in ("codes", "labels")}
 
 
 @pytest.fixture
@@ -36,9 +37,13 @@ def folder(tmp_path, monkeypatch):
 
 
 def scores(*options, command=COMMAND):
-    """Return the means that the command writes; a later option replaces an earlier one."""
+    """Return what the command writes but for the files' names; a later option replaces an earlier one."""
     assert main([*command, *options, "--json", "out.json"]) == 0
-    return json.loads(Path("out.json").read_text())
+    content = json.loads(Path("out.json").read_text())
+    assert content.pop("inputs").keys() == {option[2:].replace("-", "_") for option in command if option in _INPUTS} | {
+        option[2:] for option in options if option == "--relevance"
+    }
+    return content
 
 
 def test_the_scores_are_those_of_the_function(folder, capsys):
@@ -74,8 +79,8 @@ def test_packed_and_real_valued_codes_and_relevance(folder):
     assert scores("--binarize", "sign", *sides("all.npz:real_")) == plain | {"binarize": "sign"}
     sparse.save_npz("near.npz", sparse.csr_matrix(OF_QUERY[:, None] == OF_DATABASE))
     found = scores("--relevance", "near.npz", command=SIDES)
-    different = {name for name in plain if plain[name] != found[name]}  # lists are identified as such
-    assert different == {"relevance", "ground_truth_sha256", "labels_not_in_database"}
+    different = {name for name in plain if plain[name] != found.get(name)}  # lists are identified as such
+    assert different == {"relevance", "ground_truth_sha256", "labels_not_in_database", "labels_sha256"}
 
 
 def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):

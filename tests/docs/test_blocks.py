@@ -15,6 +15,7 @@ ELSEWHERE = {
     "explanation/one-byte-in-a-helper": "evaluators/test_search.py",
     "how-to/audit-in-continuous-integration": "docs/test_audit_in_ci.py",
     "how-to/count-on-a-cluster": "docs/test_count_on_a_cluster.py",
+    "how-to/keep-a-leaderboard": "docs/test_leaderboard.py",
     "how-to/train-on-our-split": "workflow/test_finished_codes.py",
     "tutorials/five-lines-in-a-notebook": "docs/test_tutorials.py",
 }

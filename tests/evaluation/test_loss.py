@@ -275,7 +275,8 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     first, second = (Hashing("itq", n_bits, {"n_iter": 5}, seed=1) for n_bits in (8, 16))
     found = lost(first, query="q.npy", database="d.npy", k=[1, 10], rescoring=Rescoring(second, target=0.9))
     assert out == f"{found}\n"
-    assert json.loads((tmp_path / "o.json").read_text()) == json.loads(found.to_json())
+    files = {"inputs": {"query_vectors": "q.npy", "database_vectors": "d.npy"}}
+    assert json.loads((tmp_path / "o.json").read_text()) == json.loads(found.to_json()) | files
     assert main(["quantisation", *vectors, *given, "--rescore-codes", "qc.npy", "dc.npy", "--neighbours", "5"]) == 0
     assert capsys.readouterr().out == f"{lost(SIGNS, k=5, rescoring=Rescoring(SIGNS))}\n"
     assert main(["evaluate", *vectors, *given, "--neighbours", "5"]) == 0

@@ -12,6 +12,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import CONVENTIONS, Nearest, bucket_search, evaluate, lookup_time, quantisation
 from protocol.scores import identity
+from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
 CODES = ([[0, 0], [0, 1]], [[0, 0], [0, 1], [1, 1]])
@@ -20,6 +21,13 @@ CODES = ([[0, 0], [0, 1]], [[0, 0], [0, 1], [1, 1]])
 def found(**options):
     names = {name: options.pop(name) for name in ("name", "dataset", "split") if name in options}
     return evaluated(*CODES, **LABELS, **options).named(**names)
+
+
+def sha256_of(n_bits, *packed):
+    """Return the digest of codes of a byte each."""
+    content = hashlib.sha256(bytes(packed)).hexdigest()
+    array = hashlib.sha256(f"|u1 ({len(packed)}, 1) {content}".encode()).hexdigest()
+    return hashlib.sha256(f"{n_bits} {array}".encode()).hexdigest()
 
 
 def test_the_table_states_every_convention():
@@ -108,6 +116,8 @@ def test_json_has_the_means_and_their_identity(tmp_path):
         "undefined": {"mAP": 1, "AUPRC[area]": 0},
         "empty": {"mAP": "zero", "AUPRC[area]": "zero"},
         "ties": {name: registry.METRICS.entry(name).ties for name in ("mAP", "AUPRC[area]")},
+        "codes_sha256": {"query": sha256_of(2, 0b00, 0b10), "database": sha256_of(2, 0b00, 0b10, 0b11)},
+        "labels_sha256": labels_sha256(LabelRelevance([7, 99], [7, 8, 7])),
     }
     assert [file.name for file in tmp_path.iterdir()] == ["means.json"]
 

@@ -1,0 +1,62 @@
+"""`protocol verify`: check a stored result by computing it again."""
+
+import argparse
+from typing import Any
+
+from protocol.checks import ProtocolError
+from protocol.cli._output import check_outputs, show
+from protocol.cli._progress import stages
+from protocol.cli.evaluate import lists
+
+_INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
+_ENCODING = ("n_bits", "bit_order", "binarize")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `protocol verify`."""
+    from protocol.provenance.storage import replacing
+    from protocol.verification import verify
+
+    files = {name: getattr(arguments, name) for name in _INPUTS}
+    check_outputs({"--json": arguments.json}, [arguments.record, arguments.relevance, *files.values()])
+    if arguments.record.is_dir() and any(value is not None for value in files.values()):
+        raise ProtocolError(f"{arguments.record}: expected a JSON file with --query-codes and the like, got a folder.")
+    with stages() as report:
+        verification = verify(
+            arguments.record,
+            _encoded(arguments, arguments.query_codes),
+            _encoded(arguments, arguments.database_codes),
+            query_labels=arguments.query_labels,
+            database_labels=arguments.database_labels,
+            truth=_truth(arguments),
+            lists=lists(arguments),
+            digits=arguments.digits,
+            threads=arguments.threads,
+            progress=report,
+        )
+    if arguments.json:
+        with replacing(arguments.json) as temporary:
+            temporary.write_text(verification.to_json() + "\n", encoding="utf-8")
+    show(str(verification))
+    return int(not verification.holds)
+
+
+def _encoded(arguments: argparse.Namespace, file: str | None) -> Any:
+    """Return the codes of one side, with their encoding if options give any."""
+    from protocol.evaluation import Codes
+
+    encoding = {name: value for name in _ENCODING if (value := getattr(arguments, name)) is not None}
+    if encoding and file is None:
+        raise ProtocolError(
+            f"--{next(iter(encoding)).replace('_', '-')} needs --query-codes and --database-codes as well."
+        )
+    return Codes(file, **encoding) if encoding else file
+
+
+def _truth(arguments: argparse.Namespace) -> Any:
+    """Return the relevant items or the vectors; None if options give neither."""
+    from protocol.evaluation import Nearest, Relevant
+
+    if arguments.query_vectors is not None or arguments.database_vectors is not None:
+        return Nearest(arguments.query_vectors, arguments.database_vectors)
+    return None if arguments.relevance is None else Relevant(arguments.relevance)

@@ -1,0 +1,181 @@
+"""The tables of an experiment are computed again from its codes, and stored tables from each other."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from project import SMALL, Results
+
+from protocol import codes, load_split
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.evaluation import Codes, evaluate
+from protocol.provenance import storage
+from protocol.verification import verify
+
+REFERENCE = Path(__file__).parents[2] / "results" / "reference"
+
+
+@pytest.fixture(scope="session")
+def tiny(made_once):
+    """The results of the small experiment, which the workflow's tests also read."""
+    return made_once("tiny", lambda folder: Results(folder).stages(SMALL, "all", "paper")) / "results"
+
+
+@pytest.fixture
+def folder(tiny, tmp_path):
+    """A copy of the experiment that a test may change, without checksums, which somebody who edits it would remove."""
+    shutil.copytree(tiny, tmp_path / "results")
+    for name in ("metrics", "runs", "summary"):
+        (tmp_path / "results" / "small" / f"{name}.csv.sha256").unlink()
+    return tmp_path / "results" / "small"
+
+
+def cell(path, line, column, edit):
+    """Change one cell of a table."""
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    at = rows[0].index(column)
+    rows[line - 1][at] = edit(rows[line - 1][at])
+    with open(path, "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def digit(text, at=-1):
+    """Return a number with another digit."""
+    return f"{text[:at]}{(int(text[at]) + 5) % 10}{text[at:][1:]}"
+
+
+def test_all_tables_of_an_experiment_verify(tiny, capsys):
+    seen = []
+    verification = verify(tiny / "small", progress=lambda *step: seen.append(step))
+    lines = str(verification).split("\n")
+    assert verification.holds
+    n_values = 2 * 2 * 2 * 2 * 2 * 3 * len(SMALL["metrics"])  # truths, splits, runs, hashers, lengths, extensions
+    assert f"holds        small/metrics.csv: {n_values:,} rows: computed from the codes" in lines
+    assert f"holds        small/summary.csv: {n_values // 2} rows: means of the runs in metrics.csv" in lines
+    assert "holds        small/runs.csv: 8 rows: computed from the codes" in lines
+    assert "holds        small/splits/improved: audit: no error; the split protocol is improved" in lines
+    assert seen[-1] == (4, 4, "counting")
+    assert verification.n_values == n_values * 3 // 2
+    assert main(["verify", str(tiny / "small")]) == 0
+    assert "small: verified: " in capsys.readouterr().out
+
+
+EDITS = {
+    "metrics": {"value": digit, "n_bits": lambda text: "32"},
+    "runs": {"items": lambda text: f"{'0' if text[0] != '0' else '1'}{text[1:]}", "n_database": digit},
+    "summary": {
+        "mean": lambda text: digit(text, -2),
+        "std": lambda text: digit(text, 4),
+        "n_runs": lambda text: "3",
+        "n_queries": digit,
+        "ties": lambda text: f"{text} ",
+        "empty": lambda text: "drop",
+        "convention": lambda text: "hashnet",
+        "relevance": lambda text: "neighbours",
+        "excluded_queries": lambda text: "1 query (0123456789ab)",
+    },
+}
+
+
+@pytest.mark.parametrize("table", EDITS)
+def test_one_cell_of_a_table_is_refused_with_its_line(table, folder):
+    for line, (column, edit) in enumerate(EDITS[table].items(), 4):
+        cell(folder / f"{table}.csv", line, column, edit)
+    found = [check.text for check in verify(folder).failures if check.place == f"small/{table}.csv"]
+    for line, column in enumerate(EDITS[table], 4):
+        start = "no row for digits, gist, " if column == "n_bits" else f"line {line}: {column} "
+        assert any(text.startswith(start) for text in found), (column, found)
+
+
+def test_a_row_that_is_missing_is_refused(folder):
+    lines = (folder / "metrics.csv").read_text().split("\n")
+    (folder / "metrics.csv").write_text("\n".join([*lines[:9], *lines[10:]]))
+    assert any(check.text.startswith("no row for digits, gist, ") for check in verify(folder).failures)
+
+
+def test_one_bit_of_the_codes_is_refused(folder):
+    (path,) = folder.glob("gist/*/run1/itq/codes.h5")
+    arrays, record = storage.read(path), storage.read_provenance(path)
+    arrays["16/query"] = arrays["16/query"] ^ (np.arange(arrays["16/query"].size).reshape(-1, 2) == 4).astype(np.uint8)
+    record.pop("digest")
+    storage.write(path, arrays, record)
+    texts = [check.text for check in verify(folder).failures]
+    assert texts
+    assert all(text.startswith(("line ", "1", "2", "3", "4", "5", "6", "7", "8", "9")) for text in texts)
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    assert [check.place for check in verify(folder).failures] == ["small/codes"]
+    path.unlink()
+    text = str(verify(folder))
+    assert "not checked  small/metrics.csv: 168 rows, whose codes are not there" in text
+
+
+def test_a_record_names_the_split_of_the_pipeline(tiny, tmp_path):
+    """The codes of a run are a record of their own; another protocol than that of the split is refused."""
+    split = tiny / "small" / "splits" / "improved" / "run0" / "splits.h5"
+    (path,) = tiny.glob("small/gist/*/run0/itq/codes.h5")
+    rows, labels = load_split(split), load_split(split).labels
+    pair = codes.of_split(storage.read(path), rows.database)[8]
+    sides = [Codes(pair[side], 8) for side in ("query", "database")]
+    inputs = {"query_labels": labels[rows.query], "database_labels": labels[rows.database]}
+    evaluation = evaluate(*sides, **inputs, metrics=["mAP"])
+    with open(tiny / "small" / "metrics.csv", newline="") as file:
+        key = ("class_label", "improved", "0", "itq", "8", "none", "mAP")
+        columns = ("ground_truth", "split", "run", "hasher", "n_bits", "extension", "metric")
+        (value,) = (row["value"] for row in csv.DictReader(file) if tuple(row[column] for column in columns) == key)
+    assert f"{evaluation.metrics['mAP']:.9g}" == value
+    for name, holds in (("improved", True), ("standard", False)):
+        evaluation.named(split=name).write_json(tmp_path / "mine.json", lists={"split": split})
+        verification = verify(tmp_path / "mine.json", *sides, **inputs)
+        assert verification.holds == holds
+        assert holds or {check.place for check in verification.failures} == {"audit"}
+
+
+def test_an_altered_table_is_refused_by_its_checksum(tiny, tmp_path):
+    shutil.copytree(tiny / "small", tmp_path / "small")
+    cell(tmp_path / "small" / "metrics.csv", 7, "value", digit)
+    verification = verify(tmp_path / "small")
+    assert any("metrics.csv: altered since it was written" in check.text for check in verification.failures)
+
+
+def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():
+    verification = verify(REFERENCE)
+    assert verification.holds
+    checks = {(check.outcome, check.place): check.text for check in verification.checks}
+    assert checks["holds", "cifar10/summary.csv"].startswith("192 rows: means of the runs in map_by_run.csv; no table")
+    assert checks["holds", "cifar10/map_by_run.csv"] == "192 rows: values of the same runs in run0.csv"
+    assert checks["holds", "learned/summary.csv"] == "681 rows: means of the runs in metrics.csv"
+    assert checks["holds", "supervised/summary.csv"] == "1,836 rows: means of the runs in runs.csv"
+    unchecked = " ".join(place for outcome, place in checks if outcome == "not checked")
+    for name in ("thesis/radii.csv", "hashers/digits.csv", "leak/leak.csv", "matched.csv"):
+        assert name in unchecked
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "edit"),
+    [
+        ("summary", "mean", lambda text: digit(text, -2)),
+        ("summary", "std", lambda text: digit(text, 5)),
+        ("map_by_run", "value", digit),
+    ],
+)
+def test_one_digit_of_a_stored_table_is_refused(table, column, edit, tmp_path):
+    for name in ("summary", "map_by_run", "run0"):
+        shutil.copy(REFERENCE / "cifar10" / f"{name}.csv", tmp_path)
+    assert verify(tmp_path).holds
+    with open(tmp_path / f"{table}.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    line = next(at for at, row in enumerate(rows, 2) if row["metric"] == "mAP")
+    cell(tmp_path / f"{table}.csv", line, column, edit)
+    verification = verify(tmp_path)
+    assert any(check.text.startswith(f"line {line}: {column} 0.") for check in verification.failures), str(verification)
+
+
+def test_a_folder_without_tables_is_refused(tmp_path):
+    with pytest.raises(
+        ProtocolError, match=r"expected the tables of an experiment \(\*\.csv\) there or in its folders"
+    ):
+        verify(tmp_path)

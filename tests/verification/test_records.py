@@ -1,0 +1,387 @@
+"""A record verifies from its inputs in any form; any edit of it, or of an input, is refused with its place."""
+
+import copy
+import functools
+import json
+import operator
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+import protocol as hp
+from protocol import codes
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.evaluation import Codes, Labels, Nearest, Outputs, Relevant, evaluate
+from protocol.splits import write_list
+from protocol.verification import verify
+
+RNG = np.random.default_rng(0)
+REAL_Q, REAL_D = RNG.normal(size=(6, 12)), RNG.normal(size=(20, 12))
+QUERY, DATABASE = REAL_Q > 0, REAL_D > 0
+OF_QUERY, OF_DATABASE = np.array([0, 1, 2, 2, 1, 3]), RNG.integers(0, 3, 20)
+METRICS = ["mAP", "mAP@5[retrieved]", "precision@r2", "AUPRC[area]"]
+MATRICES = [labels[:, None] == np.arange(4) for labels in (OF_QUERY, OF_DATABASE)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with the inputs in many forms, and a record of everything that `evaluate` can write."""
+    folder = tmp_path_factory.mktemp("made")
+    arrays = {"q": QUERY, "d": DATABASE, "ql": OF_QUERY, "dl": OF_DATABASE, "qv": REAL_Q, "dv": REAL_D}
+    packed = {"q8": codes.pack(QUERY), "d8": codes.pack(DATABASE)}
+    big = {"qb": np.packbits(QUERY, axis=1), "db": np.packbits(DATABASE, axis=1)}
+    for name, array in (arrays | packed | big).items():
+        np.save(folder / f"{name}.npy", array)
+    io.savemat(folder / "c.mat", {"tB": np.where(QUERY, 1.0, -1.0), "B": np.where(DATABASE, 1.0, -1.0)})
+    for name in ("q", "d", "ql", "dl"):
+        np.savetxt(folder / f"{name}.csv", arrays[name], fmt="%d", delimiter=",")
+    for name, labels in zip(("qm", "dm"), MATRICES, strict=True):
+        np.save(folder / f"{name}.npy", labels)
+    sparse.save_npz(folder / "near.npz", sparse.csr_matrix(OF_QUERY[:, None] == OF_DATABASE))
+    ids, labels = np.array([f"{row}.png" for row in range(40)]), np.zeros(40, dtype=int)
+    for name, rows in {"query": range(6), "database": range(6, 26), "train": range(26, 40)}.items():
+        write_list(folder / f"{name}.txt", np.arange(40)[rows.start : rows.stop], ids, labels)
+    options = ["--exclude-queries", "out.txt", "--tables", "4x3", "--spread", "--metric", *METRICS]
+    options += ["--per-query", "out.csv", "--pr-curves", "pr.csv", "--top-n-curves", "top.csv"]
+    options += [f"--{part}-list={part}.txt" for part in ("query", "database", "train")]
+    (folder / "out.txt").write_text("1\n4\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        sides = [f"--{side}-{kind}" for side in ("query", "database") for kind in ("codes", "labels")]
+        files = [part for pair in zip(sides, ("q.npy", "ql.npy", "d.npy", "dl.npy"), strict=True) for part in pair]
+        names = ["--name", "mine", "--dataset", "digits", "--split", "own"]
+        assert main(["evaluate", *files, *options, *names, "--json", "record.json"]) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """A copy of the folder that a test may change, and another working directory."""
+    copied = Path(shutil.copytree(made, tmp_path / "copy"))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return copied
+
+
+def places(verification):
+    return [re.sub(r" \(.*", "", check.place) for check in verification.failures]
+
+
+def edited(folder, edit):
+    """Verify the record after a function has changed its content."""
+    content = json.loads((folder / "record.json").read_text())
+    edit(content)
+    (folder / "record.json").write_text(json.dumps(content))
+    return verify(folder / "record.json")
+
+
+def test_the_record_verifies_from_any_working_directory(folder, capsys):
+    assert main(["verify", "../copy/record.json", "--json", "checks.json"]) == 0
+    out = capsys.readouterr().out
+    record = json.loads((folder / "record.json").read_text())
+    for metric, mean in record["metrics"].items():
+        assert f"holds        {metric}: {mean!r}\n" in out
+    assert "holds        audit: no error; the split protocol is from_lists\n" in out
+    assert "not checked  name, dataset, split: names, which nothing but the record states\n" in out
+    assert out.endswith("record.json: verified: 4 values computed again; 1 line above not checked.\n")
+    checks = json.loads(Path("checks.json").read_text())
+    assert checks["verified"]
+    assert len(checks["checks"]) == len(verify(folder / "record.json").checks)
+    assert record["inputs"] == {
+        "query_codes": {"file": "q.npy", "n_bits": None, "bit_order": "little", "binarize": None},
+        "database_codes": {"file": "d.npy", "n_bits": None, "bit_order": "little", "binarize": None},
+        "query_labels": "ql.npy",
+        "database_labels": "dl.npy",
+    }
+
+
+FORMS = {
+    "unpacked": (("q.npy", "d.npy"), Labels("ql.npy", "dl.npy")),
+    "packed": ((Codes("q8.npy", 12), Codes("d8.npy", 12)), Labels("ql.npy", "dl.npy")),
+    "big": ((Codes("qb.npy", 12, "big"), "db.npy"), Labels("ql.npy", "dl.npy")),
+    "mat": (("c.mat:tB", "c.mat:B"), Labels("ql.csv", "dl.csv")),
+    "csv": (("q.csv", "d.csv"), Labels("ql.csv", "dl.csv")),
+    "label matrices": (("q.npy", "d.npy"), Labels("qm.npy", "dm.npy")),
+    "lists": (("q.npy", "d.npy"), Relevant("near.npz")),
+    "vectors": (("q.npy", "d.npy"), Nearest("qv.npy", "dv.npy", [1, 4], "euclidean", 3)),
+    "sign": ((Codes("qv.npy", binarize="sign"), "dv.npy"), Labels("ql.npy", "dl.npy")),
+    "median": ((Codes("qv.npy", binarize="median"), "dv.npy"), Labels("ql.npy", "dl.npy")),
+    "asymmetric": ((Outputs("qv.npy"), "d.npy"), Labels("ql.npy", "dl.npy")),
+    "asymmetric, median": ((Outputs("qv.npy"), Codes("dv.npy", binarize="median")), Labels("ql.npy", "dl.npy")),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_record_of_each_form_of_inputs_verifies(form, folder, monkeypatch):
+    sides, truth = FORMS[form]
+    monkeypatch.chdir(folder)
+    for spread in (False, True):
+        evaluation = evaluate(*sides, truth=truth, spread=spread, convention="hashnet")
+        evaluation.write_json("sub/form.json", evaluation.without([0]))
+        verification = verify("sub/form.json")
+        assert verification.holds, str(verification)
+        assert verification.n_values == len(evaluation.metrics)
+    changed = np.load("q.npy" if form not in ("sign", "median") and "asym" not in form else "qv.npy").copy()
+    changed[3, 5] = ~changed[3, 5] if changed.dtype == bool else -changed[3, 5]
+    encoded = isinstance(sides[0], Codes) and sides[0].n_bits is None
+    given = Codes(changed, binarize=sides[0].binarize) if encoded else Outputs(changed) if "asym" in form else changed
+    assert places(verify("sub/form.json", given))[0] == "query codes"
+
+
+def test_the_same_codes_and_labels_in_another_format_verify(folder, capsys):
+    record, at = folder / "record.json", "../copy/"
+    assert verify(record, f"{at}c.mat:tB", np.where(DATABASE, 1, -1), database_labels=f"{at}dl.csv").holds
+    named = (["abcd"[label] for label in labels] for labels in (OF_QUERY, OF_DATABASE))
+    renamed = verify(record, query_labels=next(named), database_labels=next(named))
+    assert [str(check) for check in renamed.failures] == [
+        'fails        labels_not_in_database: 0: 3 recorded, "d" computed'
+    ]
+    command = ["verify", str(record), "--query-codes", f"{at}qb.npy", "--database-codes", f"{at}db.npy"]
+    assert main([*command, "--bit-order", "big"]) == 0
+    assert main(command) == 1
+    assert (
+        "fails        computing again: ../copy/qb.npy: query codes: expected zeros after bit 12"
+        in capsys.readouterr().out
+    )
+    for name in ("q", "d"):  # packed, where the record has one column for each bit
+        shutil.move(folder / f"{name}8.npy", folder / f"{name}.npy")
+    assert not verify(record).holds
+    assert verify(record, f"{at}q.npy", f"{at}d.npy").holds
+
+
+def test_verifying_a_record_requires_only_numpy(folder):
+    heavy = ("pandas", "scipy", "h5py", "tabulate", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
+    code = f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"
+    code += "import protocol as hp; print(hp.verify(sys.argv[1]).verdict)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, folder / "record.json"], capture_output=True, text=True, check=True
+    )
+    assert "verified: 4 values computed again" in done.stdout
+
+
+def test_the_reference_describes_all_fields(folder):
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text()
+    for field in json.loads((folder / "record.json").read_text()):
+        assert f"`{field}`" in page
+
+
+def test_a_record_of_arrays_needs_its_inputs(folder):
+    evaluation = evaluate(QUERY, DATABASE, query_labels=OF_QUERY, database_labels=OF_DATABASE)
+    evaluation.write_json("arrays.json")
+    labels = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
+    assert hp.verify("arrays.json", QUERY, DATABASE, **labels).holds
+    missing = verify("arrays.json", QUERY, **labels)
+    assert missing.failures[0].text == "database codes are missing: the record does not name their file."
+    assert (missing.holds, missing.n_values) == (False, 0)
+    assert "The ground truth is missing" in verify("arrays.json", QUERY, DATABASE).verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "change", "first"),
+    [
+        ("q", (2, 7), lambda bit: ~bit, "query codes"),
+        ("d", (19, 11), lambda bit: ~bit, "database codes"),
+        ("ql", 3, lambda label: label - 1, "query labels"),
+        ("dl", 0, lambda label: (label + 1) % 3, "database labels"),
+    ],
+)
+def test_one_bit_or_label_is_refused(name, at, change, first, folder):
+    array = np.load(folder / f"{name}.npy")
+    array[at] = change(array[at])
+    np.save(folder / f"{name}.npy", array)
+    verification = verify(folder / "record.json")
+    assert not verification.holds
+    assert first in places(verification)
+    assert f"({folder / name}.npy)" in str([check.place for check in verification.failures])
+    assert "per_query" in places(verification)
+
+
+def test_another_order_of_the_database_is_refused_although_the_values_are_the_same(folder):
+    for name in ("d", "dl"):
+        np.save(folder / f"{name}.npy", np.load(folder / f"{name}.npy")[::-1])
+    verification = verify(folder / "record.json")
+    assert {"database codes", "database labels", "ground truth"} <= set(places(verification))
+    assert "mAP" not in places(verification)
+
+
+def test_the_first_query_that_differs_is_named(folder):
+    array = np.load(folder / "q.npy")
+    array[4] = ~array[4]
+    np.save(folder / "q.npy", array)
+    (text,) = (check.text for check in verify(folder / "record.json").failures if check.place == "per_query")
+    assert re.match(r"out.csv: line 6 \(query 4\), mAP: \S+ recorded, \S+ computed$", text)
+
+
+@pytest.mark.parametrize("file", ["out.csv", "pr.csv", "top.csv"])
+def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
+    key = {"out.csv": "per_query", "pr.csv": "pr_curves", "top.csv": "top_n_curves"}[file]
+    lines = (folder / file).read_text().split("\n")
+    *start, last = lines[3].split(",")
+    lines[3] = ",".join([*start, f"{last[:-1]}{(int(last[-1]) + 1) % 10}"])
+    (folder / file).write_text("\n".join(lines))
+    other, cell = (check for check in verify(folder / "record.json").failures if check.place == key)
+    assert other.text == f"{file} is another file than the recorded one: its SHA-256 differs"
+    assert cell.text.startswith(f"{file}: line 4 (")
+    (folder / file).unlink()
+    assert verify(folder / "record.json").holds  # it is listed as not checked
+
+
+def leaves(content, place=()):
+    """Yield the places of all values of JSON that are not objects or lists."""
+    items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in items:
+        yield from leaves(value, (*place, key)) if isinstance(value, dict | list) and value else [(*place, key)]
+
+
+def other(value):
+    """Return another value of the same kind: of a number, the one that differs in the 15th digit."""
+    if isinstance(value, float):
+        return float(f"{value:.15g}") + 10.0 ** (np.floor(np.log10(value or 1)) - 14)
+    if isinstance(value, bool | int | None):
+        return 1 if value is None else value + 1
+    if isinstance(value, list):
+        return [1]
+    return f"{'f' if value[:1] != 'f' else 'e'}{value[1:]}"
+
+
+CLAIMED = {("name",), ("dataset",), ("split",), ("ground_truth",), ("version",)}
+CALLED = {"codes_sha256": "codes", "labels_sha256": "labels", "ground_truth_sha256": "ground truth"}
+
+
+def refused(record, content):
+    """Return the lines about what fails in a record with this content, or the error if it is no record."""
+    record.write_text(json.dumps(content))
+    try:
+        verification = verify(record)
+    except ProtocolError as error:
+        return str(error)
+    assert verification.holds is not bool(verification.failures)
+    return "\n".join(map(str, verification.failures))
+
+
+def test_every_edit_and_every_deletion_of_a_field_is_refused(folder):
+    record = folder / "record.json"
+    original, n_edits = json.loads(record.read_text()), 0
+    for *path, last in leaves(original):
+        if (*path, last) in CLAIMED or last == "bit_order" or (last == "file" and path[0] != "inputs"):
+            continue  # nothing but the record states names, these codes are not packed, and a CSV file may be missing
+        content = copy.deepcopy(original)
+        inner = functools.reduce(operator.getitem, path, content)
+        inner[last] = other(inner[last])
+        lines = refused(record, content)
+        place = [CALLED.get(str(key), str(key)) for key in (*path, last)]
+        assert lines, place
+        assert path[:1] == ["inputs"] or any(key in lines for key in place), (place, lines)
+        n_edits += 1
+        if isinstance(inner, dict) and path[:1] not in (["inputs"], ["lists"]) and last != "spread":
+            del inner[last]
+            assert refused(record, content), ("deleted", place)
+    assert n_edits > 100
+
+
+@pytest.mark.parametrize(
+    ("edit", "first", "text"),
+    [
+        (lambda c: c["ties"].update(mAP="None."), "ties: mAP", '"None." recorded, "Expected value over all'),
+        (lambda c: c["empty"].update(mAP="drop"), "empty: mAP", '"drop" recorded, "zero" computed'),
+        (lambda c: c["undefined"].update(mAP=0), "undefined: mAP", "0 recorded, 1 computed"),
+        (lambda c: c.update(n_database=21), "n_database", "21 recorded, 20 "),
+        (lambda c: c["metrics"].update({"mAP@3[all]": 0.5}), "mAP@3[all]", "0.5 recorded, 0."),
+        (lambda c: c["metrics"].pop("mAP"), "undefined: mAP", "1 recorded, nothing computed"),
+        (lambda c: c.update(convention="hashnet"), "mAP", " recorded, 0."),
+        (lambda c: c.update(convention="none"), "computing again", "convention: expected deephash, habir"),
+        (
+            lambda c: c.update(ranking="asymmetric"),
+            "computing again",
+            "expected real values for the ranking asymmetric",
+        ),
+        (lambda c: c["inputs"].pop("query_codes"), "computing again", "query codes are missing"),
+        (lambda c: c["inputs"].update(query_labels="no.npy"), "computing again", "no.npy: no such file"),
+        (lambda c: c["without_queries"].update(excluded=[1, 5]), "without_queries: sha256", "SHA-256 "),
+    ],
+)
+def test_edits_by_hand_are_named(edit, first, text, folder):
+    verification = edited(folder, edit)
+    assert not verification.holds
+    assert any(text in check.text for check in verification.failures if check.place == first)
+
+
+def test_another_version_is_only_a_note(folder):
+    verification = edited(folder, lambda content: content.update(version="0.0.9"))
+    assert verification.holds
+    assert "note         version: 0.0.9 recorded, " in str(verification)
+
+
+def test_codes_that_follow_the_labels_are_noted(tmp_path):
+    """The result holds, but a reviewer should know that the ten classes have one code each."""
+    labels = np.arange(100) % 10
+    one = (labels[:, None] >> np.arange(4)) & 1
+    evaluate(one[:20], one, query_labels=labels[:20], database_labels=labels).write_json(tmp_path / "mine.json")
+    verification = verify(tmp_path / "mine.json", one[:20], one, query_labels=labels[:20], database_labels=labels)
+    assert verification.holds
+    assert "note         one-code-per-class: All of the 100 database items have the one code" in str(verification)
+
+
+def test_fewer_digits_may_be_required(folder):
+    def edit(content):
+        content["metrics"]["mAP"] *= 1 + 1e-13
+
+    (different,) = edited(folder, edit).failures
+    assert different.text.endswith(" computed; the same to 12 digits, see --digits")
+    assert verify(folder / "record.json", digits=12).holds
+    with pytest.raises(ProtocolError, match="digits: expected an integer from 1 to 15, got 16"):
+        verify(folder / "record.json", digits=16)
+
+
+def test_the_lists_are_audited(folder):
+    """An entry more is another size; an entry in both lists is an error."""
+    record = folder / "record.json"
+    query = (folder / "query.txt").read_text()
+    (folder / "query.txt").write_text(query.replace("3.png", "7.png"))
+    verification = verify(record)
+    assert [check.place for check in verification.failures] == ["list of query", "audit"]
+    assert verification.failures[1].text == "query-in-database: 1 (7.png)"
+    (folder / "query.txt").write_text(query + "39.png 0\n")
+    text = str(verify(record))
+    assert "fails        n_queries: 6 recorded, 7 listed" in text
+    assert "query-in-train" in text
+    (folder / "query.txt").unlink()
+    assert "not checked  audit: needs the lists of the split" in str(verify(record))
+
+
+def test_the_sizes_of_a_declared_protocol(folder):
+    evaluation = evaluate(QUERY, DATABASE, query_labels=OF_QUERY, database_labels=OF_DATABASE).named(split="cifar10_s1")
+    evaluation.write_json("s1.json")
+    verification = verify("s1.json", QUERY, DATABASE, query_labels=OF_QUERY, database_labels=OF_DATABASE)
+    assert [str(check) for check in verification.failures] == [
+        "fails        n_queries: 6 recorded, 1,000 declared by cifar10_s1",
+        "fails        n_database: 20 recorded, 59,000 declared by cifar10_s1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("none.json", "none.json: no such file; give the JSON of `protocol evaluate --json`."),
+        ("q.npy", "q.npy: expected the JSON of `protocol evaluate --json`, got other content"),
+        ("list.json", "list.json: expected the JSON of `protocol evaluate --json`, got no JSON object."),
+        ("record.json --n-bits 12", "--n-bits needs --query-codes and --database-codes as well."),
+        ("record.json --json record.json", "--json: expected a file that is not an input, got record.json"),
+        ("record.json --query-vectors qv.npy", "database vectors are missing."),
+        (". --query-codes q.npy", ".: expected a JSON file with --query-codes and the like, got a folder."),
+        ("empty", "empty: expected the tables of an experiment (*.csv) there or in its folders."),
+    ],
+)
+def test_refused_commands(arguments, message, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    (folder / "list.json").write_text("[]")
+    (folder / "empty").mkdir()
+    assert main(["verify", *arguments.split()]) == 2
+    assert message in capsys.readouterr().err
