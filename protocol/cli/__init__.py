@@ -25,6 +25,7 @@ _COMMANDS = (
     "diagnose",
     "audit",
     "find-duplicates",
+    "checklist",
     "list",
     "init",
     "check",
