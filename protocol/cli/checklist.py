@@ -1,4 +1,4 @@
-"""`protocol checklist`: what the results of an experiment say about the most common mistakes."""
+"""`protocol checklist`: what the results of an experiment state about the most common mistakes."""
 
 import argparse
 import itertools

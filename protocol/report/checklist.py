@@ -1,4 +1,4 @@
-"""The checklist of an experiment: what its result files say about the five most common mistakes of evaluations."""
+"""The checklist of an experiment: what its result files state about the five most common mistakes of evaluations."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
