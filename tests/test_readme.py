@@ -59,7 +59,7 @@ def test_its_everyday_commands_are_valid(capsys, monkeypatch):
     assert len(commands) == 10
     assert {shlex.split(command)[0] for command in commands} == {"protocol", "snakemake"}
     for command in commands:
-        if command.startswith(("protocol list", "protocol check")):
+        if command.startswith(("protocol list", "protocol check ")):
             assert main(shlex.split(command)[1:]) == 0
     assert "mAP@K[all]" in capsys.readouterr().out
 
