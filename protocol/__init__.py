@@ -4,7 +4,7 @@ This is the public API. Each name is loaded when it is first used:
 
 Codes, Outputs
     The encoding of codes; real-valued outputs of the queries, for the asymmetric ranking.
-Labels, Relevant, Nearest
+Labels, Relevant, Judgments, Nearest
     Ground truths for `evaluate`.
 compare
     Compare the scores of experiments and evaluations whose protocols agree.
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import Codes as Codes
     from protocol.evaluation import Evaluator as Evaluator
     from protocol.evaluation import Hashing as Hashing
+    from protocol.evaluation import Judgments as Judgments
     from protocol.evaluation import Labels as Labels
     from protocol.evaluation import Nearest as Nearest
     from protocol.evaluation import Outputs as Outputs
@@ -71,7 +72,7 @@ _NAMES = {
     "auditing": "Evidence audit",
     "comparison": "compare",
     "duplicates": "find_duplicate_vectors find_duplicates",
-    "evaluation": "Codes Evaluator Hashing Labels Nearest Outputs Relevant Rescoring "
+    "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Relevant Rescoring "
     "attribute bucket_search evaluate lookup_time quantisation",
     "evaluators": "diagnose explain",
     "registry": "get names",

@@ -255,5 +255,6 @@ def _configuration(kind: str, entry: Any) -> str:
     if ".cross_modal" in entry.module:
         return "workflow/config/wiki_cross.yaml "
     if kind == "feature" and entry.plugin().reads != "images":
-        return "workflow/config/synthetic.yaml "
+        texts = entry.plugin().reads == "texts"
+        return f"workflow/config/{'newsgroups20' if texts else 'synthetic'}.yaml "
     return ""

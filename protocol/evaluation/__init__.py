@@ -7,7 +7,7 @@ from protocol.evaluation.code_pairs import Codes, Outputs
 from protocol.evaluation.code_use import Classified, CodeUse
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import evaluate
-from protocol.evaluation.ground_truth import Labels, Nearest, Relevant
+from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
 from protocol.evaluation.hashing import Hashing
 from protocol.evaluation.loss import Quantisation, Rescoring, quantisation
 from protocol.evaluation.result import Evaluation, WithoutQueries
@@ -25,6 +25,7 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "Hashing",
+    "Judgments",
     "Labels",
     "LookupTimes",
     "Nearest",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 from protocol.counting import count
 from protocol.evaluation import plots
 from protocol.evaluation.code_pairs import CodePair, read_codes, sources
@@ -26,6 +26,7 @@ from protocol.truth import Distance, nearest
 
 if TYPE_CHECKING:
     import altair as alt
+    import pandas as pd
 
 _MOST_QUERIES = 100
 """The number of queries used to measure the speed of the scan by vectors."""
@@ -99,13 +100,21 @@ class Quantisation(Evaluation):
         """Return a figure of `Evaluation.plot`, or ``rescoring``: the share of the nearest items over the factor c."""
         if kind != "rescoring":
             return super().plot(kind)
-        points = [
+        title = self.name or "Nearest items that remain after re-ranking"
+        return plots.rescoring(self.rescoring_to_frame().to_dict("records"), title)
+
+    def rescoring_to_frame(self) -> "pd.DataFrame":
+        """Return the share of the K nearest items after re-ranking c x K items: a row per K, c and kind of re-ranking.
+
+        Columns: ``by``, ``K``, ``c``, and the ``worst``, expected (``share``) and ``best`` value over orders of ties.
+        """
+        rows = [
             {"by": curve.by, "K": row.neighbours, "c": row.factor, "worst": row.worst, "share": row.expected}
             | {"best": row.best}
             for curve in self.rescoring
             for row in curve.rows
         ]
-        return plots.rescoring(points, self.name or "Nearest items that remain after re-ranking")
+        return need("pandas", "report").DataFrame(rows)
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation, and ``hashed_by``, ``constant_bits``, ``rescoring`` and ``cost``."""

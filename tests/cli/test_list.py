@@ -89,8 +89,8 @@ def test_every_example_runs(kind, folder, monkeypatch, capsys):
         assert program == "protocol"
         status, expected = main(arguments), {0, 1} if arguments[0] == "audit" else {0}
         error = capsys.readouterr().err
-        if getattr(entry, "required", ()):  # the user's own files
-            assert error.startswith(f"protocol: dataset_options of {entry.name!r}: {entry.required[0]}: ")
+        if own := [*getattr(entry, "user_folders", ()), *getattr(entry, "user_files", ())]:
+            assert error.startswith(f"protocol: dataset_options of {entry.name!r}: {own[0]}: ")
         else:
             assert status in expected, command + error
 
