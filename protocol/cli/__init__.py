@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed = _parser(named or _COMMANDS).parse_args(words)
         from protocol.cli._progress import lines
 
-        with warnings.catch_warnings(), lines(parsed.command):
+        with warnings.catch_warnings(), lines(f"protocol {parsed.command}"):
             warnings.showwarning = _show_warning
             command = importlib.import_module(f"protocol.cli.{parsed.command.replace('-', '_')}")
             status = command.run(parsed) or 0

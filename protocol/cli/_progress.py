@@ -1,4 +1,4 @@
-"""Progress on standard error, for commands that may take a while: bars on a terminal, and lines anywhere else."""
+"""Progress of long commands and jobs on standard error: bars on a terminal, and lines anywhere else."""
 
 import contextlib
 import sys
@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 
 _FIRST, _EVERY = 10, 30  # seconds until the first line, and between two lines
-_step = {"text": ""}  # what the command has reported last
+_step = {"text": ""}  # what the task has reported last
 
 
 @contextlib.contextmanager
-def lines(command: str) -> Iterator[None]:
-    """Print a line after 10 seconds and then every 30 seconds, unless standard error is a terminal."""
+def lines(task: str) -> Iterator[None]:
+    """Print a line about a task after 10 seconds and then every 30 seconds, unless standard error is a terminal."""
     if sys.stderr.isatty():
         yield
         return
     finished = threading.Event()
     _step["text"] = ""
-    thread = threading.Thread(target=print_lines, args=(command, finished.wait), daemon=True)
+    thread = threading.Thread(target=print_lines, args=(task, finished.wait), daemon=True)
     thread.start()
     try:
         yield
@@ -27,12 +27,12 @@ def lines(command: str) -> Iterator[None]:
         thread.join()
 
 
-def print_lines(command: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:
+def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:
     """Print the time since the call, and the last step reported, until ``wait(seconds)`` returns true."""
     began, pause = clock(), _FIRST
     while not wait(pause):
         with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
-            sys.stderr.write(f"protocol {command}: {clock() - began:,.0f} s{_step['text']}\n")
+            sys.stderr.write(f"{task}: {clock() - began:,.0f} s{_step['text']}\n")
             sys.stderr.flush()
         pause = _EVERY
 

@@ -119,7 +119,7 @@ def test_a_folder_of_images(classes, capsys):
 
 
 def test_texts_in_a_table(capsys):
-    """Each text has `and` and a word of its own: 90 training texts have 91 terms, and 40 is half of them, rounded down."""
+    """Each text has a word of its own and `and`: 90 training texts have 91 terms, half of which is 40, rounded down."""
     rows = [f"word{number} and,{number % 2}" for number in range(200)]
     Path("table.csv").write_text("\n".join(["text,label", *rows, ""]))
     config = yaml.safe_load(printed(capsys, "--texts", "table.csv"))
