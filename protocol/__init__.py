@@ -18,8 +18,9 @@ explain
     Find the evaluation that gives a reported score.
 verify
     Check a stored result by computing it again from the codes.
-quantisation, Hashing, Rescoring
-    Measure what binary codes lose of vectors; the hasher that computes the codes, and the re-ranking.
+quantisation, Hashing, Rescoring, Quantisers
+    Measure what binary codes lose of vectors; the hasher that computes the codes, the re-ranking, and other compressed
+    representations to compare with them.
 attribute
     Find out where a search engine loses recall, and whether its results can be right.
 bucket_search, lookup_time
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import Labels as Labels
     from protocol.evaluation import Nearest as Nearest
     from protocol.evaluation import Outputs as Outputs
+    from protocol.evaluation import Quantisers as Quantisers
     from protocol.evaluation import Relevant as Relevant
     from protocol.evaluation import Rescoring as Rescoring
     from protocol.evaluation import attribute as attribute
@@ -72,7 +74,7 @@ _NAMES = {
     "auditing": "Evidence audit",
     "comparison": "compare",
     "duplicates": "find_duplicate_vectors find_duplicates",
-    "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Relevant Rescoring "
+    "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Quantisers Relevant Rescoring "
     "attribute bucket_search evaluate lookup_time quantisation",
     "evaluators": "diagnose explain",
     "registry": "get names",

@@ -10,6 +10,7 @@ from protocol.evaluation.evaluation import evaluate
 from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
 from protocol.evaluation.hashing import Hashing
 from protocol.evaluation.loss import Quantisation, Rescoring, quantisation
+from protocol.evaluation.representations import Quantisers
 from protocol.evaluation.result import Evaluation, WithoutQueries
 from protocol.evaluation.scoring import Scoring, SpreadRow
 from protocol.evaluation.trec import Trec, TrecOptions
@@ -31,6 +32,7 @@ __all__ = [
     "Nearest",
     "Outputs",
     "Quantisation",
+    "Quantisers",
     "Relevant",
     "Rescoring",
     "Scoring",

@@ -130,7 +130,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     Path("qrels.txt").write_text("q0 0 d7 1\nq3 0 d1499 2\n")
     commands = examples()
     assert len(commands) >= 14
-    assert sum("--query-vectors" in command for command in commands) == 6
+    assert sum("--query-vectors" in command for command in commands) == 7
     for command in commands:
         assert main(command) == 0, command
     assert capsys.readouterr().err == ""
