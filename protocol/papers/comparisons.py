@@ -1,7 +1,7 @@
 """Comparisons of stored results: the key ``compare`` of a claim, a list of tables with these keys.
 
 ``rows``, ``statistics``, ``printed`` or ``from``
-    The source: values of columns that rows of summaries must have (`Results.rows`); a dataset of counted statistics; a
+    The source: values of columns that rows of summaries must have (`Results.frame`); a dataset of counted statistics; a
     claim whose expected values are compared; or a function in the paper's folder that returns rows and the substitutes
     for the paper's data, given the results and ``arguments``.
 ``matching``
