@@ -169,67 +169,15 @@ def leak_text(
         n_controls=len(controls),
         n_alarms=int((controls["p"] < LEVEL).sum()),
         level=LEVEL,
-        power=_power_table(learners),
         power_of_test=POWER,
-        together=_together_table(pooled),
-        tables=_tables(summary),
+        by_place=learners.groupby(["feature", "ground_truth"], sort=True),
+        pooled=pooled.itertuples(),
+        tables=summary.groupby(["feature", "ground_truth"], sort=True),
+        label=_label,
+        interval=_interval,
         versions=", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items())),
         notes=provenance["notes"],
     )
-
-
-def _power_table(learners: "pd.DataFrame") -> str:
-    rows = [
-        (
-            feature,
-            truth,
-            f"{_MILLI * own['detectable'].median():.2f}, {_MILLI * own['detectable'].max():.2f}",
-            f"{own['runs_needed'].median():.0f}, {own['runs_needed'].max()}",
-        )
-        for (feature, truth), own in learners.groupby(["feature", "ground_truth"], sort=True)
-    ]
-    return _markdown(("feature", "ground truth", "detectable leak (thousandths)", "runs needed"), rows)
-
-
-def _together_table(pooled: "pd.DataFrame") -> str:
-    rows = [
-        (
-            row.feature,
-            row.ground_truth,
-            "controls" if row.control else "learners",
-            f"{_label(row.train_per_class)} ({row.n_train:,})",
-            f"{row.outside:.4f}",
-            _interval(row),
-            f"{row.p:.2g}",
-        )
-        for row in pooled.itertuples()
-    ]
-    return _markdown(("feature", "ground truth", "hashers", "training set", "outside", "leak", "p"), rows)
-
-
-def _tables(summary: "pd.DataFrame") -> list[tuple[str, str]]:
-    """Return a title and a table for each feature and ground truth."""
-    tables = []
-    for (feature, truth), rows in summary.groupby(["feature", "ground_truth"], sort=True):
-        lengths = sorted(rows["n_bits"].unique())
-        lines = []
-        for (hasher, size), own in rows.groupby(["hasher", "train_per_class"], sort=False):
-            by_length = own.set_index("n_bits")
-            name = f"{hasher} (control)" if own["control"].all() else hasher
-            cells = [
-                _interval(by_length.loc[n]) + (" *" if by_length.loc[n, "p_holm"] < LEVEL else "")
-                if n in by_length.index
-                else ""
-                for n in lengths
-            ]
-            lines.append((name, _label(size), *cells))
-        heads = ("hasher", "training set", *(f"{n} bits" for n in lengths))
-        tables.append((f"{feature}, {truth}", _markdown(heads, lines)))
-    return tables
-
-
-def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
 
 
 def leak_figure(summary: "pd.DataFrame") -> str:
