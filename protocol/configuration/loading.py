@@ -6,10 +6,9 @@ from typing import Any
 from protocol import datasets, plugin_folders, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import checks, options, schema
-from protocol.configuration.display_names import named
+from protocol.configuration.display_names import named, shown_in_paper
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.configuration.finished_codes import read_finished_codes
-from protocol.configuration.paper import shown_in_paper
 from protocol.configuration.uses import check_name, hasher_grid, read_uses
 from protocol.configuration.yaml_files import read
 from protocol.metrics import ALL, everything
