@@ -60,7 +60,8 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     if ALL in filled["metrics"]:
         shortest = min(min(part["n_bits"]) for part in (filled, *filled["features"].values()) if "n_bits" in part)
         filled["metrics"] = everything(shortest)
-    filled = _with_dataset(filled)
+    filled["dataset_options"] = options.filled("dataset", filled["dataset"], filled["dataset_options"])
+    datasets.user_paths(filled["dataset"], filled["dataset_options"])
     filled["features"] = {name: _feature(name, own) for name, own in filled["features"].items()}
     filled["split_options"] = _split_options(filled)
     filled, hashers = read_uses("hasher", filled)
@@ -96,13 +97,6 @@ def _canonical(config: dict[str, Any]) -> dict[str, Any]:
         "split_sizes": {name: sizes[name] for name in DRAWN if name in sizes},
         "mirror_sha256": dict(sorted(config["mirror_sha256"].items())),
     }
-
-
-def _with_dataset(config: dict[str, Any]) -> dict[str, Any]:
-    name = config["dataset"]
-    filled = options.filled("dataset", name, config["dataset_options"])
-    datasets.user_paths(name, filled)
-    return config | {"dataset_options": filled}
 
 
 def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:

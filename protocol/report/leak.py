@@ -69,7 +69,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     spreads = list(zip(summary["std"], summary["n_runs"], strict=True))
     summary["detectable"] = [detectable_effect(std, n, level=level) for std, n in spreads]
     summary["runs_needed"] = [runs_needed(SMALL_LEAK, std, level=level) for std, _ in spreads]
-    order = [_size(size) for size in summary["train_per_class"]]
+    order = summary["train_per_class"].replace("all", "inf").astype(float)
     keys = ["dataset", "feature", "ground_truth", "control", "hasher", "order", "n_bits"]
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
 
@@ -77,11 +77,6 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
 def _operands(table: "pd.DataFrame") -> "pd.Series":
     """Return the sum of the absolute numbers of which each leak is the difference."""
     return table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].abs().sum(axis=1) / 2
-
-
-def _size(size: str) -> float:
-    """Return a training size as a number, infinity for the whole database."""
-    return float("inf") if size == "all" else float(size)
 
 
 def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":

@@ -52,16 +52,7 @@ def _tables(name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: S
         scored = having(rows, metric=metrics)
         if not layout.several(scored["metric"]):
             continue
-        columns, lines = list(itertools.product(datasets, lengths, metrics)), []
-        for plugin, equation in _EQUATIONS.items():
-            if datasets == [*_DATASETS]:
-                names = itertools.product(titles, lengths, ("mLGAP", "mAP"))
-                printed = expected("mlgap", _CLAIMS[plugin])
-                values = [printed.get(f"{title}, {n_bits} bits: {metric}") for title, n_bits, metric in names]
-                lines.append([f"eq. {equation}", layout.PRINTED, *(layout.cell(value, 4) for value in values)])
-            for source, ours in _sources(having(scored, plugin=plugin)):
-                means = {key: same["mean"].iloc[0] for key, same in ours.groupby(["dataset", "n_bits", "metric"])}
-                lines.append([f"eq. {equation}", source, *(layout.cell(means.get(column), 4) for column in columns)])
+        columns = list(itertools.product(datasets, lengths, metrics))
         caption = layout.sentences(
             "mLGAP, table 1: mLGAP and mAP of deep supervised hashing with the original objective (eq. 16) and with "
             "buffer zones (eq. 20 for CIFAR-10, eq. 25 for CIFAR-100).",
@@ -73,10 +64,27 @@ def _tables(name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: S
         )
         groups = [
             [("", 2), *((title, len(lengths) * len(metrics)) for title in titles)],
-            [("", 2), *((f"{n_bits} bits", len(metrics)) for _ in datasets for n_bits in lengths)],
+            [("", 2), *[(f"{n_bits} bits", len(metrics)) for n_bits in lengths] * len(datasets)],
         ]
-        header = ["objective", "networks", *("mLGAP" if metric != "mAP" else metric for _, _, metric in columns)]
+        header, lines = (
+            ["objective", "networks", *("mLGAP", "mAP") * (len(columns) // 2)],
+            list(_lines(scored, columns)),
+        )
         yield Table(f"{name}_r{radius}".replace("_", "-"), caption, header, lines, n_labels=2, groups=groups)
+
+
+def _lines(rows: "pd.DataFrame", columns: Sequence[Any]) -> Iterator[list[str]]:
+    """Yield the rows of a table: for each objective, the printed values of the paper's columns, and ours by source."""
+    is_paper = {dataset for dataset, _, _ in columns} == {*_DATASETS}
+    for plugin, equation in _EQUATIONS.items():
+        printed = expected("mlgap", _CLAIMS[plugin])
+        names = [f"{_DATASETS.get(name)}, {n_bits} bits: {metric.split('@')[0]}" for name, n_bits, metric in columns]
+        values = [(layout.PRINTED, list(map(printed.get, names)))] if is_paper else []
+        for source, ours in _sources(having(rows, plugin=plugin)):
+            means = ours.drop_duplicates(["dataset", "n_bits", "metric"]).set_index(["dataset", "n_bits", "metric"])
+            values.append((source, list(map(means["mean"].to_dict().get, columns))))
+        for source, numbers in values:
+            yield [f"eq. {equation}", source, *(layout.cell(number, 4) for number in numbers)]
 
 
 def _sources(rows: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":

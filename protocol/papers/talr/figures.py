@@ -1,7 +1,9 @@
 """Tables 1 to 3 and figure 3 of *Hashing as Tie-Aware Learning to Rank*, and scores by alpha, the slope of tanh."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
@@ -131,16 +133,18 @@ def _table(name: str, data: FigureData, blocks: Sequence[_Block], caption: str, 
     ours = {block.title: _of_block(data, block) for block in blocks}
     lines = list(_lines(ours, blocks, lambda plugin: plugin not in _TRAINED))
     for method, plugin in _PLUGINS.items():
-        values = [value for block in blocks for value in _printed(block, method)]
-        if any(value is not None for value in values):
-            lines.append((method, layout.PRINTED, values))
+        values = list(itertools.chain.from_iterable(_printed(block, method) for block in blocks))
+        lines += [(method, layout.PRINTED, values)] if set(values) != {None} else []
         lines += _lines(ours, blocks, plugin.__eq__)
-    metrics = sorted({metric for rows in ours.values() for metric in rows["metric"].unique()})
+    metrics, cell = (
+        sorted(set().union(*(rows["metric"] for rows in ours.values()))),
+        partial(layout.cell, digits=digits),
+    )
     return Table(
         name.replace("_", "-"),
         layout.sentences(caption, f"Metric: {listed(metrics)}. Bold: the best of each source."),
         ["method", "source", *(f"{n_bits} bits" for block in blocks for n_bits in block.lengths)],
-        [[method, source, *(layout.cell(value, digits) for value in values)] for method, source, values in lines],
+        [[method, source, *map(cell, values)] for method, source, values in lines],
         n_labels=2,
         strong=_best(lines),
         groups=[[("", 2), *((block.title, len(block.lengths)) for block in blocks)]],
