@@ -66,10 +66,8 @@ def _tables(name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: S
             [("", 2), *((title, len(lengths) * len(metrics)) for title in titles)],
             [("", 2), *[(f"{n_bits} bits", len(metrics)) for n_bits in lengths] * len(datasets)],
         ]
-        header, lines = (
-            ["objective", "networks", *("mLGAP", "mAP") * (len(columns) // 2)],
-            list(_lines(scored, columns)),
-        )
+        header = ["objective", "networks", *("mLGAP", "mAP") * (len(columns) // 2)]
+        lines = list(_lines(scored, columns))
         yield Table(f"{name}_r{radius}".replace("_", "-"), caption, header, lines, n_labels=2, groups=groups)
 
 

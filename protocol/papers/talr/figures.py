@@ -136,10 +136,8 @@ def _table(name: str, data: FigureData, blocks: Sequence[_Block], caption: str, 
         values = list(itertools.chain.from_iterable(_printed(block, method) for block in blocks))
         lines += [(method, layout.PRINTED, values)] if set(values) != {None} else []
         lines += _lines(ours, blocks, plugin.__eq__)
-    metrics, cell = (
-        sorted(set().union(*(rows["metric"] for rows in ours.values()))),
-        partial(layout.cell, digits=digits),
-    )
+    metrics = sorted(set().union(*(rows["metric"] for rows in ours.values())))
+    cell = partial(layout.cell, digits=digits)
     return Table(
         name.replace("_", "-"),
         layout.sentences(caption, f"Metric: {listed(metrics)}. Bold: the best of each source."),
