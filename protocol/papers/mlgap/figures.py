@@ -9,7 +9,7 @@ from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
 from protocol.papers.results import having
 from protocol.papers.statements import expected
-from protocol.report.figure import Figure, listed, rows_chart, tooltips
+from protocol.report.figure import Figure, listed
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ _CLAIMS = {"deep_supervised": "S0-10", "buffer_zone": "S0-11"}
 _DATASETS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 _LENGTHS = (12, 24)
 _LONGEST = 12
-_PANEL = 110
 _NARROW = 180
 
 
@@ -135,8 +134,6 @@ def _histogram(
     columns: int,
     paper: Mapping[str, str],
 ) -> Figure:
-    import altair as alt
-
     n_bits = place["n_bits"]
     n_codes = 2**n_bits
     pairs = zip(rows["hasher"], rows["plugin"], strict=True)
@@ -146,26 +143,14 @@ def _histogram(
     panels = {name: f"{name}: {n:,} of {n_codes:,} codes ({n / n_codes:.1%})" for name, n in used.items()}
     rows = rows.assign(panel=rows["objective"].map(panels))[["panel", "objective", "n_bits", "code", "items"]]
     fullest = rows.loc[rows["items"].idxmax()]
-    chart = (
-        rows_chart()
-        .mark_rule(strokeWidth=1, color="#2f7fd1")
-        .encode(
-            x=alt.X(
-                "code:Q",
-                title=f"code, as a number from 0 to {n_codes - 1:,}",
-                scale=alt.Scale(domain=[0, n_codes], nice=False),
-                axis=alt.Axis(tickCount=8 // columns, format=",d", labelFlush=False),
-            ),
-            y=alt.Y("items:Q", title=None, scale=alt.Scale(type="sqrt"), axis=alt.Axis(tickCount=4, format=",d")),
-            y2=alt.datum(0),
-            tooltip=tooltips("objective:N", "code:Q", "items:Q"),
-        )
-        .properties(width="container" if columns == 1 else _NARROW, height=_PANEL)
-        .facet(
-            alt.Facet("panel:N", title=None, sort=list(panels.values()), header=layout.panel_header(labelLimit=400)),
-            columns=columns,
-            spacing=14,
-        )
+    chart = layout.chart(
+        "code-histograms",
+        panels=list(panels.values()),
+        columns=columns,
+        width="container" if columns == 1 else _NARROW,
+        title=f"code, as a number from 0 to {n_codes - 1:,}",
+        domain=[0, n_codes],
+        ticks=8 // columns,
     )
     shows = layout.sentences(
         f"Codes in use, of {n_codes:,}: {listed([f'{n / n_codes:.1%} ({name})' for name, n in used.items()])}; the "
