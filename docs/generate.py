@@ -28,6 +28,7 @@ _TITLES = {
     "ground_truth": "Ground truths",
     "split": "Splits",
     "hasher": "Hashers",
+    "quantiser": "Quantisers",
     "metric": "Metrics",
     "convention": "Conventions",
     "finding": "Findings of the audit",
@@ -46,6 +47,10 @@ _ABOVE = {
     "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key "
     "`hashers` of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists "
     "values to select from.",
+    "quantiser": "A quantiser compresses vectors of real numbers. `protocol quantisation --quantiser NAME` compares it "
+    "with binary codes at equal bytes ([guide](../how-to/compare-representations.md)), with options in the form "
+    "`pq:m=16`. Every hasher that learns from vectors alone is a quantiser as well. In the size, d is the dimension of "
+    "the vectors.",
     "metric": "Names of metrics in config files, commands and results. K, R and beta stand for numbers: "
     "`mAP@K[all]` is requested as `mAP@1000[all]`, `precision@rR` as `precision@r2`, `F_beta@rR` as `F0.5@r2`.\n\n"
     "For a query without relevant items, or with an empty Hamming ball, some metrics are 0/0. By default, such a value "
@@ -103,6 +108,7 @@ _PACKAGES = {
     "metrics": "Metrics",
     "papers": "Claims of the papers",
     "provenance": "Provenance",
+    "quantisers": "Quantisers",
     "report": "Report",
     "scores": "Tables of scores",
     "selection": "Selection of options",

@@ -4,7 +4,7 @@ This is the public API. Each name is loaded when it is first used:
 
 Codes, Outputs
     The encoding of codes; real-valued outputs of the queries, for the asymmetric ranking.
-Labels, Relevant, Nearest
+Labels, Relevant, Judgments, Nearest
     Ground truths for `evaluate`.
 compare
     Compare the scores of experiments and evaluations whose protocols agree.
@@ -18,8 +18,9 @@ explain
     Find the evaluation that gives a reported score.
 verify
     Check a stored result by computing it again from the codes.
-quantisation, Hashing, Rescoring
-    Measure what binary codes lose of vectors; the hasher that computes the codes, and the re-ranking.
+quantisation, Hashing, Rescoring, Quantisers
+    Measure what binary codes lose of vectors; the hasher that computes the codes, the re-ranking, and other compressed
+    representations to compare with them.
 attribute
     Find out where a search engine loses recall, and whether its results can be right.
 bucket_search, lookup_time
@@ -48,9 +49,11 @@ if TYPE_CHECKING:
     from protocol.evaluation import Codes as Codes
     from protocol.evaluation import Evaluator as Evaluator
     from protocol.evaluation import Hashing as Hashing
+    from protocol.evaluation import Judgments as Judgments
     from protocol.evaluation import Labels as Labels
     from protocol.evaluation import Nearest as Nearest
     from protocol.evaluation import Outputs as Outputs
+    from protocol.evaluation import Quantisers as Quantisers
     from protocol.evaluation import Relevant as Relevant
     from protocol.evaluation import Rescoring as Rescoring
     from protocol.evaluation import attribute as attribute
@@ -71,7 +74,7 @@ _NAMES = {
     "auditing": "Evidence audit",
     "comparison": "compare",
     "duplicates": "find_duplicate_vectors find_duplicates",
-    "evaluation": "Codes Evaluator Hashing Labels Nearest Outputs Relevant Rescoring "
+    "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Quantisers Relevant Rescoring "
     "attribute bucket_search evaluate lookup_time quantisation",
     "evaluators": "diagnose explain",
     "registry": "get names",

@@ -8,6 +8,7 @@ OF_KIND = {
     "ground_truth": "docs/explanation/ground-truths.md",
     "split": "docs/explanation/split-protocols.md",
     "hasher": "docs/reference/hashers.md",
+    "quantiser": "docs/how-to/compare-representations.md",
     "metric": "docs/explanation/cutoffs-and-denominators.md",
     "finding": "docs/how-to/audit-a-split.md",
     "convention": "docs/explanation/same-codes-three-numbers.md",

@@ -245,6 +245,31 @@ class HasherRecord(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class QuantiserRecord(Record):
+    """The declaration of a quantiser.
+
+    Parameters
+    ----------
+    size : str
+        Bytes of a vector of dimension d, as a formula of d and the options.
+    queries : str
+        The form of the queries that are compared with the stored items, such as ``real-valued``.
+    deviations : str, default=""
+        How it deviates from its source.
+    extra : str or None, default=None
+        The extra in ``pyproject.toml`` that it requires.
+    """
+
+    kind: ClassVar[str] = "quantiser"
+    package: ClassVar[str] = "quantisers"
+
+    size: str
+    queries: str
+    deviations: str = ""
+    extra: str | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MetricRecord(Record):
     """The declaration of a metric.
 
@@ -591,8 +616,9 @@ def _near(request: str, known: Mapping[str, str]) -> list[str]:
 
 DATASETS, FEATURES, GROUND_TRUTHS = Registry(DatasetRecord), Registry(FeatureRecord), Registry(GroundTruthRecord)
 SPLITS, HASHERS, METRICS = Registry(SplitRecord), Registry(HasherRecord), _MetricRegistry(MetricRecord)
+QUANTISERS = Registry(QuantiserRecord)
 REGISTRIES: dict[str, Registry[Record]] = {
-    registry.kind: registry for registry in (DATASETS, FEATURES, GROUND_TRUTHS, SPLITS, HASHERS, METRICS)
+    registry.kind: registry for registry in (DATASETS, FEATURES, GROUND_TRUTHS, SPLITS, HASHERS, QUANTISERS, METRICS)
 }
 """The registry of each kind of plug-in."""
 PACKAGES = MappingProxyType({kind: registry.package for kind, registry in REGISTRIES.items()})
@@ -618,7 +644,7 @@ def names(kind: str) -> list[str]:
 
     Parameters
     ----------
-    kind : {"dataset", "feature", "ground_truth", "hasher", "metric", "split"}
+    kind : {"dataset", "feature", "ground_truth", "hasher", "metric", "quantiser", "split"}
 
     Raises
     ------

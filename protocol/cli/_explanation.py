@@ -39,6 +39,7 @@ _TITLES = {
     "empty": "undefined values",
     "beyond": "large K or R",
     "extra": "optional dependency",
+    "size": "bytes of a vector",
     "called_map": "reported as mAP",
     "drops": "undefined values left out of",
     "not_copied": "differs from the original",
@@ -243,6 +244,8 @@ def _example(kind: str, name: str, entry: Any) -> str:
             return _AUDIT.format(f"--protocol {name}")
         case "dataset":
             return "protocol check" + ("" if name == "digits" else f" workflow/config/{name}.yaml")
+        case "quantiser":
+            return f"protocol quantisation --query-vectors qv.npy --database-vectors dv.npy --quantiser {name}"
         case "feature":
             change = f"features={{{name}: {{}}}}"
         case _:
@@ -255,5 +258,6 @@ def _configuration(kind: str, entry: Any) -> str:
     if ".cross_modal" in entry.module:
         return "workflow/config/wiki_cross.yaml "
     if kind == "feature" and entry.plugin().reads != "images":
-        return "workflow/config/synthetic.yaml "
+        texts = entry.plugin().reads == "texts"
+        return f"workflow/config/{'newsgroups20' if texts else 'synthetic'}.yaml "
     return ""

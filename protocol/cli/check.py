@@ -12,7 +12,7 @@ from protocol.cli._output import show
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
 
-_TARGETS = ("report", "leak")  # the second adds jobs only to an experiment with the key `leak`
+_TARGETS = ("report", "leak", "quantisers")  # the others add jobs only to an experiment with the key of this name
 
 
 def run(arguments: argparse.Namespace) -> None:

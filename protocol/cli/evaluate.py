@@ -10,7 +10,7 @@ from protocol.cli._progress import stages
 from protocol.scores.identity import RANKINGS
 
 if TYPE_CHECKING:
-    from protocol.evaluation import Evaluation, Nearest, TrecOptions
+    from protocol.evaluation import Evaluation, Judgments, Nearest, Relevant, TrecOptions
     from protocol.evaluation.printed import Printed
 
 _OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
@@ -18,24 +18,24 @@ _OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol evaluate`."""
-    from protocol.evaluation import Relevant, evaluate
+    from protocol.evaluation import evaluate
     from protocol.evaluation.buckets import Tables
 
     for text in arguments.tables:
         Tables.parse(text)
     inputs = [getattr(arguments, f"{side}_{kind}") for side in ("query", "database") for kind in ("codes", "labels")]
-    trec = check_options(arguments, [*inputs, arguments.relevance])
-    truth = nearest(arguments)
-    if truth is not None and not any(inputs):
+    trec = check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
+    vectors, relevant = nearest(arguments), relevance(arguments)
+    if vectors is not None and not any(inputs):
         raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
-    if truth is not None and arguments.relevance is not None:
+    if vectors is not None and relevant is not None:
         raise ProtocolError("ground truth: expected --relevance or vectors, got both.")
     with stages() as report:
         evaluation = evaluate(
             *codes(arguments),
             query_labels=arguments.query_labels,
             database_labels=arguments.database_labels,
-            truth=truth if arguments.relevance is None else Relevant(arguments.relevance),
+            truth=relevant or vectors,
             metrics=arguments.metric,
             convention=arguments.convention,
             spread=arguments.spread,
@@ -43,6 +43,19 @@ def run(arguments: argparse.Namespace) -> None:
             progress=report,
         )
     write(arguments, evaluation, list(_searches(arguments, evaluation)), trec)
+
+
+def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
+    """Return the relevance as the ground truth: judgments if there are ids."""
+    from protocol.evaluation import Judgments, Relevant
+    from protocol.inputs.judgments import is_collection
+
+    ids = arguments.query_ids, arguments.database_ids
+    if arguments.relevance is None or None in ids:
+        if any(ids) or is_collection(arguments.relevance):
+            raise ProtocolError("Judgments need all of --relevance, --query-ids and --database-ids.")
+        return None if arguments.relevance is None else Relevant(arguments.relevance)
+    return Judgments(arguments.relevance, *ids)
 
 
 def _searches(arguments: argparse.Namespace, evaluation: "Evaluation") -> "Iterator[Printed]":

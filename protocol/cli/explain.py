@@ -26,6 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.query_labels,
             arguments.database_labels,
             arguments.relevance,
+            arguments.training_labels,
         ],
     )
     query, database = (
@@ -43,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
             query_labels=arguments.query_labels,
             database_labels=arguments.database_labels,
             truth=None if arguments.relevance is None else Relevant(arguments.relevance),
+            training_labels=arguments.training_labels,
             measure=arguments.measure,
             threads=arguments.threads,
             progress=report,

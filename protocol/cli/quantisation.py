@@ -1,4 +1,4 @@
-"""`protocol quantisation`: what binary codes lose of the vectors that they represent."""
+"""`protocol quantisation`: what binary codes and other representations lose of vectors."""
 
 import argparse
 import ast
@@ -12,18 +12,23 @@ from protocol.cli.evaluate import check_options, codes, nearest, write
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol quantisation`."""
-    from protocol.evaluation import Rescoring, quantisation
+    from protocol.evaluation import Quantisers, Rescoring, quantisation
 
     files = [arguments.query_codes, arguments.database_codes, arguments.train_vectors, *(arguments.rescore_codes or ())]
     trec = check_options(arguments, files)
     vectors = nearest(arguments)
     if vectors is None:
         raise ProtocolError("--query-vectors and --database-vectors are missing.")
+    train = arguments.train_vectors
+    against = Quantisers(
+        arguments.quantiser, arguments.bytes, arguments.cascade, arguments.factors, arguments.seed, train
+    )
     with stages() as report:
         result = quantisation(
             vectors,
             _first(arguments),
             rescoring=Rescoring(_second(arguments), arguments.target, arguments.largest_factor),
+            quantisers=against,
             measure_speed=arguments.measure_speed,
             metrics=arguments.metric,
             convention=arguments.convention,
@@ -44,7 +49,8 @@ def _first(arguments: argparse.Namespace) -> Any:
         return _hashing(arguments, arguments.hasher or "sign", arguments.n_bits, _options(arguments))
     if arguments.hasher is not None or arguments.hasher_option:
         raise ProtocolError("--hasher computes codes from vectors, so it can't be combined with --query-codes.")
-    if arguments.train_vectors is not None and arguments.rescore_hasher is None and arguments.rescore_bits is None:
+    fitted = (arguments.rescore_hasher, arguments.rescore_bits, *arguments.quantiser, *arguments.cascade)
+    if arguments.train_vectors is not None and all(option is None for option in fitted):
         raise ProtocolError("--train-vectors: expected a hasher that is fitted on them, got codes.")
     return codes(arguments)
 

@@ -6,7 +6,7 @@ from typing import Any
 from protocol.checks import ProtocolError
 from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import stages
-from protocol.cli.evaluate import lists
+from protocol.cli.evaluate import lists, relevance
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
 _ENCODING = ("n_bits", "bit_order", "binarize")
@@ -55,8 +55,8 @@ def _encoded(arguments: argparse.Namespace, file: str | None) -> Any:
 
 def _truth(arguments: argparse.Namespace) -> Any:
     """Return the relevant items or the vectors; None if options give neither."""
-    from protocol.evaluation import Nearest, Relevant
+    from protocol.evaluation import Nearest
 
     if arguments.query_vectors is not None or arguments.database_vectors is not None:
         return Nearest(arguments.query_vectors, arguments.database_vectors)
-    return None if arguments.relevance is None else Relevant(arguments.relevance)
+    return relevance(arguments)

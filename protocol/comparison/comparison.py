@@ -2,6 +2,8 @@
 
 import html
 import itertools
+import math
+import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -141,7 +143,7 @@ class Comparison:
         every = self._curves(self.scores[0][0])
         of_kind = {key: one.of(kind) for key, one in every.items() if isinstance(one, Curves)}
         drawn = {key: curve for key, curve in of_kind.items() if curve}
-        lengths = Counter(length for _, length in drawn)
+        lengths = Counter(map(operator.itemgetter(1), drawn))
         if not drawn or n_bits not in (None, *lengths):
             reasons = "; ".join(dict.fromkeys(one for one in every.values() if isinstance(one, str)))
             got = f"n_bits={n_bits}, not {listed(list(map(str, lengths)))}" if drawn else reasons or "other rankings"
@@ -158,11 +160,9 @@ class Comparison:
         scores.sort(key=lambda score: -sign * score.mean)
         return {(score.method, score.n_bits): score.curves() for score in scores}
 
-    def to_html(self) -> str:
-        """Return a page that opens offline, with the tables, and figures of the scores and curves, for each section."""
-        from protocol.report.page import render
-
-        scores, parts = self.to_frame(), []
+    def with_figures(self) -> list[Section]:
+        """Return the sections with figures of the scores, each followed by a section of curves if there are any."""
+        scores, parts = self.to_frame().assign(half=[_half_width(score) for _, score, _ in self.scores]), []
         for part in self.sections:
             of_part = scores[scores["section"] == part.name]
             if of_part.empty:
@@ -171,7 +171,13 @@ class Comparison:
             title = f"Curves: {part.title}" if len(self.sections) > 2 else "Curves"
             curves = curves_section(part.name, title, self._curves(part.name))
             parts += [replace(part, figures=[_figure(part.name, of_part)]), *([curves] if curves else [])]
-        return render("Comparison", parts)
+        return parts
+
+    def to_html(self) -> str:
+        """Return a page that opens offline, with the tables, and figures of the scores and curves, for each section."""
+        from protocol.report.page import render
+
+        return render("Comparison", self.with_figures())
 
 
 def compare(
@@ -478,18 +484,30 @@ def _pairs(one: Difference) -> str:
     return f"{n:,} {noun}" if n == of else f"{n:,} of {of:,} {noun}"
 
 
+def _half_width(score: Score) -> float:
+    """Return half the width of the interval of a mean over the runs, or else over the queries; NaN if it is unknown."""
+    if score.n_runs is not None:
+        shared = shared_variance(*(score.fields[size] for size in _SIZES))
+        return float(half_width(score.std, score.n_runs, shared=np.nan_to_num(shared)))
+    values = score.values()
+    if isinstance(values, str):
+        return math.nan
+    defined = values.numbers[~np.isnan(values.numbers)]
+    return float(half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan
+
+
 def _figure(name: str, scores: "pd.DataFrame") -> Figure:
     """Return a figure of the means of a section, by method; the reader selects the metric and the code length."""
     import altair as alt
 
-    shared = [shared_variance(queries, database) for queries, database in scores[list(_SIZES)].to_numpy()]
-    half = half_width(scores["std"], scores["n_runs"], shared=np.nan_to_num(shared))
-    scores = scores.assign(low=scores["mean"] - half, high=scores["mean"] + half)
+    scores = scores.assign(low=scores["mean"] - scores["half"], high=scores["mean"] + scores["half"])
     rows = scores[["metric", "n_bits", "method", "file", "mean", "low", "high", "n_runs"]]
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
     shows = f"{metric} is undefined in all of them."
-    drawn = f" Lines: {100 * CONFIDENCE:g} % intervals of the means over the runs." if np.isfinite(half).any() else ""
+    of_runs = scores.dropna(subset="half")["n_runs"].notna()
+    units = " or ".join([*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])])
+    drawn = f" Lines: {100 * CONFIDENCE:g} % intervals of the means over the {units}." if units else ""
     if len(here):
         best, worst = here.loc[[here["mean"].idxmax(), here["mean"].idxmin()]].itertuples()
         ends = [f"{end.mean:.4f} ({end.method})" for end in (worst, best)]

@@ -60,8 +60,7 @@ class Displays:
         files = [self._folder / feature / "display" / split / f"{name}.csv" for name in ("radii", "curves")]
         if not all(file.is_file() for file in files):
             return missing
-        radii, curves = (at(self._read(file), **place) for file in files)
-        radii = at(radii, extension="none")
+        radii, curves = at(self._read(files[0]), **place, extension="none"), at(self._read(files[1]), **place)
         pr = PRCurve(*(_values(radii, f"{side}_micro", "radius") for side in PRCurve._fields))
         top = at(curves, metric="precision").sort_values("at")["at"].to_numpy()
         values = (_values(curves, side, "at") for side in ("precision", "recall"))
@@ -102,7 +101,7 @@ def curves_section(name: str, title: str, by_method: Mapping[tuple[str, int], Cu
     """Return a section with the figures of all methods of one section, by method and code length; None if empty."""
     known = {key: value for key, value in by_method.items() if isinstance(value, Curves)}
     pd, methods = need("pandas", "report"), list(dict.fromkeys(method for method, _ in known))
-    columns = 1 if max(map(len, methods), default=0) > _LONG else 2
+    columns = 2 - (max(map(len, methods), default=0) > _LONG)
     figures = []
     for kind, shows in _SHOWS.items():
         rows = pd.DataFrame([row for key, value in known.items() for row in _rows(kind, *key, value)])

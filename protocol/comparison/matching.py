@@ -218,7 +218,7 @@ def _unrecorded(file: str, one: _Protocol, other_file: str, other: _Protocol) ->
 def _nothing(scores: Sequence[Score]) -> str:
     """Return a one-line message with the reason for each file why nothing can be compared, and what to do."""
     others = _Others(scores)
-    reasons: dict[frozenset[str], str] = {}
+    reasons: dict[frozenset[str], list[str]] = {}
     remedy: set[str] = set()
     for file in dict.fromkeys(score.file for score in scores):
         of_file = [score for score in scores if score.file == file]
@@ -230,8 +230,8 @@ def _nothing(scores: Sequence[Score]) -> str:
         else:
             missing = {others.missing(score) for score in of_file}
             shared = "metric" if missing == {"metric"} else "metric and code length"
-            reasons[frozenset((file,))] = f"{file} shares no {shared} with another file"
-    line = f"nothing to compare: {'. '.join(reasons.values())}."
+            reasons[frozenset((file,))] = [f"{file} shares no {shared} with another file"]
+    line = f"nothing to compare: {_sentences(reasons.values())}."
     if not remedy:
         return line
     fields = " ".join(field for field in PROTOCOL if field in remedy)
@@ -241,11 +241,19 @@ def _nothing(scores: Sequence[Score]) -> str:
     )
 
 
-def _difference(score: Score, other: str, protocol: _Protocol) -> str:
-    """Return in words how the protocol of a score differs from one in another file."""
+def _sentences(reasons: Iterable[Sequence[str]]) -> str:
+    """Return a sentence for each list of clauses; a clause that was in an earlier one is not repeated."""
+    sentences: list[list[str]] = []
+    for clauses in reasons:
+        sentences.append([clause for clause in clauses if clause not in itertools.chain(*sentences)])
+    return ". ".join("; ".join(clauses) for clauses in sentences if clauses)
+
+
+def _difference(score: Score, other: str, protocol: _Protocol) -> list[str]:
+    """Return, in a clause for each, how the protocol of a score differs from one in another file."""
     differing = [f"{field} ({a}; {b})" for field, a, b in _differing(score.protocol, protocol)]
     first = [f"{score.file} and {other} differ in {listed(differing)}"] if differing else []
-    return "; ".join([*first, *_unrecorded(score.file, score.protocol, other, protocol)])
+    return [*first, *_unrecorded(score.file, score.protocol, other, protocol)]
 
 
 def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:

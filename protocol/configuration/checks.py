@@ -13,6 +13,7 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supe
 from protocol.configuration.finished_codes import check_code_files
 from protocol.configuration.uses import name_of
 from protocol.downloads import redacted
+from protocol.evaluation import Quantisers
 from protocol.inputs.validation import rows
 from protocol.metrics import ALL, keywords, needs
 from protocol.selection import points
@@ -77,6 +78,7 @@ def check(experiment: Experiment) -> None:
     _check_mirror(experiment.config)
     _check_shards(experiment)
     _check_excluded(experiment)
+    _check_quantisers(experiment)
     for feature in experiment.features.values():
         _check_arrays(feature, experiment)
         _check_lengths(feature, experiment)
@@ -111,6 +113,19 @@ def _check_mirror(config: Mapping[str, Any]) -> None:
     files = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     for file in config["mirror_sha256"]:
         one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")
+
+
+def _check_quantisers(experiment: Experiment) -> None:
+    """Refuse unknown quantisers, and a feature without nearest neighbours that they could find."""
+    if "quantisers" not in experiment.config:
+        return
+    try:
+        Quantisers(tuple(experiment.config["quantisers"]))
+    except ProtocolError as error:
+        raise ProtocolError(f"quantisers: {error}") from error
+    for feature in experiment.features.values():
+        if all(experiment.ground_truths[name].plugin != "nearest_neighbours" for name in feature.ground_truths):
+            raise ProtocolError(f"quantisers: feature {feature.name!r} has no ground truth nearest_neighbours.")
 
 
 def _check_excluded(experiment: Experiment) -> None:

@@ -143,6 +143,8 @@ class Plan:
                 "leak_score": len(self.each("{feature}/{run}/{hasher}", finished=False)),
                 "leak": 1,
             }
+        if "quantisers" in targets and "quantisers" in self.config:
+            found |= {"quantised": len(self.each(_RUN)), "quantisers": 1}
         return {rule: number for rule, number in found.items() if number}
 
     def job(self, wildcards: Mapping[str, str]) -> "Job":
@@ -277,6 +279,13 @@ class Plan:
             "hasher": tuple(use.plugin for use in experiment.hashers.values()),
             "metric": tuple(registry.names("metric")),
         }
+
+    @property
+    def quantisers(self) -> dict[str, tuple[str, ...]]:
+        """The plug-ins that the target `quantisers` compares, by kind."""
+        names = dict.fromkeys(name.partition(":")[0] for name in self.config["quantisers"])
+        kinds = {kind: set(registry.names(kind)) for kind in ("quantiser", "hasher")}
+        return {kind: tuple(name for name in names if name in known) for kind, known in kinds.items()}
 
     @property
     def dimensions(self) -> dict[str, int | None]:

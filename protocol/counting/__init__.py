@@ -3,6 +3,7 @@
 from protocol.counting.all_runs import added, counted
 from protocol.counting.asymmetric import asymmetric_counts
 from protocol.counting.bucket_search import BucketSearch, bucket_search, in_buckets, lookup_time
+from protocol.counting.by_distance import count_by_distance
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
 from protocol.counting.counts_file import StoredCounts, read_counts, truths_record, write_counts
@@ -29,6 +30,7 @@ __all__ = [
     "asymmetric_counts",
     "bucket_search",
     "count",
+    "count_by_distance",
     "count_in_shards",
     "counted",
     "ground_truth_sha256",

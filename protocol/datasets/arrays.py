@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, numbered_ids
-from protocol.inputs.arrays import array_shape, as_integers, map_array, path_of, read_array, row_count, span_of
+from protocol.inputs.arrays import array_shape, as_integers, map_rows, path_of, read_array, row_count, span_of
 from protocol.inputs.text import lines, string_array
 from protocol.inputs.validation import Sliceable, class_labels
 from protocol.registry import DatasetRecord
@@ -40,8 +40,8 @@ def _check_count(file: str | None, kind: str, found: int | None, n_items: int | 
 
 def _features(file: str) -> Sliceable:
     """Return the vectors, as float32 unless they are bytes; an ``.npy`` file is memory-mapped."""
-    array = map_array(file)
-    if array.ndim != 2:
+    array = map_rows(file)
+    if len(array.shape) != 2:
         raise ProtocolError(f"{file}: expected features of shape (n, d), got shape {array.shape}.")
     dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)
     return LazyRows(
@@ -89,8 +89,8 @@ def load(
     paths : mapping of str to Path
         Not used: nothing is downloaded.
     features : str
-        Numbers (n, d): ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, ``F.mat:variable``, ``F.csv``, ``F.tsv`` or
-        ``F.txt``.
+        Numbers (n, d): ``F.npy``, ``F.npz:key``, ``F.npz`` of ``scipy.sparse.save_npz``, ``F.h5:dataset``,
+        ``F.mat:variable``, ``F.csv``, ``F.tsv`` or ``F.txt``.
     labels : str or None
         Integers (n,), or a 0/1 matrix (n, n_classes), in a file as above; None if there are no labels.
     ids : str or None

@@ -7,9 +7,10 @@ from protocol.evaluation.code_pairs import Codes, Outputs
 from protocol.evaluation.code_use import Classified, CodeUse
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import evaluate
-from protocol.evaluation.ground_truth import Labels, Nearest, Relevant
+from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
 from protocol.evaluation.hashing import Hashing
 from protocol.evaluation.loss import Quantisation, Rescoring, quantisation
+from protocol.evaluation.representations import Quantisers
 from protocol.evaluation.result import Evaluation, WithoutQueries
 from protocol.evaluation.scoring import Scoring, SpreadRow
 from protocol.evaluation.trec import Trec, TrecOptions
@@ -25,11 +26,13 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "Hashing",
+    "Judgments",
     "Labels",
     "LookupTimes",
     "Nearest",
     "Outputs",
     "Quantisation",
+    "Quantisers",
     "Relevant",
     "Rescoring",
     "Scoring",

@@ -12,7 +12,7 @@ from protocol import counting, metrics
 from protocol.checks import ProtocolError
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.conventions import find
-from protocol.evaluation.ground_truth import Labels, Nearest, Relevant, ground_truth, only_truth
+from protocol.evaluation.ground_truth import Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed, shown
 from protocol.scores.tables import Table
 
@@ -76,7 +76,7 @@ def bucket_search(
     *,
     query_labels: Any = None,
     database_labels: Any = None,
-    truth: Labels | Relevant | Nearest | None = None,
+    truth: Truth | None = None,
     convention: str = "protocol",
     threads: int = 1,
 ) -> BucketSearches:

@@ -10,15 +10,7 @@ from numpy.typing import NDArray
 
 from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards
 from protocol.evaluation.code_pairs import CodePair, read_codes, sources
-from protocol.evaluation.ground_truth import (
-    GroundTruth,
-    Labels,
-    Nearest,
-    Relevant,
-    files_of,
-    ground_truth,
-    only_truth,
-)
+from protocol.evaluation.ground_truth import GroundTruth, Truth, files_of, ground_truth, only_truth
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring, score, with_nearest
@@ -32,7 +24,7 @@ def evaluate(
     *,
     query_labels: Any = None,
     database_labels: Any = None,
-    truth: Labels | Relevant | Nearest | None = None,
+    truth: Truth | None = None,
     metrics: str | Sequence[str] | None = None,
     convention: str = "protocol",
     spread: bool = False,
@@ -55,9 +47,9 @@ def evaluate(
         Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items that share a class label
         are relevant; the relevance level is the number of shared labels. At least one query must share a label with a
         database item.
-    truth : Relevant or Nearest, optional
-        Instead of labels: the relevant items of each query; or vectors, of which those that are nearest to a query are
-        relevant to it.
+    truth : Relevant, Judgments or Nearest, optional
+        Instead of labels: the relevant items of each query; judgments of others; or vectors, of which those that are
+        nearest to a query are relevant to it.
     metrics : str or sequence of str, optional
         Registered metrics with radii up to `n_bits`, for example ``["mAP", "precision@r2"]``; or ``["all"]`` for every
         metric with K = 1000 and R = 0, 1, 2. If None, those of the convention. ``["all"]`` and the conventions omit

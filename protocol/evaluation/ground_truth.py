@@ -14,6 +14,7 @@ from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
 from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
+from protocol.inputs.judgments import is_collection, judged_pairs
 from protocol.inputs.labels import label_pair
 from protocol.metrics import keywords
 from protocol.truth import DISTANCES, Distance, nearest
@@ -53,6 +54,26 @@ class Relevant:
     """
 
     items: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Items that others judged relevant; the relevance level is theirs. Items without a judgment are not relevant.
+
+    Parameters
+    ----------
+    judgments : str or Path
+        A file with lines ``query iteration item level``, the qrels of TREC, where levels below 1 are not relevant; or
+        with lines ``query Q0 item rank score tag``, a run, whose items are relevant at level 1. Or
+        ``ir_datasets:NAME``, if that package is installed.
+    query_ids, database_ids : array_like, str or Path
+        The ids of all queries and of all database items, in the order of the codes; a file has an id on each line.
+        Every id in the judgments must be in these lists.
+    """
+
+    judgments: str | Path
+    query_ids: Any
+    database_ids: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,15 +174,20 @@ class NearestItems:
     relevant: int
 
 
+Truth = Labels | Relevant | Judgments | Nearest
+
 _ROLES: Mapping[type, tuple[str, ...]] = {
     Labels: ("query_labels", "database_labels"),
     Relevant: ("relevance",),
+    Judgments: ("relevance", "query_ids", "database_ids"),
     Nearest: ("query_vectors", "database_vectors"),
 }
 
 
-def files_of(truth: Labels | Relevant | Nearest) -> dict[str, str]:
-    """Return the names of the files of a ground truth, by the option that names them."""
+def files_of(truth: Truth) -> dict[str, str]:
+    """Return the names of the files of a ground truth, by the option that names them; {} for a test collection."""
+    if isinstance(truth, Judgments) and is_collection(truth.judgments):
+        return {}
     values = vars(truth).values()  # in the order of the fields
     return {role: str(one) for role, one in zip(_ROLES[type(truth)], values, strict=False) if is_file(one)}
 
@@ -192,7 +218,7 @@ class GroundTruth(NamedTuple):
         return self.by_number[self.scored]
 
 
-def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Labels | Relevant | Nearest:
+def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:
     """Return labels or another ground truth.
 
     Raises
@@ -200,12 +226,12 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Labels | 
     ProtocolError
         Unless there is exactly one.
     """
-    if not isinstance(truth, Labels | Relevant | Nearest | None):
+    if not isinstance(truth, Truth | None):
         raise ProtocolError(
-            f"truth: expected Labels, Relevant or Nearest, got {type(truth).__name__}. Relevant(...) reads lists "
-            "and matrices."
+            f"truth: expected Labels, Relevant, Judgments or Nearest, got {type(truth).__name__}. Relevant(...) reads "
+            "lists and matrices."
         )
-    kind = {Labels: "labels", Relevant: "relevance", Nearest: "vectors"}.get(type(truth), "")
+    kind = {Labels: "labels", Relevant: "relevance", Judgments: "judgments", Nearest: "vectors"}.get(type(truth), "")
     sources = {"query labels": query_labels, "database labels": database_labels, kind: truth}
     names = [name for name, values in sources.items() if values is not None]
     if not names:
@@ -221,7 +247,7 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Labels | 
 
 
 def ground_truth(
-    truth: Labels | Relevant | Nearest,
+    truth: Truth,
     n_queries: int,
     n_database: int,
     *,
@@ -233,7 +259,7 @@ def ground_truth(
 
     Parameters
     ----------
-    truth : Labels, Relevant or Nearest
+    truth : Labels, Relevant, Judgments or Nearest
     n_queries, n_database : int
         The numbers of codes.
     metrics : sequence of str
@@ -252,11 +278,22 @@ def ground_truth(
     if isinstance(truth, Labels):
         query, database, lacking = label_pair(truth.query, truth.database, n_queries, n_database)
         result = GroundTruth({0: LabelRelevance(query, database)}, labels_not_in_database=lacking)
+    elif isinstance(truth, Judgments):
+        result = GroundTruth({0: _judged(truth, (n_queries, n_database))})
     else:
         result = GroundTruth({0: relevance_from(truth.items, n_queries, n_database)})
     for metric in metrics:
         _check_lists(metric, result.relevance)
     return result
+
+
+def _judged(truth: Judgments, sizes: tuple[int, int]) -> Relevance:
+    """Return relevance from judgments; those of a level below 1 are omitted."""
+    pairs = judged_pairs(truth.judgments, truth.query_ids, truth.database_ids, sizes)
+    queries, items, levels = pairs[:, pairs[2] > 0]
+    order, ends = np.argsort(queries, kind="stable"), np.cumsum(np.bincount(queries, minlength=sizes[0]))
+    rows = SimpleNamespace(indptr=np.append(0, ends), indices=items[order], data=levels[order], shape=sizes)
+    return _sparse(rows, sizes, named(truth.judgments, "relevance"))
 
 
 def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:

@@ -98,6 +98,24 @@ class Hashing:
             check_rows(rows, f"{name}:")
         return model
 
+    def fit(self, database: NDArray) -> tuple["Hasher", "HashedBy"]:
+        """Return the fitted hasher, and on what it was fitted.
+
+        Raises
+        ------
+        ProtocolError
+            If the training vectors are unusable, or the hasher can't be fitted.
+        """
+        model = self.check(database.shape[1])
+        rows, fitted_on = training_rows(self.train, database, self.seed)
+        try:
+            model.fit(np.asarray(rows, dtype=np.float32))
+        except ProtocolError as error:
+            raise ProtocolError(f"hasher {self.hasher}: {error}") from error
+        n_available = len(database) if self.train is None else len(rows)
+        hashed = HashedBy(self.hasher, model.n_bits, dict(self.options), self.seed, fitted_on, len(rows), n_available)
+        return model, hashed
+
     def codes(self, query: NDArray, database: NDArray, *, progress: Progress = None) -> tuple[CodePair, "HashedBy"]:
         """Return the codes of queries and database, and how they were computed.
 
@@ -110,33 +128,32 @@ class Hashing:
         Raises
         ------
         ProtocolError
-            If the training vectors are unusable, or the hasher can't be fitted.
+            As `fit`.
         """
-        from protocol.hashers import packed_codes
+        model, hashed = self.fit(database)
+        return encoded(model, query, database, progress), hashed
 
-        model = self.check(database.shape[1])
-        rows, fitted_on = self._training_rows(database)
-        try:
-            model.fit(np.asarray(rows, dtype=np.float32))
-        except ProtocolError as error:
-            raise ProtocolError(f"hasher {self.hasher}: {error}") from error
-        done = stage(progress, "encoding", len(query) + len(database))
-        codes = CodePair(
-            packed_codes({0: model}, _blocks(query, done))[0],
-            packed_codes({0: model}, _blocks(database, done), of_database=True)[0],
-            model.n_bits,
-        )
-        n_available = len(database) if self.train is None else len(rows)
-        hashed = HashedBy(self.hasher, model.n_bits, dict(self.options), self.seed, fitted_on, len(rows), n_available)
-        return codes, hashed
 
-    def _training_rows(self, database: NDArray) -> tuple[NDArray, str]:
-        if self.train is not None:
-            return matrix_from(self.train, "training vectors"), "training vectors"
-        if len(database) <= SAMPLE:
-            return database, "database"
-        drawn = np.sort(np.random.default_rng(self.seed).choice(len(database), SAMPLE, replace=False))
-        return database[drawn], "sample of the database"
+def encoded(model: "Hasher", query: NDArray, database: NDArray, progress: Progress = None) -> CodePair:
+    """Return the codes of a fitted hasher."""
+    from protocol.hashers import packed_codes
+
+    done = stage(progress, "encoding", len(query) + len(database))
+    return CodePair(
+        packed_codes({0: model}, blocks(query, done))[0],
+        packed_codes({0: model}, blocks(database, done), of_database=True)[0],
+        model.n_bits,
+    )
+
+
+def training_rows(train: Any, database: NDArray, seed: int) -> tuple[NDArray, str]:
+    """Return the training vectors, or else the database or a sample of it, and which of these they are."""
+    if train is not None:
+        return matrix_from(train, "training vectors"), "training vectors"
+    if len(database) <= SAMPLE:
+        return database, "database"
+    drawn = np.sort(np.random.default_rng(seed).choice(len(database), SAMPLE, replace=False))
+    return database[drawn], "sample of the database"
 
 
 @dataclass(frozen=True)
@@ -163,6 +180,12 @@ class HashedBy:
     n_fitted: int
     n_available: int
 
+    def spec(self, dimension: int) -> str:
+        """Return the hasher with its options in the form of `Quantisers.names`; without a code length if it is d."""
+        options = ({} if self.n_bits == dimension else {"n_bits": self.n_bits}) | dict(self.options)
+        text = ",".join(f"{name}={value}" for name, value in options.items())
+        return f"{self.hasher}:{text}" if text else self.hasher
+
     def __str__(self) -> str:
         options = "".join(f", {name} {value}" for name, value in self.options.items())
         vectors = "training vectors" if self.fitted_on == "training vectors" else "vectors of the database"
@@ -173,7 +196,8 @@ class HashedBy:
         return f"{self.hasher}{options}, {self.n_bits} bits, fitted on {fitted}"
 
 
-def _blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterator[NDArray[np.float32]]:
+def blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterator[NDArray[np.float32]]:
+    """Yield the rows in blocks of at most 16 MB in float32."""
     size = max(1, _BLOCK_BYTES // (4 * vectors.shape[1]))
     for start in range(0, len(vectors), size):
         block = np.asarray(vectors[start : start + size], dtype=np.float32)

@@ -1,36 +1,37 @@
 """What binary codes lose of the vectors that they represent: nearest items found, re-ranking, and cost."""
 
-import platform
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.counting import count
+from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots
+from protocol.evaluation.cascade import Cascade, cascade
 from protocol.evaluation.code_pairs import CodePair, read_codes, sources
+from protocol.evaluation.equal_bytes import EqualBytes, Represented, compared, represented
 from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import Nearest, check_sizes, files_of, ground_truth
+from protocol.evaluation.ground_truth import GroundTruth, Nearest, check_sizes, files_of, ground_truth
 from protocol.evaluation.hashing import HashedBy, Hashing
 from protocol.evaluation.progress import Progress, stage
+from protocol.evaluation.representations import (
+    VECTORS,
+    Quantisers,
+    Representation,
+    fit,
+    machine,
+    scans_per_second,
+)
 from protocol.evaluation.rescoring import Rescoring, RescoringCurve, by_codes, by_vectors
 from protocol.evaluation.result import Evaluation, with_range
 from protocol.evaluation.scoring import Scoring
 from protocol.scores.tables import Table
-from protocol.truth import Distance, nearest
 
 if TYPE_CHECKING:
     import altair as alt
-
-_MOST_QUERIES = 100
-"""The number of queries used to measure the speed of the scan by vectors."""
-_SECONDS = 0.5
-"""Scans by code are repeated until they have taken this many seconds."""
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -88,29 +89,54 @@ class Quantisation(Evaluation):
         The share of the nearest items after re-ranking by the vectors, and by second codes if there are any.
     cost : Cost
         The storage that an item takes.
+    equal_bytes : EqualBytes or None
+        The codes and other representations, compared at equal bytes; None if none was requested.
+    cascade : Cascade or None
+        None if none was requested.
     """
 
     hashed_by: HashedBy | None
     constant_bits: int
     rescoring: tuple[RescoringCurve, ...]
     cost: Cost
+    equal_bytes: EqualBytes | None = None
+    cascade: Cascade | None = None
 
     def plot(self, kind: str = "rescoring") -> "alt.Chart":
-        """Return a figure of `Evaluation.plot`, or ``rescoring``: the share of the nearest items over the factor c."""
+        """Return a figure of `Evaluation.plot`, or one of the share of the nearest items.
+
+        Parameters
+        ----------
+        kind : str
+            ``rescoring``: over the factor c; ``bytes``: of all representations, over the bytes of a vector.
+        """
+        if kind == "bytes" and self.equal_bytes is not None:
+            return plots.equal_bytes(self.equal_bytes.points(), self.name or "Nearest items found at equal bytes")
         if kind != "rescoring":
             return super().plot(kind)
-        points = [
+        title = self.name or "Nearest items that remain after re-ranking"
+        return plots.rescoring(self.rescoring_to_frame().to_dict("records"), title)
+
+    def rescoring_to_frame(self) -> "pd.DataFrame":
+        """Return the share of the K nearest items after re-ranking c x K items: a row per K, c and kind of re-ranking.
+
+        Columns: ``by``, ``K``, ``c``, and the ``worst``, expected (``share``) and ``best`` value over orders of ties.
+        """
+        rows = [
             {"by": curve.by, "K": row.neighbours, "c": row.factor, "worst": row.worst, "share": row.expected}
             | {"best": row.best}
             for curve in self.rescoring
             for row in curve.rows
         ]
-        return plots.rescoring(points, self.name or "Nearest items that remain after re-ranking")
+        return need("pandas", "report").DataFrame(rows)
 
     def content(self) -> dict[str, Any]:
-        """Return the fields of the evaluation, and ``hashed_by``, ``constant_bits``, ``rescoring`` and ``cost``."""
+        """Return the fields of the evaluation and of this class; those that were not requested are left out."""
         names = ("hashed_by", "constant_bits", "rescoring", "cost")
-        return super().content() | {name: getattr(self, name) for name in names}
+        content = super().content() | {name: getattr(self, name) for name in names}
+        if self.equal_bytes is not None:
+            content["equal_bytes"] = self.equal_bytes.content()
+        return content if self.cascade is None else content | {"cascade": self.cascade}
 
     def _about_items(self) -> list[str]:
         lines = [] if self.hashed_by is None else [f"codes: {self.hashed_by}"]
@@ -118,10 +144,13 @@ class Quantisation(Evaluation):
             verb = "bits has" if self.constant_bits == 1 else "bits have"
             lines.append(f"{self.constant_bits:,} of the {self.n_bits:,} {verb} the same value in the whole database")
         lines += [f"second codes: {curve.codes}" for curve in self.rescoring if curve.codes]
+        lines += [] if self.equal_bytes is None else [self.equal_bytes.answer]
         return [*lines, *super()._about_items()]
 
     def _about_nearest(self) -> list[Table]:
-        return [*super()._about_nearest(), *map(_curve_table, self.rescoring), _cost_table(self.cost)]
+        further = [] if self.equal_bytes is None else self.equal_bytes.tables()
+        further += [] if self.cascade is None else [self.cascade.table()]
+        return [*super()._about_nearest(), *map(_curve_table, self.rescoring), _cost_table(self.cost), *further]
 
 
 def quantisation(
@@ -129,6 +158,7 @@ def quantisation(
     codes: Hashing | tuple[Any, Any] | None = None,
     *,
     rescoring: Rescoring | None = None,
+    quantisers: Quantisers | Sequence[str] = (),
     measure_speed: bool = False,
     metrics: str | Sequence[str] | None = None,
     convention: str = "protocol",
@@ -147,8 +177,11 @@ def quantisation(
         `evaluate` accepts. If None, the signs of the vectors.
     rescoring : Rescoring, optional
         The numbers of items that are re-ranked; second codes that re-rank them in addition to the vectors.
+    quantisers : Quantisers or sequence of str, default=()
+        Other representations of the vectors, such as ``["int8", "pq:m=16"]``, which are compared with the codes at
+        equal bytes; and cascades.
     measure_speed : bool, default=False
-        Whether to measure the queries per second of our own exact scan with one thread.
+        Whether to measure the queries per second of our own exact scan with one thread, and the times of quantisers.
     metrics, convention, spread, threads, progress
         As for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see `Nearest`.
 
@@ -169,7 +202,10 @@ def quantisation(
     (0.5, 3)
     """
     scoring, rescoring = Scoring(metrics, convention, spread), rescoring or Rescoring()
+    against = quantisers if isinstance(quantisers, Quantisers) else Quantisers(tuple(quantisers))
     query, database = vectors.vectors()
+    names = dict.fromkeys((*against.names, *against.cascade))
+    fitted = {name: fit(against, name, database, vectors.distance) for name in names}
     first = _source(Hashing() if codes is None else codes, query, database)
     second = None if rescoring.codes is None else _source(rescoring.codes, query, database, "rescore_codes: ")
     if measure_speed or second is not None:
@@ -186,6 +222,18 @@ def quantisation(
         second_bytes = second_pair.database.shape[1]
         done = stage(progress, "re-ranking", len(query))
         curves.append(by_codes(pair, second_pair, relevances, rescoring, hashed=second_by, progress=done))
+    others = {name: encode(query, database, progress) for name, encode in fitted.items()}
+    equal, cascaded = None, None
+    if against.names:
+        name = "codes" if hashed_by is None else hashed_by.spec(database.shape[1])
+        own = represented(name, pair.database.shape[1], evaluation.nearest_counts, list(relevances), rescoring)
+        further = [others[name] for name in dict.fromkeys(against.names)]
+        rows = _represented(own, further, truth, rescoring, measure_speed, threads, progress)
+        n_bytes = against.n_bytes or -(-database.shape[1] // 8)
+        equal = compared(rows, n_bytes, machine() if measure_speed else None)
+    if against.cascade:
+        stages, done = [others[name] for name in against.cascade], stage(progress, "cascade", len(query))
+        cascaded = cascade(stages, against.factors, relevances, seed=against.seed, threads=threads, progress=done)
     varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation) if field.name != "inputs"},
@@ -197,9 +245,32 @@ def quantisation(
             code_bytes=pair.database.shape[1],
             rescore_code_bytes=second_bytes,
             vector_bytes=database.shape[1] * database.itemsize,
-            speed=_speed(pair, query, database, truth.scored, vectors.distance) if measure_speed else None,
+            speed=_speed(pair, Representation(VECTORS, 0, query, database, vectors.distance), truth.scored)
+            if measure_speed
+            else None,
         ),
+        equal_bytes=equal,
+        cascade=cascaded,
     )
+
+
+def _represented(
+    own: Represented,
+    others: Sequence[Representation],
+    truth: GroundTruth,
+    rescoring: Rescoring,
+    measure_speed: bool,
+    threads: int,
+    progress: Progress,
+) -> list[Represented]:
+    """Return the nearest items that the codes find, unless another representation has their name, and the others do."""
+    rows, numbers = [own], list(own.shares)
+    relevances = {number: truth.by_number[number] for number in {1, *numbers}}
+    for other in others:
+        counts = other.counts(relevances, threads, progress)
+        row = represented(other.name, other.n_bytes, counts, numbers, rescoring)
+        rows.append(replace(row, times=other.times(truth.scored)) if measure_speed else row)
+    return [row for row in rows if row is not own or own.name not in {other.name for other in others}]
 
 
 def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray, name: str = "") -> Hashing | CodePair:
@@ -229,35 +300,8 @@ def _codes(
     return source.codes(query, database, progress=progress) if isinstance(source, Hashing) else (source, None)
 
 
-def _speed(codes: CodePair, query: NDArray, database: NDArray, k: int, distance: Distance) -> Speed:
-    """Measure the speed of a scan by code, and of one by the vectors that searches for the nearest `k`."""
-    few = query[:_MOST_QUERIES]
-    return Speed(
-        _per_second(lambda: count(*codes[:3], {}, bucket_sizes=False, largest_bucket=False), len(query)),
-        _per_second(lambda: nearest(few, database, k, distance=distance), len(few), warm_up=False),
-        machine(),
-    )
-
-
-def _per_second(scan: Callable[[], object], n_queries: int, *, warm_up: bool = True) -> float:
-    """Return the queries per second of the fastest of several scans."""
-    if warm_up:
-        scan()  # loads compiled code
-    fastest, total = float("inf"), 0.0
-    while total < _SECONDS:
-        start = time.perf_counter()
-        scan()
-        seconds = time.perf_counter() - start
-        fastest, total = min(fastest, seconds), total + seconds
-    return n_queries / fastest
-
-
-def machine() -> str:
-    """Return the model of the CPU."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.is_file() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return next(iter(models), platform.processor() or platform.machine())
+def _speed(pair: CodePair, vectors: Representation, k: int) -> Speed:
+    return Speed(scans_per_second(pair), vectors.times(k).queries_per_second, machine())
 
 
 def _curve_table(curve: RescoringCurve) -> Table:

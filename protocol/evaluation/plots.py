@@ -97,3 +97,24 @@ def rescoring(points: list[dict[str, Any]], title: str) -> Any:
         tooltip=["by:N", "K:Q", "c:Q", "worst:Q", "share:Q", "best:Q"],
     )
     return alt.layer(band, line).properties(width=_SIDE, height=_SIDE)
+
+
+def equal_bytes(points: list[dict[str, Any]], title: str) -> Any:
+    """Return a chart of the share of the nearest items over the bytes of a vector, with a line for each quantiser.
+
+    `points` have the keys ``name``, ``bytes``, ``share``, ``low`` and ``high``, the ends of an interval, and ``panel``,
+    the heading of the part of the figure. A line connects the points of names that differ in options only.
+    """
+    alt = need("altair", "report")
+    values = [point | {"method": point["name"].partition(":")[0]} for point in points]
+    share = alt.Scale(domain=[0, 1])
+    base = alt.Chart().encode(
+        x=alt.X("bytes:Q", scale=alt.Scale(type="log", base=2), title="bytes a vector"),
+        color=alt.Color("method:N", sort=None, title=None, scale=alt.Scale(scheme="tableau20")),
+    )
+    bars = base.mark_rule().encode(y=alt.Y("low:Q", scale=share, title="share of the K nearest items"), y2="high:Q")
+    line = base.mark_line(point=True).encode(
+        y=alt.Y("share:Q", scale=share), tooltip=["name:N", "bytes:Q", "share:Q", "low:Q", "high:Q"]
+    )
+    panel = alt.layer(bars, line).properties(width=_SIDE, height=_SIDE)
+    return panel.facet(alt.Column("panel:N", sort=None, title=None), data=alt.Data(values=values), title=title)

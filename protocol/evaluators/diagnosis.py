@@ -16,7 +16,7 @@ from protocol.counting import LabelRelevance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import Printed
 from protocol.evaluators.search import cases_of, scores_of
-from protocol.evaluators.ways import VARIANTS, Way
+from protocol.evaluators.ways import Way, meanings
 from protocol.scores.tables import Table, filled, read_text, write_csv
 
 FORMS = ("bits", "signs")
@@ -72,22 +72,24 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
     """
     rng = np.random.default_rng(0)
     n_items = 60 if cutoff is None else max(60, 3 * integer(cutoff, "cutoff"))
-    # Item d has d bits, alternately from two bytes, so that no byte is complete.
-    order = np.arange(16).reshape(2, 8).T.ravel()
-    apart = np.zeros((15, 16), dtype=np.uint8)
-    for distance in range(15):
-        apart[distance, order[:distance]] = 1
-    shuffle = rng.permutation(15)
-    found = [SmallCase("no ties", apart[[0] * _QUERIES], apart[shuffle], np.arange(_QUERIES) % 3, np.arange(15) % 3)]
+    # Query q and item d differ in q + 4 d bits: no ties, also if the sides are exchanged. The bits are alternately from
+    # the eight bytes, so that no byte is complete.
+    order = np.arange(64).reshape(8, 8).T.ravel()
+    queries, near = np.zeros((4, 64), dtype=np.uint8), np.zeros((13, 64), dtype=np.uint8)
+    for number in range(13):
+        queries[number % 4, order[: number % 4]] = 1
+        near[number, order[3 : 3 + 4 * number]] = 1
+    found = [SmallCase("no ties", queries, near[rng.permutation(13)], np.arange(4) % 3, np.arange(13) % 3)]
 
     def random(name: str, n_bits: int, n_classes: int = 4) -> SmallCase:
         centres = rng.integers(0, 2, (n_classes, n_bits), dtype=np.uint8)
         labels = [np.arange(_QUERIES) % n_classes, rng.integers(0, n_classes, n_items)]
+        labels[1][:n_classes] = np.arange(n_classes)  # no class is empty
         query, items = (centres[side] ^ (rng.random((side.size, n_bits)) < _FLIPPED) for side in labels)
         return SmallCase(name, query, items, *labels)
 
     ties = random("ties", 8)
-    found += [ties, random("longer codes", 16), random("few relevant items", 8, n_items // 3)]
+    found += [ties, random("longer codes", 12), random("few relevant items", 8, n_items // 3)]
     some = random("queries without a relevant item", 8)
     some.query_labels[::4] = 9
     found.append(some)
@@ -216,7 +218,7 @@ class Diagnosis(Printed):
         if way not in scores:
             way = Way(way.measure, tuple(v for v in way.variants if v[0] not in _OF_SOME_CASES or v == _TEN_MORE))
         if way not in scores:
-            way = Way(way.measure, tuple(v for v in way.variants if v not in _LONG_CODES))
+            way = Way(way.measure, tuple(v for v in way.variants if v not in _OF_SOME_LENGTHS))
         return scores.get(way)
 
     def agrees(self, number: int, way: Way) -> bool:
@@ -260,28 +262,7 @@ class Diagnosis(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the table that are printed."""
-        first, nearest = self._ranked[0]
-        paragraphs: list[str | Table] = []
-        if self.matches:
-            best, *others = self.matches
-            paragraphs.append(filled(f"Equal to {best.measure}: {best.text}."))
-            if others:
-                listed = "; ".join(f"{way.measure}, {way.names}" for way in others[:_MOST_SHOWN])
-                more = f"; and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
-                paragraphs.append(filled(f"These can't be told apart from it: {listed}{more}."))
-            used = [f"{' '.join(variant)}: {VARIANTS[variant].sentence}" for variant in best.variants]
-            paragraphs += ["\n".join(map(filled, used))] if used else []
-        elif self.answered:
-            name = self.cases[first - 1].name
-            paragraphs.append(
-                filled(
-                    f"Unknown: no known evaluation gives all answers. The nearest, {nearest.measure} ({nearest.text}), "
-                    f"first differs in case {first} ({name})."
-                )
-            )
-        else:
-            paragraphs.append("Unknown: no case was answered with a number.")
-        shown = self.matches[0] if self.matches else nearest
+        shown = self.matches[0] if self.matches else self._ranked[0][1]
         rows = []
         for number, case in enumerate(self.cases, 1):
             answer, score = self.answers[number], self._score(number, shown)
@@ -290,21 +271,36 @@ class Diagnosis(Printed):
         table = Table("cases", "", ["case", "contains", "answer", shown.measure], rows)
         n_missing = len(self.cases) - len(self.answered)
         note = [f"{counted(n_missing, 'case')} without a number as the answer."] if n_missing else []
-        return [*paragraphs, table, *note]
+        return [*self._verdict(), table, *note]
+
+    def _verdict(self) -> list[str]:
+        """Return the paragraphs above the table."""
+        first, nearest = self._ranked[0]
+        if not self.answered:
+            return ["Unknown: no case was answered with a number."]
+        if not self.matches:
+            text = (
+                f"Unknown: no known evaluation gives all answers. The nearest, {nearest.measure} ({nearest.text}), "
+                f"first differs in case {first} ({self.cases[first - 1].name})."
+            )
+            return [filled(text)]
+        best, *others = self.matches
+        paragraphs = [filled(f"Equal to {best.measure}: {best.text}.")]
+        if others:
+            listed = "; ".join(f"{way.measure}, {way.names}" for way in others[:_MOST_SHOWN])
+            more = f"; and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
+            paragraphs.append(filled(f"These can't be told apart from it: {listed}{more}."))
+        return paragraphs + ([meanings([best])] if best.variants else [])
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
         first, nearest = self._ranked[0]
         return {
-            "matches": [_record(way) for way in self.matches],
-            "nearest": _record(nearest) | {"first_difference": None if self.matches else first},
+            "matches": [way.record() for way in self.matches],
+            "nearest": nearest.record() | {"first_difference": None if self.matches else first},
             "answers": dict(self.answers),
         }
 
 
-def _record(way: Way) -> dict[str, Any]:
-    return {"measure": way.measure, "variants": dict(way.variants), "text": way.text, "weight": way.weight}
-
-
 _TEN_MORE = ("mean", "ten-more")
-_LONG_CODES: Iterable[tuple[str, str]] = (("distance", "int8"),)
+_OF_SOME_LENGTHS: Iterable[tuple[str, str]] = (("distance", "int8"), ("distance", "bit-order"))

@@ -3,10 +3,10 @@
 Everything that an evaluator computes from a list without ties is a function of the ranks of its relevant items.
 """
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,13 @@ from protocol import codes
 from protocol.counting import HammingCounts, Relevance
 
 RANDOM = ("random", "")
-LISTS = (("index", ""), ("index", "without-first"), ("reversed", ""), RANDOM)
-"""The lists that are made of each ranking: the order of ties, and the part of the list."""
+PARTS = ("", "without-first", "with-query", "positive")
+LISTS = (*(("index", part) for part in PARTS), ("reversed", ""), RANDOM, ("random", "positive"))
+"""The lists that are made of each ranking: the order of ties, and what differs from the complete list."""
 _OVERFLOW = 64
 """Twice the distance of opposite codes of this length exceeds an 8-bit integer."""
 SAMPLE = 500
-"""The number of queries, at most, whose ties are put in a random order."""
+"""About so many queries have a list with ties in a random order."""
 PRECISIONS = ("", "next-rank", "without-rank-1", "by-hits", "trapezoid", "interpolated", "eleven-points")
 """Variants of the precision at a relevant rank; only the first is computed for lists other than the first."""
 _RECALLS = np.arange(11) / 10
@@ -44,7 +45,7 @@ class Lists:
     at_r : ndarray of float64, shape (n_queries,)
         The sum of the precisions up to the rank `n_relevant`.
     is_known : ndarray of bool, shape (n_queries,)
-        The queries with a list; all rows of the others are 0.
+        The queries with a list; the rows of the others have no meaning.
     """
 
     precisions: dict[str, NDArray[np.float64]]
@@ -53,6 +54,15 @@ class Lists:
     n_relevant: NDArray[np.int64]
     at_r: NDArray[np.float64]
     is_known: NDArray[np.bool_]
+
+    @classmethod
+    def zeros(cls, n_cutoffs: int, is_known: NDArray[np.bool_], precisions: Sequence[str]) -> "Lists":
+        """Return lists to be filled."""
+        n, shape = is_known.size, (is_known.size, n_cutoffs)
+        sums = {name: np.full(shape, np.nan) for name in precisions}
+        return cls(
+            sums, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n, np.int64), np.zeros(n), is_known=is_known
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +74,20 @@ class Distances:
     of_query : callable
         Returns the distances of all items from the query of a row, (n_database,): integers from 0 to below `n_groups`;
         or floats if that is 0, which are taken to be without ties.
-    n_queries, n_database, n_groups : int
+    group : ndarray of int64, shape (n_queries,)
+        The same number for queries with the same distances: an unstable sort orders their ties alike.
+    n_database, n_groups : int
+    middle : float
+        The distance from which the inner product of the codes or outputs is not positive.
     has_radius : bool
         Whether a radius has a meaning: the distances are numbers of bits.
     """
 
     of_query: Callable[[int], NDArray]
-    n_queries: int
+    group: NDArray[np.int64]
     n_database: int
     n_groups: int
+    middle: float
     has_radius: bool = True
 
 
@@ -82,48 +97,63 @@ Words = NDArray[np.uint64]
 def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> dict[str, Distances]:
     """Return the distances that evaluators compute from packed codes, by variant; "" is the Hamming distance."""
     queries, items = codes.words(query), np.ascontiguousarray(codes.words(database).T)
-    functions: dict[str, Callable[[Words], NDArray]] = {"": hamming, "saturating": saturating, "bytes": differing_bytes}
+    _, group = np.unique(queries, axis=0, return_inverse=True)
+    spare, n_bytes = -n_bits % 8, query.shape[1]
+    kept = np.full((1, n_bytes), 255, dtype=np.uint8)
+    kept[:, -1] = 255 << spare & 255 >> spare
+    mask = codes.words(kept).T
+    turned = codes.words(np.packbits(np.unpackbits(query, axis=1), axis=1, bitorder="little"))
+    functions: dict[str, Callable[[Words], NDArray]] = {
+        "": hamming,
+        "saturating": saturating,
+        "bytes": differing_bytes,
+        "farthest": lambda differing: n_bits - hamming(differing),
+        "mixed-bit-order": hamming,
+    }
     if n_bits >= 8:
         functions["packed-signs"] = middle_bits
+    if spare:
+        functions["bit-order"] = lambda differing: hamming(differing & mask)
     if n_bits >= _OVERFLOW:
         functions["int8"] = overflowing
 
-    def distances(function: Callable[[Words], NDArray]) -> Distances:
-        return Distances(
-            lambda row: function(queries[row, :, None] ^ items),
-            *(len(query), len(database), max(256, n_bits + 1)),
-            has_radius=function is not overflowing,
-        )
+    def distances(name: str, function: Callable[[Words], NDArray]) -> Distances:
+        sides, n_groups = turned if name == "mixed-bit-order" else queries, 256 if name == "int8" else 8 * n_bytes + 1
 
-    return {name: distances(function) for name, function in functions.items()}
+        def of_query(row: int) -> NDArray:
+            return function(sides[row, :, None] ^ items)
+
+        return Distances(of_query, group.ravel(), len(database), n_groups, n_bits / 2, has_radius=name != "int8")
+
+    return {name: distances(name, function) for name, function in functions.items()}
 
 
 def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
     """Return the distances that evaluators compute from real-valued outputs, by variant."""
-    sizes, n_bits = (len(query), len(database)), query.shape[1]
+    sizes, n_bits = (np.arange(len(query)), len(database)), query.shape[1]
     q, d = query.astype(np.float64), database.astype(np.float64)
     signs_q, signs_d = np.sign(q), np.sign(d)
     found = {
-        "inner-product": Distances(lambda row: -(d @ q[row]), *sizes, 0, has_radius=False),
-        "asymmetric": Distances(lambda row: -(signs_d @ q[row]), *sizes, 0, has_radius=False),
+        "inner-product": Distances(lambda row: -(d @ q[row]), *sizes, 0, 0, has_radius=False),
+        "asymmetric": Distances(lambda row: -(signs_d @ q[row]), *sizes, 0, 0, has_radius=False),
     }
     if not (signs_q.all() and signs_d.all()):
 
         def halves(row: int) -> NDArray:
             return np.rint(n_bits - signs_d @ signs_q[row]).astype(np.int64)
 
-        found["half"] = Distances(halves, *sizes, 2 * n_bits + 1, has_radius=False)
+        found["half"] = Distances(halves, *sizes, 2 * n_bits + 1, n_bits, has_radius=False)
         positive = codes.pack(q >= 0), codes.pack(d >= 0)
         found["zero-is-1"] = of_codes(*positive, n_bits)[""]
     return found
 
 
-def hamming(differing: Words) -> NDArray[np.int64]:
+def hamming(differing: Words) -> NDArray[np.uint16]:
     """Return the number of bits that differ."""
-    return np.bitwise_count(differing).sum(axis=0, dtype=np.int64)
+    return np.bitwise_count(differing).sum(axis=0, dtype=np.uint16)
 
 
-def saturating(differing: Words) -> NDArray[np.int64]:
+def saturating(differing: Words) -> NDArray[np.uint16]:
     """Return the Hamming distance in which a byte counts at most 7.
 
     The MATLAB function that many toolkits share looks up ``bit_in_char(y + 1)`` with y of type uint8, and 255 + 1 is
@@ -132,7 +162,7 @@ def saturating(differing: Words) -> NDArray[np.int64]:
     return hamming(differing) - hamming(_of_bytes(np.bitwise_and, differing))
 
 
-def differing_bytes(differing: Words) -> NDArray[np.int64]:
+def differing_bytes(differing: Words) -> NDArray[np.uint16]:
     """Return the number of bytes that differ."""
     return hamming(_of_bytes(np.bitwise_or, differing))
 
@@ -144,7 +174,7 @@ def _of_bytes(combine: np.ufunc, words: Words) -> Words:
     return words & np.uint64(0x0101010101010101)
 
 
-def middle_bits(differing: Words) -> NDArray[np.int64]:
+def middle_bits(differing: Words) -> NDArray[np.uint16]:
     """Return the number of bits that differ, without the first and the last of each byte.
 
     A packer for 0 and 1 that is given -1 and +1 sets the first bit of every byte and loses the last.
@@ -152,7 +182,7 @@ def middle_bits(differing: Words) -> NDArray[np.int64]:
     return hamming(differing & np.uint64(0x7E7E7E7E7E7E7E7E))
 
 
-def overflowing(differing: Words) -> NDArray[np.int64]:
+def overflowing(differing: Words) -> NDArray[np.uint16]:
     """Return a number with the order of twice the Hamming distance in an 8-bit integer, which overflows from 64."""
     return (2 * hamming(differing) + 128) % 256
 
@@ -171,7 +201,7 @@ def ranked(
     Parameters
     ----------
     distances : Distances
-        If they are without ties, there are no counts, and only the first two of `LISTS`.
+        If they are without ties, there are no counts, and only the lists in database order.
     relevance : Relevance
     cutoffs : ndarray of int64, shape (n_cutoffs,)
         The last is the size of the database.
@@ -181,67 +211,79 @@ def ranked(
     progress : callable, optional
         Called with the number of queries that were just processed.
     """
-    n_queries, n_groups = distances.n_queries, distances.n_groups
-    small = np.min_scalar_type(max(n_groups - 1, 0)) if n_groups else np.dtype(np.float64)
-    retrieved, relevant = (np.zeros((n_queries, n_groups), dtype=np.int64) for _ in range(2))
-    shape = n_queries, len(cutoffs)
-    made = (LISTS[0], RANDOM) if plain else LISTS
-    made = made if n_groups else LISTS[:2]
-    sampled = range(0, n_queries, -(-n_queries // SAMPLE))
-    lists = {
-        key: Lists(
-            {name: np.full(shape, np.nan) for name in PRECISIONS[: None if key == LISTS[0] and not plain else 1]},
-            np.zeros(shape, dtype=np.int64),
-            np.zeros(shape),
-            np.zeros(n_queries, dtype=np.int64),
-            np.zeros(n_queries),
-            np.isin(np.arange(n_queries), sampled) if key == RANDOM else np.ones(n_queries, dtype=bool),
-        )
-        for key in made
-    }
+    n_queries, n_groups = distances.group.size, distances.n_groups
+    retrieved, relevant = np.zeros((2, n_queries, n_groups), dtype=np.int64)
+    sampled = distances.group % -(-n_queries // SAMPLE) == 0
+    lists = _empty(sampled, len(cutoffs), plain=plain, has_ties=n_groups > 0)
 
     def fill(rows: range) -> int:
         for row in rows:
-            positions, _ = relevance.row(row)
-            apart = distances.of_query(row).astype(small)  # NumPy sorts short integers by radix sort
+            apart, (positions, _) = distances.of_query(row), relevance.row(row)
             if n_groups:
+                apart = apart.astype(np.min_scalar_type(n_groups - 1))  # NumPy sorts short integers by radix sort
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
                 relevant[row] = np.bincount(apart[positions], minlength=n_groups)
-            rng = np.random.default_rng(row) if row in sampled else None
-            for key, ranks in _ranks(apart, positions, retrieved[row], rng):
-                if key in lists:
-                    _fill(lists[key], row, ranks, cutoffs)
+            rng = np.random.default_rng(distances.group[row]) if n_groups and sampled[row] else None
+            made = _ranks(apart, positions, retrieved[row], rng, None if plain else distances.middle)
+            for key, ranks in made:
+                _fill(lists[key], row, ranks, cutoffs)
         return len(rows)
 
-    blocks = [range(*ends) for ends in pairwise([*range(0, n_queries, 64), n_queries])]
+    blocks = itertools.pairwise([*range(0, n_queries, 64), n_queries])
     with ThreadPoolExecutor(threads) as pool:
-        for done in pool.map(fill, blocks):
+        for done in pool.map(fill, itertools.starmap(range, blocks)):
             if progress is not None:
                 progress(done)
     counts = HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64)) if n_groups else None
     return counts, lists
 
 
+def _empty(sampled: NDArray[np.bool_], n_cutoffs: int, *, plain: bool, has_ties: bool) -> dict[tuple[str, str], Lists]:
+    """Return the lists to be filled, by order of ties and part."""
+    lists = {}
+    for key in (LISTS[0], RANDOM) if plain else LISTS:
+        if has_ties or key[0] == "index":
+            precisions = PRECISIONS if key == LISTS[0] and not plain else PRECISIONS[:1]
+            is_known = sampled if key[0] == "random" else np.ones_like(sampled)
+            lists[key] = Lists.zeros(n_cutoffs, is_known, precisions)
+    return lists
+
+
 def _ranks(
-    apart: NDArray, positions: NDArray[np.int64], retrieved: NDArray[np.int64], rng: np.random.Generator | None
+    apart: NDArray,
+    positions: NDArray[np.int64],
+    retrieved: NDArray[np.int64],
+    rng: np.random.Generator | None,
+    middle: float | None,
 ) -> Iterator[tuple[tuple[str, str], NDArray[np.int64]]]:
-    """Yield the ranks of the relevant items in each of `LISTS`, ascending, from 1; `RANDOM` only with a generator."""
+    """Yield the ranks of the relevant items, ascending, from 1, in each of `LISTS`.
+
+    In a random order only with a generator, and other lists than the complete ones only with the distance `middle`.
+    """
     is_relevant = np.zeros(apart.size, dtype=bool)
     is_relevant[positions] = True
     order = np.argsort(apart, kind="stable")
     ranks = np.flatnonzero(is_relevant[order]) + 1
-    yield ("index", ""), ranks
-    yield ("index", "without-first"), ranks[ranks > 1] - 1
-    if retrieved.size:
+    n_positive = 0 if middle is None else np.count_nonzero(apart[positions] < middle)
+    yield LISTS[0], ranks
+    if middle is not None:
+        yield ("index", "without-first"), ranks[ranks > 1] - 1
+        yield ("index", "with-query"), np.concatenate([[1], ranks + 1])
+        yield ("index", "positive"), ranks[:n_positive]
+    if middle is not None and retrieved.size:
         last, group = np.cumsum(retrieved), apart[order[ranks - 1]]
         yield ("reversed", ""), np.sort(2 * last[group] - retrieved[group] + 1 - ranks)
     if rng is not None:
         shuffle = rng.permutation(apart.size)
-        yield RANDOM, np.flatnonzero(is_relevant[shuffle][np.argsort(apart[shuffle], kind="stable")]) + 1
+        ranks = np.flatnonzero(is_relevant[shuffle][np.argsort(apart[shuffle], kind="stable")]) + 1
+        yield RANDOM, ranks
+        if middle is not None:
+            yield ("random", "positive"), ranks[:n_positive]
 
 
 def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.int64]) -> None:
-    """Fill a query's row of `lists`, given the ranks of its relevant items."""
+    """Fill a query's row of `lists`, given the ranks of its relevant items; the last cutoff is the end of the list."""
+    cutoffs = np.append(cutoffs[:-1], np.iinfo(np.int64).max)
     until = np.searchsorted(ranks, cutoffs, side="right")
     n = ranks.size
     lists.found[row], lists.n_relevant[row] = until, n

@@ -4,28 +4,32 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import metrics
+from protocol import codes, metrics
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.counting import HammingCounts, LabelRelevance, Relevance
 from protocol.evaluation.code_pairs import CodePair, Codes, read_codes
-from protocol.evaluation.ground_truth import Labels, Relevant, ground_truth, only_truth
+from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import RANDOM, Distances, Lists, of_codes, of_values, ranked
-from protocol.evaluators.ways import VARIANTS, Way
-from protocol.inputs.conversion import numbers_from
+from protocol.evaluators.rankings import Distances, Lists, of_codes, of_values, ranked
+from protocol.evaluators.ways import Way, meanings
+from protocol.inputs.arrays import read_labels
+from protocol.inputs.conversion import as_numpy, is_file, numbers_from
+from protocol.inputs.labels import label_pair
 from protocol.scores.tables import Table, filled
 
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
 RADII = (0, 1, 2, 3)
 _NEAR = 0.01
-"""The values within this distance of a reported score show how densely values lie around it."""
+"""The values within this distance of a reported score show how densely values lie around it; one with a larger standard
+deviation explains no score."""
 _DEVIATIONS = 3
 """A random order of ties explains a score within this many standard deviations of the expected value."""
 _DECISIVE = 0.05
@@ -33,6 +37,9 @@ _DECISIVE = 0.05
 _LIGHT = 1
 """Rarer distances and ground truths are not combined with faults in how the list is read."""
 _MOST_SHOWN = 10
+_MOST_SIZES = 100
+"""mAP@R with ties in expectation is computed if the queries have at most this many numbers of relevant items."""
+_OF_RADIUS, _OF_CUTOFF = ("precision", "recall"), ("mAP", "nDCG", "P", "R")
 STANDARD = Way("mAP", ())
 _DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
@@ -79,6 +86,7 @@ def explain(
     query_labels: Any = None,
     database_labels: Any = None,
     truth: Labels | Relevant | None = None,
+    training_labels: Any = None,
     measure: str = "mAP",
     threads: int = 1,
     progress: Progress = None,
@@ -93,6 +101,8 @@ def explain(
         codes.
     query_codes, database_codes, query_labels, database_labels, truth
         As for `protocol.evaluate`.
+    training_labels : array_like, str or Path, optional
+        Labels of the training items, in which some evaluators count the relevant items by which they divide.
     measure : {"mAP", "precision", "recall", "nDCG", "any"}, default="mAP"
         What the score is called, with or without a cutoff or a radius.
     threads : int, default=1
@@ -122,49 +132,71 @@ def explain(
     Way(measure='mAP', variants=(('ties', 'index'),))
     """
     one_of(measure, MEASURES, "measure")
-    single = isinstance(score, str | float | int)
-    reported = [Reported.parse(one) for one in ([score] if isinstance(score, str | float | int) else score)]
-    sides = [[side] if single else side for side in (query_codes, database_codes)]
-    for side, role in zip(sides, ("query codes", "database codes"), strict=True):
-        if len(side) != len(reported):
-            expected = counted(len(reported), "score")
-            raise ProtocolError(f"{role}: expected codes for each of {expected}, got {len(side)}.")
     source = only_truth(query_labels, database_labels, truth)
-    cases, lengths = [], []
-    for sides_of_score in zip(*sides, strict=True):
-        pair = read_codes(*sides_of_score)
-        if pair.ranking != "hamming":
-            raise ProtocolError("query codes: expected codes, got Outputs.")
-        outputs = [*map(_outputs, sides_of_score)] if pair.binarize == "sign" else None
-        cases.append(cases_of(pair, ground_truth(source, *pair.sizes).relevance, outputs))
-        lengths.append(pair.n_bits)
-    found = Explanation(tuple(reported), tuple(lengths), {})
+    reported, queries, databases = _as_lists(score, query_codes, database_codes)
+    scores = tuple(map(Reported.parse, reported))
+    lengths, cases = zip(*map(partial(_read, source, training_labels), queries, databases), strict=True)
+    found = Explanation(scores, lengths, {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
         if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
-        values = [scores_of(base, of_pair[base], threads=threads, progress=progress) for of_pair in cases]
-        shared = [way for way in values[0] if measure in ("any", way.family) and all(way in other for other in values)]
-        new = {way: np.array([of_pair[way] for of_pair in values]) for way in shared}
+        values = [scores_of(base, of_score[base], threads=threads, progress=progress) for of_score in cases]
+        shared = {way for way in set.intersection(*map(set, values)) if measure in ("any", way.family)}
+        new = {way: np.array([of_score[way] for of_score in values]) for way in values[0] if way in shared}
         found = replace(found, values={**found.values, **new})
     return found
 
 
-def _outputs(side: Any) -> NDArray:
-    return numbers_from(side.values if isinstance(side, Codes) else side, "codes")
+def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Sequence[Any]]:
+    """Yield scores, query codes and database codes, as many of each."""
+    single = isinstance(score, str | float | int)
+    for values, role in ((score, ""), (query_codes, "query codes"), (database_codes, "database codes")):
+        if not single and len(values) != len(score):
+            raise ProtocolError(
+                f"{role}: expected codes for each of {counted(len(score), 'score')}, got {len(values)}."
+            )
+        yield [values] if single else values
+
+
+def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tuple[int, dict[Way, "Case"]]:
+    """Return the code length, and what evaluators rank."""
+    pair = read_codes(query, database)
+    if pair.ranking != "hamming":
+        raise ProtocolError("query codes: expected codes, got Outputs.")
+    relevance, denominators = ground_truth(source, *pair.sizes).relevance, {}
+    if training_labels is not None:
+        if not isinstance(source, Labels):
+            raise ProtocolError("training labels: expected query labels and database labels as well.")
+        is_path = is_file(training_labels)
+        training = read_labels(training_labels) if is_path else as_numpy(training_labels, "training labels")
+        of_training = LabelRelevance(*label_pair(source.query, training, len(pair.query), len(training))[:2])
+        denominators["training"] = np.array([of_training.row(row)[0].size for row in range(len(pair.query))])
+    outputs = None
+    if pair.binarize == "sign":
+        outputs = [numbers_from(s.values if isinstance(s, Codes) else s, "codes") for s in (query, database)]
+    return pair.n_bits, cases_of(pair, relevance, outputs, denominators)
 
 
 class Case(NamedTuple):
-    """What is ranked: distances and a ground truth."""
+    """What is ranked: distances and a ground truth; and other denominators of each query, by name."""
 
     distances: Distances
     relevance: Relevance
+    denominators: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
 
 
-def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | None = None) -> dict[Way, Case]:
+def cases_of(
+    pair: CodePair,
+    relevance: Relevance,
+    outputs: Sequence[NDArray] | None = None,
+    denominators: Mapping[str, NDArray[np.int64]] = MappingProxyType({}),
+) -> dict[Way, Case]:
     """Return what evaluators rank, by what differs from the standard; `outputs` are the values of binarised codes."""
     plain, (query, database, n_bits, *_) = Way("", ()), pair
     distances = of_codes(query, database, n_bits) | (of_values(*outputs) if outputs else {})
-    cases = {plain.but(distance=name): Case(of_variant, relevance) for name, of_variant in distances.items()}
+    cases = {plain.but(distance=name): Case(made, relevance, denominators) for name, made in distances.items()}
+    q, d = (codes.pack(codes.unpack(side, n_bits).reshape(n_bits, -1).T) for side in (query, database))
+    cases[plain.but(codes="transposed")] = Case(of_codes(q, d, n_bits)[""], relevance, denominators)
     if isinstance(relevance, LabelRelevance):
         of_query, of_database = relevance.labels
         exchanged = of_codes(database, query, n_bits)[""]
@@ -177,7 +209,7 @@ def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | 
                 "first-label": LabelRelevance(of_query.argmax(axis=1), of_database.argmax(axis=1)),
             }
             for name, other in others.items():
-                cases[plain.but(relevance=name)] = cases[plain]._replace(relevance=other)
+                cases[plain.but(relevance=name)] = Case(distances[""], other)
     return cases
 
 
@@ -188,57 +220,112 @@ def scores_of(
 
     `base` is what differs in the case. `cutoff` is tried in addition to `CUTOFFS`.
     """
-    n_queries, n_database = case.distances.n_queries, case.distances.n_database
-    sizes = {size for size in (*CUTOFFS, n_queries, n_database - 1) if 0 < size < n_database}
-    sizes |= set() if cutoff in (None, n_database) else {cutoff}
-    cutoffs = np.array([*sorted(sizes), n_database])
+    distances, relevance, _ = case
+    group, n_queries, is_light = distances.group, distances.group.size, base.weight <= _LIGHT
+    classes = relevance.group if isinstance(relevance, LabelRelevance) and relevance.kind == "class labels" else None
+    cutoffs = _cutoffs(distances, relevance, classes, cutoff)
     report = stage(progress, base.text, n_queries)
-    counts, lists = ranked(*case, cutoffs, plain=base.weight > _LIGHT, threads=threads, progress=report)
-    classes = getattr(case.relevance, "group", None) if case.relevance.kind == "class labels" else None
-    radii = RADII if case.distances.has_radius else ()
-    expected = {} if counts is None else {way: values for way, *values in _of_counts(counts, cutoffs, radii)}
-    sampled = lists[RANDOM].is_known if RANDOM in lists else np.ones(n_queries, dtype=bool)
+    counts, lists = ranked(distances, relevance, cutoffs, plain=not is_light, threads=threads, progress=report)
     values: dict[Way, tuple[float, float]] = {}
-    for way, of_lists in itertools.chain(zip(expected, itertools.repeat(None)), _of_lists(lists, cutoffs)):
-        way = way.without(("ties", "index")) if counts is None else way
-        of_expected, squares = way.without(("ties", "random")), np.zeros((2, n_queries))
-        if of_lists is None:
-            zero, drop = expected[way]
-        elif of_expected == way:
-            zero, drop = np.nan_to_num(of_lists), of_lists
-        elif of_expected in expected:
-            zero, drop = expected[of_expected]
-            squares = np.square([np.nan_to_num(of_lists) - zero, np.nan_to_num(of_lists - drop)])
-            squares *= sampled * (n_queries / sampled.sum())
-        else:
-            continue
+    for way, zero, drop, errors in _of_queries(case, counts, lists, cutoffs, is_light):
+        # Queries with the same distances have the same order of ties, so that their errors add up.
+        sums = [float(np.linalg.norm(np.bincount(group, of_one))) for of_one in errors] or [0.0, 0.0]
+        n_defined = np.count_nonzero(~np.isnan(drop)) or 1
         means = _means(way._replace(variants=(*base.variants, *way.variants)), zero, drop, classes)
-        of_zero, of_drop = np.sqrt(squares.sum(axis=1)) / (n_queries, max(np.count_nonzero(~np.isnan(drop)), 1))
         for key, mean in means.items():
-            values[key] = mean, of_drop if _DROPPING.intersection(key.variants) else of_zero
+            is_dropping = not _DROPPING.isdisjoint(key.variants)
+            values[key] = mean, sums[1] / n_defined if is_dropping else sums[0] / n_queries
     return values
 
 
+def _of_queries(
+    case: Case,
+    counts: HammingCounts | None,
+    lists: Mapping[tuple[str, str], Lists],
+    cutoffs: NDArray[np.int64],
+    is_light: bool,
+) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the value of each query, 0 and NaN if undefined; and the errors of both in a random order, or nothing."""
+    distances, _, denominators = case
+    expected: dict[Way, NDArray[np.float64]] = {}
+    if counts is not None:
+        expected |= _of_counts(counts, cutoffs, RADII if distances.has_radius else (), "", denominators)
+    if counts is not None and is_light:
+        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
+        expected |= _of_counts(replace(counts, at_level=positive), cutoffs, (), "positive", denominators)
+    none = np.zeros((0, distances.group.size))
+    for way, values in expected.items():
+        yield way, values[0], values[1], none
+    for way, of_list, is_known in _of_lists(lists, cutoffs, denominators):
+        of_expected, values = way.without(("ties", "random")), np.array([np.nan_to_num(of_list), of_list])
+        if of_expected == way:
+            yield way if expected else way.without(("ties", "index")), values[0], values[1], none
+        elif of_expected in expected:
+            zero, drop = expected[of_expected]
+            errors = np.nan_to_num(values - expected[of_expected]) * np.sqrt(is_known.size / is_known.sum())
+            yield way, zero, drop, np.where(is_known, errors, 0)
+
+
+def _cutoffs(
+    distances: Distances, relevance: Relevance, classes: NDArray[np.int64] | None, cutoff: int | None
+) -> NDArray[np.int64]:
+    """Return the cutoffs to try: common ones, sizes of the data, and last the database."""
+    n_database = distances.n_database
+    sizes = {*CUTOFFS, distances.group.size, n_database - 1}
+    if classes is not None:  # the size of the largest class
+        sizes |= {max(relevance.row(row)[0].size for row in np.unique(classes, return_index=True)[1].tolist())}
+    sizes = {size for size in sizes if 0 < size < n_database} | {cutoff or n_database}
+    return np.array([*sorted(sizes - {n_database}), n_database])
+
+
 def _of_counts(
-    counts: HammingCounts, cutoffs: NDArray[np.int64], radii: Sequence[int]
-) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.float64]]]:
+    counts: HammingCounts,
+    cutoffs: NDArray[np.int64],
+    radii: Sequence[int],
+    part: str,
+    denominators: Mapping[str, NDArray[np.int64]],
+) -> Iterator[tuple[Way, NDArray[np.float64]]]:
     """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order."""
-    names = {"mAP": STANDARD, "nDCG": Way("nDCG", ())}
-    names |= {f"mAP[{ties}]": STANDARD.but(ties=ties) for ties in ("best", "worst")}
-    for cutoff in cutoffs[:-1].tolist():
-        way = _with_cutoff("mAP", cutoff, counts.n_database)
-        names[f"mAP@{cutoff}[all]"] = way
-        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
-        for measure in ("P", "R", "nDCG"):
-            names[f"{measure}@{cutoff}"] = _with_cutoff(measure, cutoff, counts.n_database)
-    for radius in radii:
-        names |= {name: Way(name, ()) for name in (f"precision@r{radius}", f"recall@r{radius}")}
-    zero, drop = (metrics.evaluate(counts, names, empty=empty) for empty in ("zero", "drop"))
-    for name, way in names.items():
-        yield way, zero[name], drop[name]
+    complete, names = _metrics(cutoffs[:-1], radii, part, counts.n_database)
+    values = [metrics.evaluate(counts, names | complete, empty=empty) for empty in ("zero", "drop")]
+    for name, way in (names | complete).items():
+        yield way, np.array([of_empty[name] for of_empty in values])
+    for name, way in complete.items():
+        for denominator, total in denominators.items():
+            ratio = _ratio(values[0][name] * counts.n_relevant, total)
+            yield way.but(denominator=denominator), np.array([np.nan_to_num(ratio), ratio])
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
     grouped = _ratio(np.nansum(counts.relevant * precisions, axis=1), counts.n_relevant)
-    yield STANDARD.but(ties="grouped"), np.nan_to_num(grouped), grouped
+    yield STANDARD.but(list=part, ties="grouped"), np.array([np.nan_to_num(grouped), grouped])
+    if (sizes := np.unique(counts.n_relevant)).size <= _MOST_SIZES:
+        at_r = _at_r(counts, sizes[sizes > 0].tolist())
+        yield Way("mAP@R", ()).but(list=part), np.array([np.nan_to_num(at_r), at_r])
+
+
+def _metrics(
+    cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, n_database: int
+) -> tuple[dict[str, Way], dict[str, Way]]:
+    """Return metrics by their names: those that are divided by all relevant items, and others."""
+    complete = {"mAP": STANDARD.but(list=part)}
+    names = {f"mAP[{ties}]": STANDARD.but(list=part, ties=ties) for ties in ("best", "worst")}
+    names |= {f"{measure}@r{radius}": Way(f"{measure}@r{radius}", ()) for measure in _OF_RADIUS for radius in radii}
+    names["nDCG"] = Way("nDCG", ()).but(list=part)
+    for cutoff in cutoffs[cutoffs != n_database - bool(part)].tolist():
+        ways = {name: _with_cutoff(name, cutoff, n_database).but(list=part) for name in _OF_CUTOFF}
+        complete[f"mAP@{cutoff}[all]"] = way = ways.pop("mAP")
+        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
+        names |= {f"{measure}@{cutoff}": way for measure, way in ways.items()}
+    return complete, names
+
+
+def _at_r(counts: HammingCounts, sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Return mAP@R of each query with ties in expectation, given the numbers of relevant items; NaN without any."""
+    n_relevant, at_r = counts.n_relevant, np.full(counts.n_queries, np.nan)
+    for size in sizes:
+        rows, name = n_relevant == size, f"mAP@{size}[all]"
+        of_size = HammingCounts(counts.retrieved[rows], counts.at_level[rows], counts.levels)
+        at_r[rows] = metrics.evaluate(of_size, [name], empty="drop")[name]
+    return at_r
 
 
 def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
@@ -248,34 +335,34 @@ def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
 
 
 def _of_lists(
-    lists: Mapping[tuple[str, str], Lists], cutoffs: NDArray[np.int64]
-) -> Iterator[tuple[Way, NDArray[np.float64]]]:
-    """Yield the value of each query, NaN if undefined, from lists without ties."""
+    lists: Mapping[tuple[str, str], Lists], cutoffs: NDArray[np.int64], denominators: Mapping[str, NDArray[np.int64]]
+) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.bool_]]]:
+    """Yield the value of each query, NaN if undefined, from lists without ties, and whether it is known."""
     n_database = int(cutoffs[-1])
-    ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, n_database + 2)))])
+    ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, n_database + 3)))])
     for (ties, part), of_list in lists.items():
-        n = of_list.n_relevant
-        yield Way("mAP@R", ()).but(list=part, ties=ties), _ratio(of_list.at_r, n)
+        n, known = of_list.n_relevant, of_list.is_known
+        yield Way("mAP@R", ()).but(list=part, ties=ties), _ratio(of_list.at_r, n), known
         for column, cutoff in enumerate(cutoffs.tolist()):
             if part and cutoff == n_database - 1:
                 continue
             ways = {
-                measure: _with_cutoff(measure, cutoff, n_database).but(list=part, ties=ties)
-                for measure in ("mAP", "nDCG", "P", "R")
+                measure: _with_cutoff(measure, cutoff, n_database).but(list=part, ties=ties) for measure in _OF_CUTOFF
             }
-            found, totals = of_list.found[:, column], {"": n}
-            if cutoff != n_database:
-                totals |= {"retrieved": found, "min": np.minimum(n, cutoff), "K": np.full(n.size, cutoff)}
-                yield ways["P"], found / min(cutoff, n_database)
-                yield ways["R"], _ratio(found, n)
+            is_complete, found = cutoff == n_database, of_list.found[:, column]
+            at_most = np.minimum(n, cutoff + is_complete)  # the query may be an item of its complete list
+            totals = {"": n, **denominators}
+            if not is_complete:
+                totals |= {"retrieved": found, "min": at_most, "K": np.full(n.size, cutoff)}
+                yield ways["P"], found / cutoff, known
+                yield ways["R"], _ratio(found, n), known
             for precision, sums in of_list.precisions.items():
-                if np.isnan(sums[0, column]):
+                if np.isnan(sums[:, column]).all():
                     continue
-                of_precision = {"": np.minimum(n, cutoff)} if precision == "by-hits" else totals
-                for denominator, total in of_precision.items():
+                for denominator, total in {"by-hits": {"": at_most}}.get(precision, totals).items():
                     way = ways["mAP"].but(precision=precision, denominator=denominator)
-                    yield way, _ratio(sums[:, column], total)
-            yield ways["nDCG"], _ratio(of_list.gains[:, column], ideal[np.minimum(n, cutoff)])
+                    yield way, _ratio(sums[:, column], total), known
+            yield ways["nDCG"], _ratio(of_list.gains[:, column], ideal[at_most]), known
 
 
 def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:
@@ -328,18 +415,25 @@ class Explanation(Printed):
     def matches(self) -> list[Way]:
         """The evaluations that give every score to all printed digits, rounded or cut, the most plausible first.
 
-        An evaluation is left out if one with some of its variants, and no others, also gives every score.
+        An evaluation is left out if one with some of its variants, and no others, also gives every score; and one with
+        a random order of ties if a more plausible one with a known order does, or if it could give nearly any score.
         """
         errors, deviations, _ = self._table
         half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
         # Cutting the digits of .93306 gives .9330, although rounding gives .9331.
-        given = (errors > -half_units - 1e-12 - reach) & (errors < 2 * half_units + reach)
+        given = (errors > -half_units - 1e-12 - reach) & (errors < 2 * half_units + reach) & (deviations < _NEAR)
         ways = [*self.values]
         found = np.flatnonzero(given.all(axis=1)).tolist()
-        found.sort(key=lambda i: (ways[i].weight, deviations[i].max(), np.abs(errors[i]).max()))
-        matches: list[Way] = []
+        found.sort(
+            key=lambda i: (
+                *(ways[i].weight, deviations[i].max()),
+                *("@" in ways[i].measure, np.abs(errors[i]).max()),
+            )
+        )
+        exact, matches = {ways[i] for i in found if not deviations[i].any()}, list[Way]()
         for i in found:
-            if not any(set(known.variants) < set(ways[i].variants) for known in matches):
+            is_random, parts = deviations[i].any(), set(ways[i].variants)
+            if not any(set(known.variants) < parts or (is_random and known in exact) for known in matches):
                 matches.append(ways[i])
         return matches
 
@@ -363,33 +457,27 @@ class Explanation(Printed):
         """Return the paragraphs and the table that are printed."""
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
         tried = f"{len(self.values):,} evaluations were tried"
-        standard = ""
-        if STANDARD in self.values:
-            standard = f"The standard mAP is {', '.join(f'{mean:.5f}' for mean, _ in self.values[STANDARD])}."
+        means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
+        of_standard = f" The standard mAP is {means}." if means else ""
         if not self.matches:
-            return [filled(f"Nothing explains {scores}: {tried}, and none gives it. {standard}")]
+            return [filled(f"Nothing explains {scores}: {tried}, and none gives it.{of_standard}")]
         best, shown = self.matches[0], self.matches[:_MOST_SHOWN]
         header = ["weight", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [
             [str(way.weight), way.measure, *itertools.starmap(_shown, self.values[way]), way.names] for way in shown
         ]
-        used = dict.fromkeys(variant for way in shown for variant in way.variants)
-        meanings = "\n".join(filled(f"{' '.join(variant)}: {VARIANTS[variant].sentence}") for variant in used)
-        more = len(self.matches) - _MOST_SHOWN
-        chance = self.by_chance(best)
+        more, chance = len(self.matches) - _MOST_SHOWN, self.by_chance(best)
         verdict = (
             f"{tried[0].upper()}{tried[1:]}. Of those that are as plausible as the first, {chance:.1g} would give "
             f"{'these scores' if len(self.reported) > 1 else 'this score'} by chance."
         )
+        perhaps, decide = "", ""
         if chance > _DECISIVE:
-            verdict += " More digits, or the scores of other code lengths, would decide."
-        return [
-            filled(f"{scores}: {best.measure}, {best.text}."),
-            Table("matches", "", header, rows),
-            *([f"and {counted(more, 'other evaluation')}"] if more > 0 else []),
-            *([meanings] if meanings else []),
-            filled(f"{verdict} {standard}"),
-        ]
+            perhaps, decide = "perhaps ", " More digits, or the scores of other code lengths, would decide."
+        paragraphs: list[str | Table] = [filled(f"{scores}: {perhaps}{best.measure}, {best.text}.")]
+        paragraphs += [Table("matches", "", header, rows)]
+        paragraphs += [f"and {counted(more, 'other evaluation')}"] if more > 0 else []
+        return [*paragraphs, *filter(None, [meanings(shown)]), filled(verdict + decide + of_standard)]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
@@ -398,11 +486,8 @@ class Explanation(Printed):
             "n_bits": self.n_bits,
             "n_tried": len(self.values),
             "matches": [
-                {
-                    "measure": way.measure,
-                    "variants": dict(way.variants),
-                    "text": way.text,
-                    "weight": way.weight,
+                way.record()
+                | {
                     "values": self.values[way][:, 0],
                     "standard_deviations": self.values[way][:, 1],
                     "by_chance": self.by_chance(way),

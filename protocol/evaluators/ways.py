@@ -1,9 +1,12 @@
 """Ways to evaluate: a measure, and the variants by which evaluators differ from the standard."""
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from protocol.scores.tables import filled
 
 PACKAGE_DATA = "variants.toml"
 
@@ -83,3 +86,13 @@ class Way(NamedTuple):
     def without(self, variant: tuple[str, str]) -> "Way":
         """Return the way without a variant."""
         return self._replace(variants=tuple(other for other in self.variants if other != variant))
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields of the JSON object."""
+        return {"measure": self.measure, "variants": dict(self.variants), "text": self.text, "weight": self.weight}
+
+
+def meanings(ways: Iterable[Way]) -> str:
+    """Return what the variants of ways mean, with their sources, a paragraph each."""
+    used = dict.fromkeys(variant for way in ways for variant in way.variants)
+    return "\n".join(filled(f"{' '.join(variant)}: {VARIANTS[variant].sentence}") for variant in used)

@@ -28,7 +28,7 @@ _CHUNK_BYTES = 1 << 20
 
 @contextlib.contextmanager
 def members(
-    path: str | Path, names: Iterable[str], *, limit: int = limits.MEMBER_BYTES
+    path: str | Path, names: Iterable[str] | None, *, limit: int = limits.MEMBER_BYTES
 ) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
     """Open an archive and return an iterator over some of its members, in their order: each name and a stream.
 
@@ -39,8 +39,9 @@ def members(
     ----------
     path : str or Path
         A ``.zip``, ``.tar``, ``.tar.gz`` or ``.tgz`` file.
-    names : iterable of str
-        Paths of the members inside the archive, or the ends of their paths: ``b/c.txt`` is found as ``a/b/c.txt``.
+    names : iterable of str or None
+        Paths of the members inside the archive, or the ends of their paths: ``b/c.txt`` is found as ``a/b/c.txt``. None
+        for all regular files.
     limit : int, default=2**30
         Maximum decompressed size of each member, in bytes.
 
@@ -82,23 +83,29 @@ def members(
 class _Selection:
     """The members to read, and the checks that they must pass."""
 
-    def __init__(self, path: Path, names: Iterable[str], limit: int) -> None:
-        self._path, self._names, self._limit = path, tuple(names), limit
-        self.missing = set(self._names)
+    def __init__(self, path: Path, names: Iterable[str] | None, limit: int) -> None:
+        self._path, self._limit = path, limit
+        self._names = None if names is None else tuple(names)
+        self.missing = set(self._names or ())
+        self._found = set[str]()
 
     def name_of(self, member: str, size: int, *, plain: bool) -> str | None:
         """Return the requested name of a member, or None if it was not requested; refuse members that are unsafe."""
-        name = next((name for name in self._names if member == name or member.endswith(f"/{name}")), None)
+        if self._names is None:
+            name = member if plain else None
+        else:
+            name = next((name for name in self._names if member == name or member.endswith(f"/{name}")), None)
         if name is None:
             return None
         if not plain:
             raise ProtocolError(f"{self._path}: {member}: expected a regular file, got a link or a folder.")
         if PurePosixPath(member).is_absolute() or ".." in PurePosixPath(member).parts:
             raise ProtocolError(f"{self._path}: expected paths inside the archive's folder, got {member}.")
-        if name not in self.missing:
+        if name in self._found:
             raise ProtocolError(f"{self._path}: expected {name} once, got it again as {member}.")
         _check_size(f"{self._path}: {member}", size, self._limit)
-        self.missing.remove(name)
+        self._found.add(name)
+        self.missing.discard(name)
         return name
 
 

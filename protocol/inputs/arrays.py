@@ -36,7 +36,8 @@ def read_array(file: str | Path) -> NDArray:
         ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
         ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.big_ann`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
-        numbers separated by commas, semicolons or blanks.
+        numbers separated by commas, semicolons or blanks. Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
+        dense.
 
     Returns
     -------
@@ -117,6 +118,61 @@ def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
     return arrays, (int(shape[0]), int(shape[1]))
 
 
+class SparseRows:
+    """Vectors in compressed sparse rows, an array-like whose slices are dense.
+
+    Parameters
+    ----------
+    file : str or Path
+        A file that ``scipy.sparse.save_npz`` wrote.
+
+    Raises
+    ------
+    ProtocolError
+        As for `read_csr`; or if the arrays do not fit together or refer to columns that do not exist.
+    """
+
+    def __init__(self, file: str | Path) -> None:
+        arrays, (n, d) = read_csr(file)
+        self._file, self.shape, self._data = file, (n, d), _numbers(arrays.get("data", np.empty(0)), file)
+        ends, columns, self.dtype = arrays["indptr"], arrays["indices"], self._data.dtype
+        integers = ends.dtype.kind in "iu" and columns.dtype.kind in "iu"
+        if not integers or columns.ndim != 1 or columns.shape != self._data.shape:
+            raise ProtocolError(f"{file}: expected integers as indptr and indices, and as many indices as data.")
+        if n < 1 or ends.shape != (n + 1,) or ends[0] != 0 or ends[-1] != columns.size or (ends[1:] < ends[:-1]).any():
+            raise ProtocolError(
+                f"{file}: expected n + 1 = {n + 1:,} ascending integers from 0 to {columns.size:,} as indptr."
+            )
+        if columns.min() < 0 or columns.max() >= d:
+            raise ProtocolError(
+                f"{file}: expected indices from 0 to {d - 1:,}, got {columns.min():,} to {columns.max():,}."
+            )
+        self._ends, self._columns = ends.astype(np.int64), columns
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: slice) -> NDArray:
+        start, stop, step = part.indices(len(self))
+        ends = self._ends[start : max(start, stop) + 1]
+        n_bytes = (ends.size - 1) * self.shape[1] * self.dtype.itemsize
+        if n_bytes > limits.ARRAY_BYTES:
+            raise ProtocolError(
+                f"{self._file}: as a dense array, its shape {self.shape} takes {n_bytes / 2**30:.3g} GiB, more than "
+                f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Reduce the dimension, for example with TruncatedSVD."
+            )
+        rows, entries = np.zeros((ends.size - 1, self.shape[1]), self.dtype), slice(ends[0], ends[-1])
+        row = np.repeat(np.arange(len(rows)), np.diff(ends))
+        np.add.at(rows, (row, self._columns[entries]), self._data[entries])  # an entry may be given in several parts
+        return rows[::step]
+
+
+def is_sparse(file: str | Path) -> bool:
+    """Return whether a file is an ``.npz`` file of ``scipy.sparse.save_npz``, and not of one of its arrays."""
+    path, key = path_and_key(file)
+    return path.suffix.lower() == ".npz" and key is None and {"indptr", "shape"} <= set(npz_keys(path))
+
+
 def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
     """Read lists of database positions from text, one line per query; an empty line is a query without neighbours.
 
@@ -132,7 +188,8 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
             lists.append(np.array(re.split(r"[\s,;]+", line.strip()) if line.strip() else [], dtype=np.int64))
         except (ValueError, OverflowError) as error:
             got = textwrap.shorten(line, 40)
-            raise ProtocolError(f"{path}: line {number}: expected database positions, got {got!r}.") from error
+            hint = " Judgments of TREC need the ids of all items as well." if len(line.split()) in (4, 6) else ""
+            raise ProtocolError(f"{path}: line {number}: expected database positions, got {got!r}.{hint}") from error
     if not lists:
         raise ProtocolError(f"{path}: expected a line of database positions for every query, got an empty file.")
     return lists
@@ -145,6 +202,11 @@ def map_array(file: str | Path) -> NDArray:
     """
     path, key = path_and_key(file)
     return _numbers(_mapped(path, key), file)
+
+
+def map_rows(file: str | Path) -> NDArray | SparseRows:
+    """Return an array as by `map_array`, or sparse rows of which only slices become dense."""
+    return SparseRows(file) if is_sparse(file) else map_array(file)
 
 
 def is_mapped(path: Path) -> bool:
@@ -167,12 +229,14 @@ def _mapped(path: Path, key: str | None) -> NDArray:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-def span_of(file: str | Path, array: NDArray, values: np.dtype[Any]) -> Span | None:
-    """Return the location of an array that `map_array` returned, to be read as `values`, or None.
+def span_of(file: str | Path, array: NDArray | SparseRows, values: np.dtype[Any]) -> Span | None:
+    """Return the location of an array that `map_rows` returned, to be read as `values`, or None.
 
     The result is None unless the rows follow one another in the file, and their numbers are integers or floats of at
     most eight bytes.
     """
+    if isinstance(array, SparseRows):
+        return None
     mapped = array.base
     if not isinstance(mapped, np.memmap) or array.nbytes != mapped.nbytes or not array.flags.c_contiguous:
         return None
@@ -194,6 +258,8 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
         case ".npy":
             with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
                 return _header(stream, path)[0]
+        case ".npz" if is_sparse(file):
+            return tuple(_npz(path, "shape").tolist())
         case ".npz":
             with (
                 _reading(_existing(path), "an .npz file"),
@@ -427,6 +493,8 @@ def _npz_member(archive: zipfile.ZipFile, path: Path, key: str) -> zipfile.ZipIn
 
 
 def _npz(path: Path, key: str | None) -> NDArray:
+    if key is None and is_sparse(path):
+        return SparseRows(path)[:]
     with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
         return _npz_array(archive, path, _chosen(path, key, _npz_keys(archive)))
 

@@ -138,13 +138,7 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     pca_rr  0.25
     """
     lines = [[printable(cell).replace(" ± ", _TOGETHER) for cell in line] for line in (header, *rows)]
-    columns = list(zip(*lines, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    least = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
-    while sum(widths) + 2 * (len(widths) - 1) > _WIDTH and widths != least:
-        widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))
-        widths[widest] -= 1
-    printed = []
+    widths, printed = _widths(lines), []
     for line in lines:
         cells = [
             textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
@@ -152,6 +146,17 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         ]
         printed += ["  ".join(map(str.ljust, part, widths)) for part in itertools.zip_longest(*cells, fillvalue="")]
     return "\n".join(map(str.rstrip, printed)).replace(_TOGETHER, " ± ")
+
+
+def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
+    """Return the widths of the columns with which lines have at most 100 characters, as far as words allow it."""
+    columns = list(zip(*lines, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    least = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
+    while sum(widths) + 2 * (len(widths) - 1) > _WIDTH and widths != least:
+        widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))
+        widths[widest] -= 1
+    return widths
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()) -> str:

@@ -7,12 +7,14 @@ listed database positions are relevant); never a query x database matrix.
 
 from protocol.truth._distances import DISTANCES, Distance, pair_distances
 from protocol.truth._items import Items, write_among
-from protocol.truth._neighbour_search import Neighbours, check_rows, nearest, neighbours_within
+from protocol.truth._neighbour_search import TILE, Keys, Neighbours, check_rows, nearest, neighbours_within
 
 __all__ = [
     "DISTANCES",
+    "TILE",
     "Distance",
     "Items",
+    "Keys",
     "Neighbours",
     "check_rows",
     "nearest",

@@ -327,8 +327,11 @@ def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _matrix(X: NDArray, name: str) -> NDArray:
-    """Return `X` as a matrix of real numbers; the values are checked later, when they are read."""
-    array = np.asarray(X)
+    """Return `X` as a matrix of real numbers; the values are checked later, when they are read.
+
+    An object with the method `decoded`, which returns some rows, remains as it is.
+    """
+    array = X if hasattr(X, "decoded") else np.asarray(X)
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {array.dtype}.")
     if array.ndim != 2 or 0 in array.shape:

@@ -15,8 +15,8 @@ import numpy as np
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, integer
 from protocol.comparison.reading import FILES, explained, read_json
-from protocol.evaluation import Codes, Evaluation, Labels, Nearest, Outputs, Relevant, bucket_search, evaluate
-from protocol.evaluation.ground_truth import only_truth
+from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, bucket_search, evaluate
+from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
 from protocol.provenance.storage import file_sha256
@@ -40,7 +40,7 @@ def verify(
     *,
     query_labels: Any = None,
     database_labels: Any = None,
-    truth: Relevant | Nearest | None = None,
+    truth: Relevant | Judgments | Nearest | None = None,
     lists: Mapping[str, str | Path] | None = None,
     digits: int = DIGITS,
     threads: int = 1,
@@ -139,12 +139,13 @@ class _Record:
         of_record = {name: self.content[name] for name in ("n_bits", "binarize")}
         return Codes(values, **(of_record | of_file if given is None else of_file | of_record))
 
-    def truth(self, query_labels: Any, database_labels: Any, truth: Any) -> Labels | Relevant | Nearest:
+    def truth(self, query_labels: Any, database_labels: Any, truth: Any) -> Truth:
         """Return the ground truth: the inputs that were given, or else the files that the record names."""
         nearest = self.content.get("nearest")
         if truth is None and query_labels is None and database_labels is None:
             if lists := self.file("relevance"):
-                truth = Relevant(lists)
+                ids = self.file("query_ids"), self.file("database_ids")
+                truth = Judgments(lists, *ids) if all(ids) else Relevant(lists)
             elif nearest:
                 truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
         if isinstance(truth, Nearest) and nearest:

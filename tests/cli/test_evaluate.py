@@ -125,9 +125,12 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     sparse.save_npz("near.npz", sparse.random(4, 1500, density=0.1, format="csr", data_rvs=np.ones))
     np.save("t.npy", RNG.normal(size=(100, 64)))
     Path("affected.txt").write_text("1\n3\n")
+    for name, real in sides.items():
+        Path(f"{name}.txt").write_text("".join(f"{name}{row}\n" for row in range(len(real))))
+    Path("qrels.txt").write_text("q0 0 d7 1\nq3 0 d1499 2\n")
     commands = examples()
     assert len(commands) >= 14
-    assert sum("--query-vectors" in command for command in commands) == 6
+    assert sum("--query-vectors" in command for command in commands) == 7
     for command in commands:
         assert main(command) == 0, command
     assert capsys.readouterr().err == ""

@@ -70,9 +70,9 @@ def folder(tmp_path_factory):
     """Files with the names in the examples."""
     path = tmp_path_factory.mktemp("examples")
     rng = np.random.default_rng(0)
-    for side, n in (("q", 5), ("d", 40)):
+    for side, n in (("q", 5), ("d", 300)):
         np.save(path / f"{side}.npy", rng.integers(0, 2, (n, 16)))
-        np.save(path / f"{side}v.npy", rng.normal(size=(n, 16)))
+        np.save(path / f"{side}v.npy", rng.normal(size=(n, 64)))
         (path / f"{side}.csv").write_text("".join(f"{label}\n" for label in rng.integers(0, 3, n)))
     for name, rows in (("q", range(5)), ("d", range(5, 40)), ("t", range(20, 40))):
         (path / f"{name}.txt").write_text("".join(f"{row}\n" for row in rows))
@@ -89,8 +89,8 @@ def test_every_example_runs(kind, folder, monkeypatch, capsys):
         assert program == "protocol"
         status, expected = main(arguments), {0, 1} if arguments[0] == "audit" else {0}
         error = capsys.readouterr().err
-        if getattr(entry, "required", ()):  # the user's own files
-            assert error.startswith(f"protocol: dataset_options of {entry.name!r}: {entry.required[0]}: ")
+        if own := [*getattr(entry, "user_folders", ()), *getattr(entry, "user_files", ())]:
+            assert error.startswith(f"protocol: dataset_options of {entry.name!r}: {own[0]}: ")
         else:
             assert status in expected, command + error
 

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+from protocol import evaluate
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
@@ -71,3 +73,11 @@ def test_the_command_refuses_in_one_line_with_advice(experiment, capsys):
 def test_wrong_assumptions_are_refused(assumed, message):
     with pytest.raises(ProtocolError, match=message):
         assumptions(assumed)
+
+
+def test_a_reason_that_holds_for_several_files_is_said_once():
+    codes, labels = np.eye(4, dtype=bool), {"query_labels": [0, 1, 0, 1], "database_labels": [0, 1, 0, 1]}
+    with pytest.raises(ProtocolError, match="nothing to compare") as refused:
+        compare(*(evaluate(codes, codes, **labels).named(name) for name in "abc"))
+    for name in "abc":
+        assert str(refused.value).count(f"{name} does not record dataset, ground_truth and split") == 1

@@ -93,6 +93,20 @@ def test_the_curves_of_several_methods_are_lines_of_one_figure(files, kind):
         compare(*evaluations).plot(kind, n_bits=9)
 
 
+def test_the_dots_of_evaluations_have_intervals_over_the_queries():
+    names = [(1, 0.2), (0, 0.6)]
+    labels = {"query_labels": [0, 1] * 4, "database_labels": [0, 1] * 4, "metrics": ["mAP"]}
+    rng = np.random.default_rng(0)
+    query, database = rng.integers(0, 2, (2, 8, 8))
+    evaluations = [evaluate(query, database ^ flipped, **labels).named(f"{share}", **NAMES) for flipped, share in names]
+    (figure,) = compare(*evaluations).with_figures()[0].figures
+    for evaluation, (_, row) in zip(evaluations, figure.data.iterrows(), strict=True):
+        values = evaluation.per_query["mAP"]
+        half = 2.3646 * values.std(ddof=1) / 8**0.5  # Student's t with 7 degrees of freedom
+        assert (row["low"], row["high"]) == pytest.approx((values.mean() - half, values.mean() + half), abs=1e-4)
+    assert figure.shows.endswith("Lines: 95 % intervals of the means over the queries.")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_sum_of_two_figures_distinguishes_their_lines(kind):
     evaluations = two_evaluations()

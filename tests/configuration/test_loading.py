@@ -22,6 +22,7 @@ USERS = {
     "embeddings": ["features.npy"],
     "image_folder": ["images/"],
     "imagenet100": ["imagenet100/"],
+    "texts": ["texts/"],
 }
 NETWORKS = [entry.name for entry in registry.entries("hasher") if entry.extra == "learned"]
 SHAPES = {"embeddings": (2_000, 384)}
@@ -81,7 +82,7 @@ def test_the_jobs_of_a_shipped_experiment_are_those_that_snakemake_plans(name, t
     experiment = configuration.load(config)
     if any(use.plugin in NETWORKS for use in experiment.hashers.values()) and find_spec("torch") is None:
         pytest.skip("torch is not installed")
-    targets = ("report", "leak") if "leak" in experiment.config else ("report",)
+    targets = ("report", *(target for target in ("leak", "quantisers") if target in experiment.config))
     assert Results(tmp_path).planned(config, *targets) == configuration.Plan(experiment).jobs(targets)
 
 

@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
+import scipy.sparse
 from official_archives import REFUSED, refused
 
 from protocol import datasets
@@ -31,6 +32,17 @@ def test_every_format_gives_the_same_features(files, name):
     assert rows.dtype == np.float32
     np.testing.assert_array_equal(rows[:], FEATURES.astype(np.float32))
     np.testing.assert_array_equal(rows[2:5], FEATURES[2:5].astype(np.float32))
+
+
+def test_sparse_features_become_dense_in_blocks(files, monkeypatch):
+    rows = scipy.sparse.random(500, 300, 0.02, "csr", dtype=np.float64, random_state=0)
+    scipy.sparse.save_npz(files / "s.npz", rows)
+    monkeypatch.setattr("protocol.inputs.limits.ARRAY_BYTES", 100 * 300 * 8)  # of 100 rows
+    data = datasets.load("arrays", {}, {"features": str(files / "s.npz"), "labels": None, "ids": None})
+    vectors = data.vectors["features"]
+    found = np.concatenate([vectors[start : start + 100] for start in range(0, 500, 100)])
+    np.testing.assert_array_equal(found, rows.toarray().astype(np.float32))
+    refused("takes 0.00112 GiB, more than 0.000224 GiB. Reduce the dimension", lambda: vectors[:])
 
 
 @pytest.mark.parametrize("name", ["x.npz:y", "x.mat:y", "y.txt"])

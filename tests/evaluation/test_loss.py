@@ -168,6 +168,9 @@ def test_re_ranking_by_a_second_code():
     """By the same code, it changes nothing; by a code in the order of the vectors, it gives their order."""
     itself = lost(SIGNS, rescoring=Rescoring(SIGNS), k=[10])
     by_vectors, by_codes = itself.rescoring
+    frame = itself.rescoring_to_frame()
+    assert list(frame["by"]) == ["vectors"] * len(by_vectors.rows) + ["codes"] * len(by_codes.rows)
+    assert list(frame["share"]) == [row.expected for row in (*by_vectors.rows, *by_codes.rows)]
     assert (by_codes.by, by_codes.n_bits, by_codes.codes) == ("codes", 16, None)
     for row in by_codes.rows:
         np.testing.assert_allclose(row.expected, by_vectors.rows[0].expected, rtol=1e-12)
@@ -251,7 +254,7 @@ def test_one_ground_truth():
         ProtocolError, match=r"^More than one ground truth: query labels and database labels and vectors"
     ):
         evaluate(*SIGNS, truth=near, **labels)
-    with pytest.raises(ProtocolError, match="truth: expected Labels, Relevant or Nearest, got ndarray"):
+    with pytest.raises(ProtocolError, match="truth: expected Labels, Relevant, Judgments or Nearest, got ndarray"):
         evaluate(*SIGNS, truth=np.eye(12, 300, dtype=bool))
 
 

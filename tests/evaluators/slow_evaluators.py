@@ -12,12 +12,18 @@ def score(way, query, database, related):
     """
     variants = dict(way.variants)
     pairs = [[(q, d) for d in range(len(database))] for q in range(len(query))]
+    if variants.get("codes") == "transposed":
+        query, database = (in_other_order(side) for side in (query, database))
     if variants.get("codes") == "exchanged":
         pairs = [[(q, d) for q in range(len(query))] for d in range(len(database))]
     values = []
     for items in pairs:
         keys = [distance(query[q], database[d], variants.get("distance")) for q, d in items]
         relevant = [bool(related(q, d)) for q, d in items]
+        if variants.get("list") == "with-query":
+            keys, relevant = [-1, *keys], [True, *relevant]
+        if variants.get("list") == "positive":
+            relevant = [r and 2 * key < len(query[0]) for key, r in zip(keys, relevant, strict=True)]
         values.append(of_query(way.measure, variants, keys, relevant))
     if variants.get("undefined") == "one":
         values = [1.0 if value is None else value for value in values]
@@ -29,7 +35,22 @@ def score(way, query, database, related):
     return math.fsum(values) / len(values)
 
 
+def in_other_order(matrix):
+    """Return the matrix with as many rows whose columns, one after the other, are the rows of `matrix`."""
+    values = [value for row in matrix for value in row]
+    return [values[row :: len(matrix)] for row in range(len(matrix))]
+
+
 def distance(one, other, variant):
+    n_bits = len(one)
+    padded = [[*side, *[0] * (-n_bits % 8)] for side in (one, other)]
+    turned = [[side[i - i % 8 + 7 - i % 8] for i in range(len(side))] for side in padded]
+    if variant == "mixed-bit-order":
+        return distance(turned[0], padded[1], None)
+    if variant == "bit-order":  # the bits before the first n_bits in the other order are not read
+        return distance(turned[0][:n_bits], turned[1][:n_bits], None)
+    if variant == "farthest":
+        return n_bits - distance(one, other, None)
     differing = [a != b for a, b in zip(one, other, strict=True)]
     by_byte = [sum(differing[start : start + 8]) for start in range(0, len(differing), 8)]
     match variant:

@@ -56,6 +56,41 @@ def trec_eval(query, database, query_labels, labels):
     return np.mean([result["map"] for result in results.values()])
 
 
+def torchmetrics_map(query, database, query_labels, labels, **options):
+    pytest.importorskip("torchmetrics", reason="torchmetrics is not installed")
+    import torch
+    from torchmetrics.retrieval import RetrievalMAP
+
+    scores = torch.from_numpy(query @ database.T)
+    rows = torch.arange(len(query))[:, None].expand(scores.shape)
+    relevant = torch.from_numpy(query_labels[:, None] == labels)
+    return float(RetrievalMAP(**options)(scores.flatten(), relevant.flatten(), indexes=rows.flatten()))
+
+
+def ranx_map(query, database, query_labels, labels):
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    ids = [f"{row:06d}" for row in range(len(labels))]
+    run = {f"{row}": dict(zip(ids, map(float, scores), strict=True)) for row, scores in enumerate(query @ database.T)}
+    judged = {
+        f"{row}": {ids[item]: 1 for item in np.flatnonzero(labels == label)} or {"none": 1}
+        for row, label in enumerate(query_labels)
+    }
+    return float(ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), "map"))
+
+
+def metric_learning(query, database, query_labels, labels, metric="mean_average_precision"):
+    pytest.importorskip("pytorch_metric_learning", reason="pytorch-metric-learning is not installed")
+    import torch
+    from pytorch_metric_learning.distances import LpDistance
+    from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
+    from pytorch_metric_learning.utils.inference import CustomKNN
+
+    neighbours = CustomKNN(LpDistance(normalize_embeddings=False))
+    calculator = AccuracyCalculator((metric,), device=torch.device("cpu"), knn_func=neighbours)
+    sides = (torch.from_numpy(side) for side in (query, query_labels, database, labels))
+    return calculator.get_accuracy(*sides)[metric]
+
+
 def eight_bits(query, database, query_labels, labels):
     query, database = query.astype(np.int8), database.astype(np.int8)
     keys = (np.int8(query.shape[1]) - query @ database.T).astype(np.int8)
@@ -81,9 +116,25 @@ def eight_bits(query, database, query_labels, labels):
         (hashnet, {}, INDEX.but(undefined="left-out")),
         (scikit_learn, {}, STANDARD.but(ties="grouped")),
         (trec_eval, {}, INDEX),
+        (torchmetrics_map, {}, STANDARD.but(list="positive", ties="random")),
+        (
+            lambda *sides: torchmetrics_map(*sides, top_k=10),
+            {"cutoff": 10},
+            ("positive", "retrieved"),
+        ),
+        (ranx_map, {}, STANDARD.but(ties="random")),
+        (metric_learning, {}, STANDARD.but(ties="random", undefined="left-out")),
+        (
+            lambda *sides: metric_learning(*sides, metric="mean_average_precision_at_r"),
+            {},
+            Way("mAP@R", (("ties", "random"), ("undefined", "left-out"))),
+        ),
         (eight_bits, {}, STANDARD.but(distance="int8", ties="index")),
     ],
-    ids=["deephash", "stable", "minus-one", "top-50", "top-100", "hashnet", "sklearn", "trec_eval", "int8"],
+    ids=str.split(
+        "deephash stable minus-one top-50 top-100 hashnet sklearn trec_eval torchmetrics torchmetrics-10 ranx "
+        "metric-learning metric-learning-at-r int8"
+    ),
 )
 def test_evaluators_of_others_are_named(evaluator, options, found):
     diagnosis = diagnose(evaluator, codes="signs", **options)
@@ -96,11 +147,12 @@ def test_evaluators_of_others_are_named(evaluator, options, found):
 
 
 UNORDERED = {"random", "best", "worst", "grouped"}
+NEED_MORE = {"inner-product", "asymmetric", "half", "zero-is-1", "training"}  # real values or other labels
 SEEDED = [
     (family, name)
     for family, name in VARIANTS
     if family != "relevance"  # the cases have one label per item
-    and name not in {*UNORDERED, "inner-product", "asymmetric", "half", "zero-is-1"}
+    and name not in {*UNORDERED, *NEED_MORE}
 ]
 
 
@@ -135,7 +187,7 @@ def test_our_own_evaluation_is_the_standard():
 
 def test_an_unknown_evaluator_differs_in_a_case_that_is_named():
     def halved_for_long_codes(query, *sides):
-        return deephash(query, *sides, kind="stable") * (0.5 if query.shape[1] > 16 else 1)
+        return deephash(query, *sides, kind="stable") * (0.5 if query.shape[1] > 16 and len(query) > 5 else 1)
 
     diagnosis = diagnose(halved_for_long_codes, codes="signs")
     assert not diagnosis.matches

@@ -9,7 +9,7 @@ from slow_evaluators import score
 
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import Codes
+from protocol.evaluation import Codes, Relevant
 from protocol.evaluators import VARIANTS, Way, explain
 
 STANDARD = Way("mAP", ())
@@ -84,14 +84,31 @@ def test_classes_of_unequal_size_can_have_equal_weight():
 
 
 def test_a_random_order_of_ties_has_a_standard_deviation():
-    n = 400
-    found = explained("0.76", np.zeros((n, 2)), [[0, 1], [1, 0]], np.zeros(n), [0, 1])
+    rng = np.random.default_rng(0)
+    query = np.concatenate([rng.permuted([[0, 1] * 10] * 900, axis=1), np.zeros((900, 2))], axis=1)
+    database = np.concatenate([np.full((2, 20), 0), np.eye(2)], axis=1)  # both items are at distance 11
+    found = explained("0.76", query, database, np.zeros(900), [0, 1])
     mean, deviation = found.values[STANDARD.but(ties="random")][0]
     assert mean == pytest.approx(0.75)  # 1 or 1/2 for each query
-    assert deviation == pytest.approx(0.25 / n**0.5)
-    assert STANDARD.but(ties="random") in found.matches  # .76 is within one standard deviation
-    far = explained("0.80", np.zeros((n, 2)), [[0, 1], [1, 0]], np.zeros(n), [0, 1])
+    assert deviation == pytest.approx(0.25 / 30, rel=0.01)
+    assert STANDARD.but(ties="random") in found.matches  # .76 is within two standard deviations
+    far = explained("0.80", query, database, np.zeros(900), [0, 1])
     assert STANDARD.but(ties="random") not in far.matches
+
+
+def test_a_random_order_explains_nothing_that_a_known_order_explains_or_that_anything_would():
+    found = explained("0.75", np.zeros((4, 2)), np.eye(2), np.zeros(4), [0, 1], measure="mAP")
+    assert found.values[STANDARD.but(ties="random")][0, 1] == 0.25
+    assert STANDARD in found.matches
+    assert not any(("ties", "random") in way.variants for way in found.matches)
+
+
+def test_queries_with_equal_codes_have_the_same_random_order():
+    def deviation(query):
+        return explained("0.76", query, np.eye(2), np.zeros(len(query)), [0, 1]).values[STANDARD.but(ties="random")]
+
+    assert deviation(np.zeros((400, 2)))[0] == pytest.approx([0.75, 0.25])  # all are 1, or all are 1/2
+    assert deviation(np.repeat([[0, 0], [1, 1]], 200, axis=0))[0, 1] == pytest.approx(0.25 / 2**0.5)
 
 
 @pytest.mark.parametrize("reported", ["0.5833", "0.583", "0.5834", "58.33", "58.3", "0.58", "0.6"])
@@ -165,8 +182,14 @@ def test_every_variant_is_tried():
     undefined = explained("0.99999999", query, database, [0, 2, 1], [0, 0, 1, 1, 0, 0])
     outputs = Codes(rng.integers(-1, 2, (3, 4)) * 0.5, binarize="sign"), rng.integers(-1, 2, (6, 4)) * 0.5
     real = explained("0.99999999", *outputs, [0, 0, 1], [0, 0, 1, 1, 0, 0])
+    training = explain(
+        "0.5", query, database, query_labels=[0, 0, 1], database_labels=[0, 0, 1, 1, 0, 0], training_labels=[0, 1, 1]
+    )
     tried = {
-        variant for found in (several, single, undefined, real) for way in found.values for variant in way.variants
+        variant
+        for found in (several, single, undefined, real, training)
+        for way in found.values
+        for variant in way.variants
     }
     assert tried == set(VARIANTS)
 
@@ -222,6 +245,17 @@ def test_real_valued_outputs_are_ranked_as_evaluators_do():
         "zero-is-1": (1 + (1 + 2 / 3) / 2 + (1 / 2 + 2 / 3) / 2) / 3,  # 1, 1, 1
     }
     assert {name: values[STANDARD.but(distance=name)][0, 0] for name in expected} == pytest.approx(expected)
+
+
+def test_relevant_training_items_can_be_the_denominator():
+    # Ranks 2 and 3 of 4, with 2 relevant items; the 3 training items of the class give (1/2 + 2/3) / 3.
+    sides = [[0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
+    labels = {"query_labels": ["a"], "database_labels": ["b", "a", "a", "b"]}
+    found = explain("0.38888889", *sides, **labels, training_labels=["a", "a", "b", "a"])
+    assert found.matches[0] == STANDARD.but(denominator="training")
+    assert not any(("denominator", "training") in way.variants for way in explain("0.3", *sides, **labels).values)
+    with pytest.raises(ProtocolError, match="training labels: expected query labels and"):
+        explain("0.3", *sides, truth=Relevant([[1, 2]]), training_labels=["a"])
 
 
 def test_only_the_requested_measure_is_searched():

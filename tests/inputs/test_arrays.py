@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.inputs import limits
-from protocol.inputs.arrays import array_shape, npz_keys, read_array, read_csr, read_labels, read_lists
+from protocol.inputs.arrays import SparseRows, array_shape, npz_keys, read_array, read_csr, read_labels, read_lists
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
@@ -362,3 +363,57 @@ def test_integers_in_text_are_exact(first, tmp_path):
     assert read_array(file).ravel().tolist() == numbers
     file.write_text(f"{first}\n1e300\n", encoding="utf-8")
     assert read_array(file).ravel().tolist() == [float(first), 1e300]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "bool"])
+def test_sparse_rows_become_dense(tmp_path, dtype):
+    rows = sparse.random(50, 30, 0.1, "csr", dtype=np.float32, random_state=0)
+    rows.data = (rows.data * 200).round()
+    rows = rows.astype(dtype)
+    sparse.save_npz(tmp_path / "a.npz", rows)
+    found = read_array(tmp_path / "a.npz")
+    assert found.dtype == rows.dtype
+    np.testing.assert_array_equal(found, rows.toarray())
+    assert array_shape(tmp_path / "a.npz") == (50, 30)
+    lazy = SparseRows(tmp_path / "a.npz")
+    for part in (slice(3, 9), slice(0, 0), slice(45, 99), slice(None, None, 4)):
+        np.testing.assert_array_equal(lazy[part], rows.toarray()[part])
+    np.testing.assert_array_equal(read_array(f"{tmp_path / 'a.npz'}:data"), rows.data)
+
+
+def test_entries_in_several_parts_are_added_and_rows_need_not_be_sorted(tmp_path):
+    np.savez(tmp_path / "a.npz", indptr=[0, 3, 4], indices=[2, 0, 2], data=[1.0, 5.0, 2.0], shape=(2, 3), format=b"csr")
+    refused(tmp_path / "a.npz", r"expected n \+ 1 = 3 ascending integers from 0 to 3 as indptr\.")
+    np.savez(tmp_path / "a.npz", indptr=[0, 3, 3], indices=[2, 0, 2], data=[1.0, 5.0, 2.0], shape=(2, 3), format=b"csr")
+    assert read_array(tmp_path / "a.npz").tolist() == [[5.0, 0.0, 3.0], [0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"indices": [0, 3]}, "expected indices from 0 to 2, got 0 to 3."),
+        ({"indices": [-1, 2]}, "expected indices from 0 to 2, got -1 to 2."),
+        ({"indices": [0.0, 1.0]}, "expected integers as indptr and indices, and as many indices as data."),
+        ({"indices": [0]}, "and as many indices as data."),
+        ({"indices": [[0, 1]], "data": [[1, 1]]}, "expected integers as indptr and indices"),
+        ({"indptr": [0, 1]}, "expected n + 1 = 3 ascending integers from 0 to 2 as indptr."),
+        ({"indptr": [0, 3, 2]}, "ascending integers from 0 to 2"),
+        ({"indptr": [1, 1, 2]}, "ascending integers from 0 to 2"),
+        ({"indptr": np.array([0, 2**64 - 1, 2], np.uint64)}, "ascending integers from 0 to 2"),
+        ({"shape": [-1, 3], "indptr": np.empty(0, int)}, "expected n + 1 = 0 ascending"),
+        ({"shape": [2, 0]}, "expected indices from 0 to -1"),
+        ({"shape": [2, 3, 4]}, "expected compressed sparse rows (csr) of a matrix, got csr of shape [2 3 4]."),
+        (
+            {"shape": [2, 10**9]},
+            "takes 14.9 GiB, more than 4 GiB. Reduce the dimension, for example with TruncatedSVD.",
+        ),
+        ({"data": np.array(["a", "b"])}, "expected an array of numbers, got dtype <U1."),
+        ({"data": np.empty(0), "indices": np.empty(0, int)}, "expected an array of numbers, got an empty one"),
+        ({"format": b"csc"}, "expected compressed sparse rows (csr) of a matrix, got csc of shape"),
+        ({"data": np.array([object(), object()])}, "got pickled Python objects, which are never loaded."),
+    ],
+)
+def test_wrong_sparse_rows_are_refused(tmp_path, changes, message):
+    arrays = {"indptr": [0, 1, 2], "indices": [0, 1], "data": [1.0, 1.0], "shape": [2, 3], "format": b"csr"} | changes
+    np.savez(tmp_path / "a.npz", **arrays)
+    refused(tmp_path / "a.npz", re.escape(message))

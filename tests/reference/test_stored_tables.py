@@ -13,6 +13,7 @@ import pages
 import pandas as pd
 import pytest
 import quantisation_tables
+import quantiser_tables
 import resampling_tables
 import runs
 import talr_table
@@ -263,3 +264,32 @@ def test_cross_modal_combinations_are_computed_again(shared, cell):
     _, again = runs.repeated([cell], cross_modal_table.KEY, score, 10)
     found = again.drop(columns=cross_modal_table.KEY).iloc[0].to_dict()
     assert found == pytest.approx(WIKI[cell], abs=0.05 * WIKI[cell]["std"] + 1e-6)
+
+
+def test_the_best_representations_are_those_of_the_stored_shares():
+    shares, best = pages.read("quantisers", "shares", "best")
+    assert set(shares["dataset"]) == {title for _, title in quantiser_tables.EXPERIMENTS.values()}
+    for (dataset, k), own in best.groupby(["dataset", "neighbours"]):
+        rows = shares[(shares["dataset"] == dataset) & (shares["k"] == k)].set_index("representation")
+        assert set(own["n_bytes"]) == set(rows["bytes"])
+        for one in own.itertuples():
+            within = rows["expected"][rows["bytes"] <= one.n_bytes]
+            assert one.share == pytest.approx(within.max(), rel=1e-5)
+            assert within[one.name] == within.max()
+            if isinstance(one.second, str):
+                assert one.difference == pytest.approx(one.share - within[one.second], abs=2e-6)
+
+
+def test_shares_of_quantisers_on_the_digits_are_computed_again(monkeypatch):
+    monkeypatch.setattr(quantiser_tables, "names", lambda d: ["int8", "int4", "two_bit", f"truncate:dims={d // 8}"])
+    feature, title = quantiser_tables.EXPERIMENTS["digits_quantisation"]
+    found = quantiser_tables.shares(title, quantiser_tables.measured("digits_quantisation", feature))
+    key = ["representation", "k"]
+    stored = pages.read("quantisers", "shares")[0].query("dataset == @title").set_index(key)
+    for row in found.itertuples():
+        expected = stored.loc[(row.representation, row.k)]
+        assert row.bytes == expected["bytes"]
+        # Rounding on another processor may move the code of a value that is at a threshold.
+        assert row.expected == pytest.approx(expected["expected"], abs=2e-3)
+        assert row.high == pytest.approx(expected["high"], abs=3e-3)
+    assert len(found) == 5 * 3

@@ -131,8 +131,10 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
                 raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity in or after row {start}.")
             block = block + 0.0  # -0.0 becomes 0.0
         of_block = bytearray()
-        for row in block.view(np.uint8).reshape(len(block), -1):
-            of_block += hashlib.blake2b(row.data, digest_size=16).digest()
+        is_text = block.dtype.kind == "T"
+        of_rows: Any = map(str.encode, block.tolist()) if is_text else block.view(np.uint8).reshape(len(block), -1)
+        for row in of_rows:
+            of_block += hashlib.blake2b(row, digest_size=16).digest()
         digests[start : start + len(block)] = np.frombuffer(of_block, dtype=np.uint64).reshape(-1, 2)
     order, is_other = np.lexsort(digests.T), np.ones(len(digests), dtype=bool)  # np.unique takes twice the memory
     is_other[1:] = False

@@ -1,0 +1,162 @@
+"""Counts of the exact ranking by a distance of real-valued vectors, such as those that quantised items stand for."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.counting.counts import HammingCounts
+from protocol.parallel import in_order, workers
+from protocol.truth import TILE, Distance, Keys, check_rows, pair_distances
+from protocol.truth.relevance import Relevance
+
+_QUERIES = 4096
+"""Queries counted in one pass over the database."""
+_PAIRS = 1 << 20
+"""Pairs of a query and an item that are counted at once, each of which takes about 50 bytes."""
+
+
+def count_by_distance(
+    query: NDArray,
+    database: NDArray,
+    relevances: Mapping[int, Relevance],
+    *,
+    distance: Distance = "euclidean",
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> dict[int, HammingCounts]:
+    """Count relevant and other items of the ranking by a distance, as defined by the formulas of `nearest`.
+
+    Parameters
+    ----------
+    query, database : (n_queries, d) and (n_database, d) numbers
+        `database` is read sequentially, in small blocks.
+    relevances : mapping of hashable to Relevance
+        Of a single level. The time grows with the number of items that are nearer than the farthest relevant item.
+    distance : {"euclidean", "cosine", "dot"}, default="euclidean"
+    threads : int, default=1
+        The result does not depend on it.
+    progress : callable, optional
+        Called with the number of pairs compared since the last call.
+
+    Returns
+    -------
+    dict of hashable to HammingCounts
+        The counts for each relevance. The last axis is not a distance. It alternates between the items at the distance
+        of a relevant one, which are tied with it, and the irrelevant items before, between and after these distances.
+
+    Raises
+    ------
+    ProtocolError
+        If a vector is not finite or, for the cosine, zero.
+
+    Notes
+    -----
+    Memory grows neither with the database nor with queries x database.
+
+    Examples
+    --------
+    >>> from protocol.truth.relevance import NeighbourRelevance
+    >>> line, relevance = np.array([[0.0], [1], [-1], [3]]), NeighbourRelevance([0, 1], [1], 4)
+    >>> counts = count_by_distance(line[:1], line, {1: relevance})[1]
+    >>> counts.retrieved, counts.relevant
+    (array([[1, 2, 1]]), array([[0, 1, 0]]))
+    """
+    check_rows(query, "query", unit=distance == "cosine")
+    keys = Keys(database, distance)
+    with workers(threads) as n_threads:
+        parts = [
+            _Block(query, database, range(start, min(start + _QUERIES, len(query))), relevances, distance, keys).counts(
+                n_threads, progress
+            )
+            for start in range(0, len(query), _QUERIES)
+        ]
+    width = max(retrieved.shape[1] for retrieved, _ in parts)
+
+    def joined(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        return np.concatenate([np.pad(array, [(0, 0), (0, width - array.shape[1])]) for array in arrays])
+
+    level = np.ones(1, dtype=np.int64)
+    retrieved = joined([part for part, _ in parts])
+    return {
+        name: HammingCounts(retrieved, joined([relevant[name] for _, relevant in parts])[:, None], level)
+        for name in relevances
+    }
+
+
+class _Block:
+    """The counts of up to 4,096 queries in one pass over the database."""
+
+    def __init__(
+        self,
+        query: NDArray,
+        database: NDArray,
+        rows: range,
+        relevances: Mapping[int, Relevance],
+        distance: Distance,
+        keys: Keys,
+    ) -> None:
+        self.query, self.database, self.distance, self.keys = query[rows.start : rows.stop], database, distance, keys
+        lists = [{name: one.row(row)[0] for name, one in relevances.items()} for row in rows]
+        items = [np.unique(np.concatenate(list(own.values()))) for own in lists]
+        pairs = np.repeat(np.arange(len(rows)), list(map(len, items))), np.concatenate(items)
+        of_items = np.split(self.distances(*pairs), np.cumsum(list(map(len, items)))[:-1])
+        # For each query, the distances of relevant items, ascending; items at values[j] are counted at 2 j + 1.
+        self.values = [np.unique(own) for own in of_items]
+        shape = len(rows), 2 * max(map(len, self.values)) + 1
+        self.retrieved = np.zeros(shape, dtype=np.int64)
+        self.relevant = {name: np.zeros(shape, dtype=np.int64) for name in relevances}
+        for row, own in enumerate(lists):
+            for name, positions in own.items():
+                at = np.searchsorted(self.values[row], of_items[row][np.searchsorted(items[row], positions)])
+                np.add.at(self.relevant[name][row], 2 * at + 1, 1)
+
+    def distances(self, rows: NDArray, items: NDArray) -> NDArray[np.float64]:
+        """Return the distances of pairs; database rows are read in ascending order."""
+        order, distances = np.argsort(items, kind="stable"), np.empty(len(rows))
+        distances[order] = pair_distances(self.query, self.database, rows[order], items[order], distance=self.distance)
+        return distances
+
+    def counts(
+        self, threads: int, progress: Callable[[int], object] | None
+    ) -> tuple[NDArray[np.int64], dict[int, NDArray[np.int64]]]:
+        """Return the numbers of all items, and of the relevant items by name."""
+        queries, n_items = self.keys.queries(self.query), len(self.database)
+        bound = np.array([self.keys.of(values[-1]) for values in self.values])
+        pending, n_pending, starts = [], 0, range(0, n_items, TILE)
+
+        def search(start: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+            found = self.keys.within(queries, self.keys.items(self.database[start : start + TILE], start), bound)
+            return found.rows, start + found.columns.astype(np.int64), found.low, found.high
+
+        for start, found in zip(starts, in_order(search, starts, threads), strict=True):
+            pending.append(found)
+            n_pending += len(found[0])
+            if n_pending > _PAIRS or start + TILE >= n_items:
+                self._add(*map(np.concatenate, zip(*pending, strict=True)))
+                pending, n_pending = [], 0
+            if progress is not None:
+                progress(len(self.query) * min(TILE, n_items - start))
+        beyond = n_items - self.retrieved.sum(axis=1)
+        self.retrieved[np.arange(len(self.query)), [2 * len(values) for values in self.values]] += beyond
+        return self.retrieved, self.relevant
+
+    def _add(self, rows: NDArray, items: NDArray, low: NDArray, high: NDArray) -> None:
+        """Count pairs, whose keys are in the intervals from `low` to `high`."""
+        order = np.argsort(rows.astype(np.int16), kind="stable")  # NumPy sorts 16-bit integers by counting
+        rows, items, low, high = (array[order] for array in (rows, items, low, high))
+        ends = np.searchsorted(rows, np.arange(len(self.query) + 1))
+        before, after = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+        for row in np.unique(rows):
+            part, values = slice(ends[row], ends[row + 1]), self.keys.of(self.values[row])
+            before[part] = np.searchsorted(values, low[part])
+            after[part] = np.searchsorted(values, high[part], side="right")
+        places = 2 * before
+        undecided = np.flatnonzero(before < after)
+        exact = self.distances(rows[undecided], items[undecided])
+        for row in np.unique(rows[undecided]):
+            own = undecided[part := slice(*np.searchsorted(rows[undecided], [row, row + 1]))]
+            sides = [np.searchsorted(self.values[row], exact[part], side) for side in ("left", "right")]
+            places[own] = sides[0] + sides[1]  # 2 j before values[j], and 2 j + 1 at it
+        cells = rows * np.int64(self.retrieved.shape[1]) + places
+        self.retrieved += np.bincount(cells, minlength=self.retrieved.size).reshape(self.retrieved.shape)

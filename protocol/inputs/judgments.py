@@ -1,0 +1,118 @@
+"""Read relevance judgments of others: qrels and runs of TREC, or a test collection of ir_datasets."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, counted
+from protocol.inputs import text
+from protocol.inputs.conversion import as_numpy, is_file, named
+
+_COLLECTION = "ir_datasets:"
+_MOST = 2**31  # larger levels would not fit in an array
+
+
+def is_collection(judgments: str | Path) -> bool:
+    """Return whether judgments are those of a test collection, ``ir_datasets:NAME``, rather than a file."""
+    return str(judgments).startswith(_COLLECTION)
+
+
+def read_ids(values: Any, role: str) -> dict[str, int]:
+    """Return the position of each id.
+
+    Parameters
+    ----------
+    values : array_like, str or Path
+        Ids in the order of the items, or a text file with an id on each line.
+    role : str
+        The name in error messages, such as "query".
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or an id is empty or occurs twice.
+    """
+    name = named(values, f"{role} ids")
+    if is_file(values):
+        ids = list(map(str.strip, text.lines(Path(values), "an id on each line")))
+    else:
+        ids = list(map(str, as_numpy(values, name).ravel().tolist()))
+    positions: dict[str, int] = {}
+    for position, item in enumerate(ids):
+        if not item or item in positions:
+            problem = f"{item!r} is also the id of item {positions[item] + 1:,}" if item else "empty"
+            raise ProtocolError(f"{name}: item {position + 1:,}: {problem}.")
+        positions[item] = position
+    return positions
+
+
+def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Return the judged pairs of a query and a database item and their levels, shape (3, n_pairs).
+
+    Parameters
+    ----------
+    judgments : str or Path
+        A file with lines ``query iteration item level`` (qrels), or ``query Q0 item rank score tag`` (a run, whose
+        items have level 1); or ``ir_datasets:NAME``.
+    query_ids, database_ids : array_like, str or Path
+    sizes : sequence of int
+        The numbers of queries and database items.
+
+    Raises
+    ------
+    ProtocolError
+        If something can't be read, an id is not in its list, a pair is judged twice, or there are more or fewer ids
+        than items.
+    """
+    places = read_ids(query_ids, "query"), read_ids(database_ids, "database")
+    lists = named(query_ids, "query ids"), named(database_ids, "database ids")
+    for ids, name, size, side in zip(places, lists, sizes, ("query", "database"), strict=True):
+        if len(ids) != size:
+            raise ProtocolError(f"{name}: {counted(len(ids), 'id')} for {counted(size, f'{side} code')}.")
+    rows = _collection(str(judgments)) if is_collection(judgments) else _lines(Path(judgments))
+    pairs, first, n_lacking = dict[tuple[int, int], int](), "", 0
+    for where, query, item, level in rows:
+        if query not in places[0] or item not in places[1]:
+            n_lacking += 1
+            side, name = (query, lists[0]) if query not in places[0] else (item, lists[1])
+            first = first or f"{where}: {side!r} is not in {name}"
+            continue
+        pair = places[0][query], places[1][item]
+        if pair in pairs:
+            raise ProtocolError(f"{judgments}: {where}: item {item!r} is judged twice for query {query!r}.")
+        pairs[pair] = min(max(level, 0), _MOST)
+    if n_lacking:
+        raise ProtocolError(f"{judgments}: {first} ({counted(n_lacking, 'such judgment')}).")
+    return np.array([(*pair, level) for pair, level in pairs.items()], dtype=np.int64).reshape(-1, 3).T
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:
+    """Yield the place, query, item and level of each line of qrels or a run."""
+    for number, line in enumerate(text.lines(path, "judgments"), start=1):
+        fields = line.split()
+        try:
+            query, _, item, level = [*fields[:3], "1"] if len(fields) == 6 else fields
+            yield f"line {number}", query, item, int(level)
+        except ValueError:
+            raise ProtocolError(
+                f"{path}: line {number}: expected `query iteration item level`, or a line of a run with six fields, "
+                f"got {textwrap.shorten(line, 60)!r}."
+            ) from None
+
+
+def _collection(name: str) -> Iterator[tuple[str, str, str, int]]:
+    """Yield the place, query, item and level of each judgment of a test collection."""
+    try:
+        import ir_datasets  # type: ignore[import-not-found]
+    except ModuleNotFoundError as error:
+        raise ProtocolError(f"{name}: ir_datasets is not installed. Type: pip install ir_datasets") from error
+    try:
+        judgments = ir_datasets.load(name.removeprefix(_COLLECTION)).qrels_iter()
+    except (KeyError, AttributeError) as error:
+        raise ProtocolError(f"{name}: expected a test collection of ir_datasets that has judgments.") from error
+    for number, one in enumerate(judgments, start=1):
+        yield f"judgment {number}", str(one.query_id), str(one.doc_id), int(one.relevance)

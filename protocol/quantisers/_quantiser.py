@@ -1,0 +1,92 @@
+"""The base class of quantisers; ranges of values, and the packing of small integers into bytes."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.options import Configurable
+
+Ranking = Literal["euclidean", "dot"]
+"""The distances by which quantised items are ranked."""
+
+
+class Quantiser(Configurable, ABC):
+    """A compressed representation of vectors: `fit` learns it, `encode` compresses, and `decode` restores.
+
+    Queries are not compressed: items are ranked by the distance of the query from the restored vectors. `queries` and
+    `ranking` may replace either, for example if only some dimensions are stored. Options are annotated class
+    attributes, whose annotations carry their ranges (see `protocol.options`).
+
+    For the cosine, all vectors are scaled to unit length before `fit`, `encode` and `queries`, and the ranking is that
+    of the inner product, as in search engines.
+    """
+
+    def __post_init__(self) -> None:
+        self.check_options()
+
+    @abstractmethod
+    def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
+        """Return what is learned from training vectors (n, d), for a ranking by a distance."""
+
+    @abstractmethod
+    def encode(self, vectors: NDArray[np.float32], model: Any) -> NDArray:
+        """Return one row of bytes, or of numbers of a narrower type, for each vector."""
+
+    @abstractmethod
+    def decode(self, codes: NDArray, model: Any) -> NDArray[np.floating]:
+        """Return the vectors that codes stand for, with which `queries` are compared.
+
+        The vector of a code must not depend, in any bit, on the codes that are decoded with it.
+        """
+
+    def queries(self, vectors: NDArray[np.float32], model: Any) -> NDArray[np.floating]:
+        """Return the vectors of queries that are compared with decoded items; by default, unchanged."""
+        return vectors
+
+    def ranking(self, distance: Ranking) -> Ranking:
+        """Return the distance of queries from decoded items that ranks them: by default, the requested one."""
+        return distance
+
+
+class Ranges(NamedTuple):
+    """The smallest value of each dimension, and the difference from the largest one: (d,)."""
+
+    low: NDArray[np.float32]
+    width: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.float32]) -> "Ranges":
+        """Return the ranges of training vectors; a dimension of equal values has the width 1."""
+        low, high = vectors.min(axis=0), vectors.max(axis=0)
+        return cls(low, np.where(high > low, high - low, np.float32(1)))
+
+    def encode(self, vectors: NDArray[np.float32], most: int) -> NDArray[np.uint8]:
+        """Return the number of the interval of each value, of 0 to `most`; values out of the range are clipped."""
+        share = np.clip((vectors - self.low) / self.width, np.float32(0), np.float32(1))
+        return (share * np.float32(most)).astype(np.uint8)
+
+    def decode(self, codes: NDArray[np.uint8], most: int) -> NDArray[np.float32]:
+        """Return the middle of each interval."""
+        return self.low + (codes + np.float32(0.5)) / np.float32(most) * self.width
+
+
+def packed(values: NDArray[np.uint8], n_bits: int) -> NDArray[np.uint8]:
+    """Return integers of `n_bits` bits, 8 / n_bits in each byte, the first one in the lowest bits.
+
+    Examples
+    --------
+    >>> packed(np.uint8([[1, 2, 3]]), 4), unpacked(np.uint8([[33, 3]]), 4, 3)
+    (array([[33,  3]], dtype=uint8), array([[1, 2, 3]], dtype=uint8))
+    """
+    per_byte = 8 // n_bits
+    filled = np.pad(values, [(0, 0), (0, -values.shape[1] % per_byte)])
+    shifted = filled.reshape(len(filled), -1, per_byte) << np.arange(0, 8, n_bits, dtype=np.uint8)
+    return np.bitwise_or.reduce(shifted, axis=2)
+
+
+def unpacked(codes: NDArray[np.uint8], n_bits: int, dimension: int) -> NDArray[np.uint8]:
+    """Return the integers that `packed` wrote, (n, dimension)."""
+    parts = codes[:, :, None] >> np.arange(0, 8, n_bits, dtype=np.uint8)
+    return (parts & np.uint8(2**n_bits - 1)).reshape(len(codes), -1)[:, :dimension]

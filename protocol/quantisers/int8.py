@@ -1,0 +1,67 @@
+"""int8: one byte for each dimension, with one scale for all of them or the range of each."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.options import choice
+from protocol.quantisers._quantiser import Quantiser, Ranges, Ranking
+from protocol.registry import QuantiserRecord
+
+
+@QuantiserRecord(
+    "int8",
+    printed="int8",
+    source="minmax: faiss, IndexScalarQuantizer with QT_8bit; sentence_transformers: sentence-transformers, "
+    "quantize_embeddings with precision 'int8'; symmetric: Jacob et al. 2018, Quantization and Training of Neural "
+    "Networks for Efficient Integer-Arithmetic-Only Inference, with zero point 0",
+    size="d",
+    queries="real-valued",
+    deviations="Values outside the range of the training vectors are clipped; those of sentence-transformers overflow. "
+    "sentence-transformers and engines that follow it also round the queries, and compare the codes themselves.",
+)
+class Int8(Quantiser):
+    """int8: each value rounded to one of 255 or 256 levels.
+
+    ``symmetric`` rounds to multiples of the largest magnitude divided by 127. The others divide the range of each
+    dimension over the training vectors into intervals, whose middles are decoded: ``minmax`` rounds down, and
+    ``sentence_transformers`` subtracts 128 and rounds towards zero.
+
+    Parameters
+    ----------
+    calibration : {"symmetric", "minmax", "sentence_transformers"}, default "symmetric"
+
+    Examples
+    --------
+    >>> vectors = np.float32([[-1, 0], [0.25, 2.54]])
+    >>> quantiser = Int8()
+    >>> quantiser.encode(vectors, quantiser.fit(vectors, "dot", 0)).tolist()
+    [[-50, 0], [12, 127]]
+    """
+
+    calibration: Annotated[str, choice("symmetric", "minmax", "sentence_transformers")] = "symmetric"
+
+    def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
+        """Return the scale, or the range of each dimension."""
+        if self.calibration == "symmetric":
+            return (np.abs(vectors).max() or np.float32(1)) / np.float32(127)
+        return Ranges.of(vectors)
+
+    def encode(self, vectors: NDArray[np.float32], model: Any) -> NDArray[np.int8 | np.uint8]:
+        """Return the levels."""
+        if self.calibration == "symmetric":
+            return np.clip(np.rint(vectors / model), -127, 127).astype(np.int8)
+        if self.calibration == "minmax":
+            return model.encode(vectors, 255)
+        steps = (vectors - model.low) / (model.width / np.float32(255)) - np.float32(128)
+        return np.clip(steps, -128, 127).astype(np.int8)
+
+    def decode(self, codes: NDArray, model: Any) -> NDArray[np.floating]:
+        """Return the values of levels."""
+        if self.calibration == "symmetric":
+            return codes * model
+        if self.calibration == "minmax":
+            return model.decode(codes, 255)
+        middles = codes + np.float32(128) + np.sign(codes) * np.float32(0.5)
+        return model.low + middles * (model.width / np.float32(255))

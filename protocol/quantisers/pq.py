@@ -1,0 +1,57 @@
+"""PQ: product quantisation."""
+
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, integer
+from protocol.options import Count
+from protocol.quantisers._faiss import FaissQuantiser
+from protocol.quantisers._quantiser import Ranking
+from protocol.registry import QuantiserRecord
+
+
+@QuantiserRecord(
+    "pq",
+    printed="PQ",
+    source="Jegou, Douze, Schmid 2011, Product Quantization for Nearest Neighbor Search; faiss, IndexPQ",
+    size="ceil(m n_bits / 8)",
+    queries="real-valued: the asymmetric distance computation of the paper",
+    extra="faiss",
+)
+class PQ(FaissQuantiser):
+    """PQ: the vector is divided into m parts, and each is replaced by the nearest of 2^n_bits centroids.
+
+    Parameters
+    ----------
+    m : int, at least 1, default 8
+        The number of parts, a divisor of the dimension.
+    n_bits : int, from 1 to 12, default 8
+        Bits of a part.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if faiss is not installed, `m` does not divide the dimension, or there are too few training vectors.
+    """
+
+    name: ClassVar[str] = "pq"
+
+    m: Count = 8
+    n_bits: Annotated[int, partial(integer, maximum=12)] = 8
+
+    def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
+        """Return the trained index."""
+        n, dimension = vectors.shape
+        if dimension % self.m:
+            raise ProtocolError(f"{self.name}: m must divide the dimension {dimension}, got {self.m}.")
+        if n < 2**self.n_bits:
+            raise ProtocolError(f"{self.name}: {2**self.n_bits} centroids need as many training vectors, got {n:,}.")
+        return super().fit(vectors, distance, seed)
+
+    def _index(self, faiss: Any, dimension: int, metric: int, seed: int) -> Any:
+        index = faiss.IndexPQ(dimension, self.m, self.n_bits, metric)
+        index.pq.cp.seed, index.pq.cp.min_points_per_centroid = seed, 1
+        return index

@@ -1,0 +1,185 @@
+"""Judgments of TREC and of ir_datasets as the ground truth, compared with trec_eval where no items are tied."""
+
+import json
+import sys
+from collections import namedtuple
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+import protocol as hp
+from protocol.checks import ProtocolError
+from protocol.cli import main
+
+QUERIES, ITEMS = ["q7", "q2", "301"], ["d3", "d1", "FT911-3", "d9"]
+QRELS = "q2 0 d1 2\nq2 0 FT911-3 1\n301 0 d9 0\n301 0 d3 -2\n301\t0  d1 1\nq2 0 d9 0\n"
+CODES = np.array([[0, 0], [1, 1], [0, 0]]), np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, lines in {"q.txt": QUERIES, "d.txt": ITEMS}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    for name, array in zip(("q.npy", "d.npy"), CODES, strict=True):
+        np.save(tmp_path / name, array)
+    return tmp_path
+
+
+def relevance(judgments="qrels.txt", query_ids="q.txt", database_ids="d.txt"):
+    found = hp.evaluate(*CODES, truth=hp.Judgments(judgments, query_ids, database_ids), metrics=["mAP"]).truth.relevance
+    return [dict(zip(*map(list, found.row(row)), strict=True)) for row in range(3)]
+
+
+@pytest.mark.parametrize("ids", [("q.txt", "d.txt"), (QUERIES, np.array(ITEMS))])
+def test_levels_are_those_of_the_judgments(files, ids):
+    assert relevance("qrels.txt", *ids) == [{}, {1: 2, 2: 1}, {1: 1}]
+
+
+def test_scores_by_hand(files):
+    """Query q2 is 11: FT911-3 is first, and d1 ties with d9 in the second place. Query 301: d1 ties in second place."""
+    truth = hp.Judgments("qrels.txt", "q.txt", "d.txt")
+    found = hp.evaluate(*CODES, truth=truth, metrics=["mAP", "P@1"])
+    of_tie = (1 + (2 / 2 + 2 / 3) / 2) / 2, (1 / 2 + 1 / 3) / 2
+    assert found.metrics["mAP"] == pytest.approx((0 + sum(of_tie)) / 3)
+    assert found.metrics["P@1"] == pytest.approx(1 / 3)
+
+
+def test_items_of_a_run_are_relevant(files):
+    (files / "run").write_text("q2 Q0 d3 1 0.5 x\nq7 Q0 d9 1 2 x\n")
+    assert relevance("run") == [{3: 1}, {0: 1}, {}]
+
+
+def test_the_command_reads_judgments(files, capsys):
+    codes = ["evaluate", "--query-codes", "q.npy", "--database-codes", "d.npy", "--relevance", "qrels.txt"]
+    main([*codes, "--query-ids", "q.txt", "--database-ids", "d.txt", "--metric", "mAP"])
+    printed = capsys.readouterr().out
+    assert printed == f"{hp.evaluate(*CODES, truth=hp.Judgments('qrels.txt', 'q.txt', 'd.txt'), metrics=['mAP'])}\n"
+    assert "graded neighbours" in printed
+    for wrong in (["--query-ids", "q.txt"], ["--database-ids", "d.txt"]):
+        assert main([*codes, *wrong]) == 2
+        assert "Judgments need all of --relevance, --query-ids and --database-ids." in capsys.readouterr().err
+
+
+def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
+    ids = ["--relevance", "qrels.txt", "--query-ids", "q.txt", "--database-ids", "d.txt"]
+    codes = ["--query-codes", "q.npy", "--database-codes", "d.npy"]
+    assert main(["evaluate", *codes, *ids, "--metric", "mAP", "nDCG", "--json", "mine.json"]) == 0
+    inputs = json.loads((files / "mine.json").read_text())["inputs"]
+    assert [inputs[role] for role in ("relevance", "query_ids", "database_ids")] == ["qrels.txt", "q.txt", "d.txt"]
+    assert main(["verify", "mine.json"]) == 0
+    assert main(["verify", "mine.json", *codes, *ids]) == 0
+    (files / "qrels.txt").write_text(QRELS.replace("d1 2", "d1 3"))
+    capsys.readouterr()
+    assert main(["verify", "mine.json"]) == 1
+    assert "nDCG" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("q2 0 d1 1\nq8 0 d1 1\nq2 0 x 1\n", "qrels.txt: line 2: 'q8' is not in q.txt: query ids (2 such judgments)."),
+        ("q2 0 d77 0\n", "qrels.txt: line 1: 'd77' is not in d.txt: database ids (1 such judgment)."),
+        ("q2 0 d1 1\nq2 0 d1 0\n", "qrels.txt: line 2: item 'd1' is judged twice for query 'q2'."),
+        (
+            "q2 d1 1\n",
+            "qrels.txt: line 1: expected `query iteration item level`, or a line of a run with six fields, got",
+        ),
+        ("q2 0 d1 high\n", "line 1: expected `query iteration item level`"),
+        ("q2 0 d1 99999999999999999999\n", "qrels.txt: relevance: expected levels from 1 to 255"),
+        ("q2 0 d1 1\n\n", "line 2: expected `query iteration item level`"),
+        ("q2 0 d1 256\n", "qrels.txt: relevance: expected levels from 1 to 255"),
+        ("q2 0 d1 0\n", "qrels.txt: relevance: no query has a relevant item."),
+        ("", "qrels.txt: relevance: no query has a relevant item."),
+    ],
+)
+def test_unusable_judgments_are_refused(files, content, message):
+    (files / "qrels.txt").write_text(content)
+    with pytest.raises(ProtocolError) as error:
+        relevance()
+    assert str(error.value).startswith(message) or message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("query_ids", "message"),
+    [
+        (["a", "b"], "query ids: 2 ids for 3 query codes."),
+        (["a", "b", "a"], "query ids: item 3: 'a' is also the id of item 1."),
+        (["a", "", "b"], "query ids: item 2: empty."),
+        ("no.txt", "no.txt: no such file."),
+    ],
+)
+def test_unusable_ids_are_refused(files, query_ids, message):
+    with pytest.raises(ProtocolError) as error:
+        relevance(query_ids=query_ids)
+    assert str(error.value) == message
+
+
+def test_judgments_without_ids_are_no_positions(files):
+    with pytest.raises(
+        ProtocolError, match=r"got 'q2 0 d1 2'\. Judgments of TREC need the ids of all items as well\.$"
+    ):
+        hp.evaluate(*CODES, truth=hp.Relevant("qrels.txt"))
+
+
+@pytest.fixture
+def collections(monkeypatch):
+    """A module with the interface of ir_datasets; no test has the network."""
+    judgment = namedtuple("TrecQrel", "query_id doc_id relevance iteration")
+    lines = map(str.split, QRELS.splitlines())
+    rows = [judgment(query, item, int(level), iteration) for query, iteration, item, level in lines]
+    known = {"small": SimpleNamespace(qrels_iter=lambda: iter(rows)), "unjudged": SimpleNamespace()}
+    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=known.__getitem__))
+
+
+def test_a_test_collection_of_ir_datasets(files, collections):
+    assert relevance("ir_datasets:small") == relevance()
+    for name in ("unknown", "unjudged"):
+        message = f"^ir_datasets:{name}: expected a test collection of ir_datasets that has judgments"
+        with pytest.raises(ProtocolError, match=message):
+            relevance(f"ir_datasets:{name}")
+
+
+def test_a_missing_package_is_named(files, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(ProtocolError, match=r"ir_datasets is not installed\. Type: pip install ir_datasets$"):
+        relevance("ir_datasets:cranfield")
+    command = [
+        "evaluate",
+        "--query-codes",
+        "q.npy",
+        "--database-codes",
+        "d.npy",
+        "--relevance",
+        "ir_datasets:cranfield",
+    ]
+    assert main(command) == 2
+    assert "Judgments need all of" in capsys.readouterr().err
+
+
+def test_scores_are_those_of_trec_eval_without_ties(tmp_path):
+    """Asymmetric rankings have no ties. Gains of nDCG are 2^level - 1, those of trec_eval are the levels."""
+    rng = np.random.default_rng(4)
+    query, bits = rng.standard_normal((12, 24)), rng.random((80, 24)) < 0.5
+    scores = query @ np.where(bits, 1, -1).T
+    assert all(len(np.unique(row)) == 80 for row in scores)
+    queries, items = [f"Q{row}" for row in range(12)], [f"D-{row:02d}" for row in rng.permutation(80)]
+    levels = {
+        name: {items[item]: int(rng.integers(-1, 4)) for item in rng.choice(80, 25, False)} for name in queries[1:]
+    }
+    levels[queries[1]] = dict.fromkeys(levels[queries[1]], 0)
+    lines = [f"{name} 0 {item} {level}\n" for name, judged in levels.items() for item, level in judged.items()]
+    (tmp_path / "qrels").write_text("".join(rng.permutation(lines)))
+    run = {name: dict(zip(items, map(float, row), strict=True)) for name, row in zip(queries, scores, strict=True)}
+    metrics = {"mAP": "map", "P@10": "P_10", "nDCG": "ndcg", "R@20": "recall_20", "mAP@10[all]": "map_cut_10"}
+    gains = {name: {item: 2 ** max(level, 0) - 1 for item, level in judged.items()} for name, judged in levels.items()}
+    expected = pytrec_eval.RelevanceEvaluator(gains, set(metrics.values())).evaluate(run)
+    truth = hp.Judgments(tmp_path / "qrels", queries, items)
+    found = hp.evaluate(hp.Outputs(query), bits, truth=truth, metrics=list(metrics)).per_query
+    for ours, theirs in metrics.items():
+        of_queries = [expected[name][theirs] for name in queries[2:]]
+        np.testing.assert_allclose(found[ours][2:], of_queries, atol=1e-6, err_msg=ours)
+        assert np.nan_to_num(found[ours][:2]).tolist() == [0, 0], "queries without relevant items"
