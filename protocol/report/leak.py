@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from protocol.report.description import vega
 from protocol.report.drawing import pictures
 from protocol.report.figure import listed
 from protocol.scores.statistics import POWER, detectable_effect, effect, holm, runs_needed
@@ -12,13 +13,12 @@ from protocol.scores.tables import read_table
 if TYPE_CHECKING:
     import pandas as pd
 
-PACKAGE_DATA = "leak.md.j2"
+PACKAGE_DATA = "leak.[my]*"
 LEVEL = 0.05
 SMALL_LEAK = 0.001
 """The leak, in mAP, for which the required number of runs is computed."""
 _COMBINATION = ["dataset", "feature", "ground_truth", "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP
-_AXIS = "leak (thousandths of mAP)"
 
 
 def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
@@ -155,7 +155,7 @@ def leak_text(
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    return environment.get_template(PACKAGE_DATA).render(
+    return environment.get_template("leak.md.j2").render(
         experiment=experiment,
         study=study,
         conclusion=conclusion(summary, pooled),
@@ -180,27 +180,18 @@ def leak_figure(summary: "pd.DataFrame") -> str:
 
     The panels of a row have one scale, so that training sets can be compared.
     """
-    import altair as alt
+    import yaml
 
     named = summary.assign(
         hasher=summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)"),
         training_set=summary["train_per_class"].map(_label),
         **{name: _MILLI * summary[name] for name in ("leak", "low", "high")},
     )
-    hashers, sizes = list(dict.fromkeys(named["hasher"])), list(dict.fromkeys(named["training_set"]))
+    shared = {"hashers": list(dict.fromkeys(named["hasher"])), "sizes": list(dict.fromkeys(named["training_set"]))}
+    chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
     for (feature, truth), rows in named.groupby(["feature", "ground_truth"], sort=True):
-        base = alt.Chart(rows).encode(
-            y=alt.Y("hasher:N", title=None, sort=hashers),
-            yOffset=alt.YOffset("n_bits:O"),
-            color=alt.Color("n_bits:O", title="bits", scale=alt.Scale(scheme="viridis")),
-        )
-        zero = alt.Chart(rows).mark_rule(strokeWidth=0.5).encode(x=alt.datum(0))
-        interval = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=_AXIS), x2="high:Q")
-        mean = base.mark_point(filled=True, size=28, opacity=1).encode(x=alt.X("leak:Q", title=_AXIS))
-        layers = alt.layer(zero, interval, mean).properties(width=210, height=alt.Step(9))
-        panels.append(
-            layers.facet(column=alt.Column("training_set:N", title=f"{feature}, {truth}: by training set", sort=sizes))
-        )
-    (picture,) = pictures([alt.vconcat(*panels).to_dict()])
+        values = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]].to_dict("records")
+        panels.append(vega(chart, shared | {"title": f"{feature}, {truth}: by training set", "values": values}))
+    (picture,) = pictures([{"vconcat": panels}])
     return picture["svg"].decode()
