@@ -55,11 +55,11 @@ def test_what_it_names_is_there():
 
 def test_its_everyday_commands_are_valid(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
-    commands = re.findall(r"`((?:protocol|snakemake) ?[^`]*)`", README.partition("## Everyday commands")[2])
-    assert len(commands) == 8
+    commands = re.findall(r"`((?:protocol|snakemake) ?[^`]*)`", README.partition("| to | type |")[2])
+    assert len(commands) == 10
     assert {shlex.split(command)[0] for command in commands} == {"protocol", "snakemake"}
     for command in commands:
-        if command.startswith(("protocol list", "protocol check")):
+        if command.startswith(("protocol list", "protocol check ")):
             assert main(shlex.split(command)[1:]) == 0
     assert "mAP@K[all]" in capsys.readouterr().out
 
@@ -182,7 +182,7 @@ def test_the_guide_for_contributors_installs_every_program_that_it_calls():
     installed += "".join(f"\n{name}==" for name in re.findall(r"pip install -q (\w[\w-]*) &&", guide))
     lines = re.findall(r"^```sh\n(.*?)^```", guide, re.S | re.M) + re.findall(r"\| `([^`]+)` \|", guide)
     programs = {part.split()[0] for text in lines for line in text.splitlines() for part in line.split(" && ")}
-    system = {"python3", "python", ".", ".ci/run", "chromium"}
+    system = {"python3", "python", ".", ".ci/run", ".ci/release", "chromium"}
     from_venv = {name for name in programs if name.startswith((".venv/bin/", "protocol/"))}
     names = {"sphinx-build": "sphinx"}
     for program in programs - system - from_venv - {"pip"}:
@@ -190,9 +190,10 @@ def test_the_guide_for_contributors_installs_every_program_that_it_calls():
 
 
 def test_the_guide_for_contributors_builds_the_site_as_the_continuous_integration_does():
-    guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/run"))
+    guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/documentation"))
     assert "\nsphinx-build -j auto -W --keep-going docs docs/_build\n" in guide
-    assert '.venv/bin/sphinx-build -q -j auto -W --keep-going docs docs/_build"' in script
+    assert "\n.venv/bin/sphinx-build -q -j auto -W --keep-going docs docs/_build\n" in script
+    assert '\nclean ".ci/documentation"' in (ROOT / ".ci" / "run").read_text()
     for path in re.findall(r"(?:`|python )((?:protocol|workflow|tests|docs|envs)/[\w./-]+)(?:`| )", guide):
         assert (ROOT / path).exists() or "PACKAGE" in path or path.startswith("docs/_build/"), path
 

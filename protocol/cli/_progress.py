@@ -1,18 +1,51 @@
-"""Progress on standard error, for commands that may take a while."""
+"""Progress of long commands and jobs on standard error: bars on a terminal, and lines anywhere else."""
 
 import contextlib
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+
+_FIRST, _EVERY = 10, 30  # seconds until the first line, and between two lines
+_step = {"text": ""}  # what the task has reported last
 
 
 @contextlib.contextmanager
-def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function that shows progress, called with (done, total); None if standard error is no terminal.
+def lines(task: str) -> Iterator[None]:
+    """Print a line about a task after 10 seconds and then every 30 seconds, unless standard error is a terminal."""
+    if sys.stderr.isatty():
+        yield
+        return
+    finished = threading.Event()
+    _step["text"] = ""
+    thread = threading.Thread(target=print_lines, args=(task, finished.wait), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
 
-    The bar appears after two seconds. If `unit` is empty, numbers are shortened, as in 1.2M.
+
+def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:
+    """Print the time since the call, and the last step reported, until ``wait(seconds)`` returns true."""
+    began, pause = clock(), _FIRST
+    while not wait(pause):
+        with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
+            sys.stderr.write(f"{task}: {clock() - began:,.0f} s{_step['text']}\n")
+            sys.stderr.flush()
+        pause = _EVERY
+
+
+@contextlib.contextmanager
+def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows progress, called with (done, total).
+
+    On a terminal, a bar appears after two seconds; otherwise, the next of the `lines` contains the last call. If `unit`
+    is empty, numbers are shortened, as in 1.2M.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield lambda done, total: _step.update(text=f", {what}: {done:,} of {total:,}{unit}")
         return
     from tqdm import tqdm
 
@@ -26,21 +59,17 @@ def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None] | None
 
 
 @contextlib.contextmanager
-def stages() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Yield a function that shows a bar for each stage, called with (done, total, stage); None as in `progress`."""
-    if not sys.stderr.isatty():
-        yield None
-        return
+def stages() -> Iterator[Callable[[int, int, str], None]]:
+    """Yield a function that shows the `progress` of each stage, called with (done, total, stage)."""
     with contextlib.ExitStack() as bars:
         current, last, bar = "", 0, None
 
         def show(done: int, total: int, stage: str) -> None:
             nonlocal current, last, bar
-            if stage != current or done < last:
+            if bar is None or stage != current or done < last:
                 bars.close()  # removes the bar of the previous stage
                 bar = bars.enter_context(progress(stage, ""))
             current, last = stage, done
-            if bar is not None:
-                bar(done, total)
+            bar(done, total)
 
         yield show

@@ -53,7 +53,7 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
         "dataset": [_dataset(experiment)],
         "plugins": _plugins(experiment),
         "features": _features(experiment),
-        "trained on": _training(experiment),
+        "trained on": training(experiment),
         "files": _files(experiment),
         "left out": _excluded(experiment),
         "jobs": _jobs(experiment),
@@ -112,7 +112,7 @@ def _features(experiment: "Experiment") -> list[str]:
     return rows
 
 
-def _training(experiment: "Experiment") -> list[str]:
+def training(experiment: "Experiment") -> list[str]:
     """Return a line for each kind of supervision, with the hashers that learn from it."""
     learners: dict[str, list[str]] = {}
     for name, feature in experiment.features.items():

@@ -1,4 +1,4 @@
-"""The function that runs every script: it logs to a file and the terminal, and prints errors as one line."""
+"""The function that runs every script: it logs to a file and the terminal, and prints progress and errors in lines."""
 
 import logging
 import os
@@ -12,6 +12,7 @@ from typing import Any
 import protocol
 from protocol import plugin_folders
 from protocol.checks import ProtocolError
+from protocol.cli._progress import lines
 
 
 def run(main: Callable[[Any], None], job: Any) -> None:
@@ -29,10 +30,12 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     logging.raiseExceptions = False
     sys.excepthook = sys.unraisablehook = lambda *problem: logging.info("not raised: %s", problem)
     logging.info("%s %s", job.rule, dict(job.wildcards.items()))
+    name = " ".join(["rule", job.rule, *(str(value) for _, value in job.wildcards.items())])
     logging.info("parameters: %s", dict(job.params.items()))
     try:
         check_code(job)
-        _in_one_directory(main, job)
+        with lines(name):
+            _in_one_directory(main, job)
         check_code(job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")

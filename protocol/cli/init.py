@@ -1,0 +1,127 @@
+"""`protocol init`: print a config file for the user's own data, with a comment above every key."""
+
+import argparse
+import os
+import re
+import textwrap
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from protocol import registry
+from protocol.checks import ProtocolError, counted
+from protocol.cli._output import show
+from protocol.cli.check import training
+from protocol.inputs.arrays import path_of
+
+_WIDTH = 100
+_COMMENTED_OUT = ("title", "names", "plugins")
+_KINDS = {"ground_truths": "ground_truth", "splits": "split", "hashers": "hasher"}
+_UNSUPERVISED, _SUPERVISED = ("lsh", "itq", "sh", "sph"), ("sdh",)
+_CODE_LENGTHS = (8, 16, 32, 64)
+_MOST_QUERIES, _MOST_TRAINING_ITEMS, _MOST_TERMS = 1_000, 10_000, 2_000
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run `protocol init`."""
+    from protocol import configuration
+    from protocol.configuration.schema import keys
+
+    dataset, options, feature = _chosen(arguments)
+    stem = path_of(next(iter(options.values()))).resolve().stem
+    name = arguments.experiment or re.sub("[^a-z0-9_]+", "_", stem.lower()).strip("_")[:80] or "mine"
+    data = registry.get("dataset", dataset)({}, **options)
+    n_items, n_classes = len(data.ids), len(data.class_names)
+    n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
+    sizes = _sizes(n_items)
+    own: dict[str, Any] = {"preprocessing": ["centre"]}
+    if data.texts is not None:
+        own = {"options": _of_texts(data.texts[: sizes["train"]]), "preprocessing": ["l2", "centre"]}
+    config = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0, "features": {feature: own}}
+    most = min([sizes["train"], *n_dimensions, *own.get("options", {}).values()])  # the principal components of ITQ
+    config |= {"split_sizes": sizes, **_derived(n_items, n_classes, most)}
+    trained_on = [f"Trained on {line}" for line in training(configuration.load(config))]
+    config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}, "plugins": "my_plugins"}
+    facts = [
+        counted(n_items, "item"),
+        f"{n_classes:,} classes" if n_classes else "no labels",
+        *(counted(length, "dimension") for length in n_dimensions),
+    ]
+    about = f"Made by `protocol init` for {', '.join(facts)}. To set a key that begins with #, delete this sign."
+    parts = [_comment(f"{about} `protocol check FILE` prints what the file would run.")]
+    for key, declared in keys()["properties"].items():
+        if key in config:
+            comments = [*_comments(key, config[key], declared), *(trained_on if key == "hashers" else ())]
+            parts.append("\n".join([*map(_comment, comments), _assigned(key, config[key])]))
+    show("\n\n".join(parts))
+
+
+def _chosen(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
+    """Return the dataset, its options and the feature that the command's options determine."""
+    features, images, texts = arguments.features, arguments.images, arguments.texts
+    if [features, images, texts].count(None) != 2:
+        raise ProtocolError("init needs one of --features, --images and --texts.")
+    if arguments.labels is not None and features is None:
+        raise ProtocolError("--labels needs --features: images and texts have classes of their own.")
+    if images is not None:
+        return "image_folder", {"folder": images}, "gist"
+    if texts is not None:
+        return "texts", {"folder" if os.path.isdir(texts) else "table": texts}, "lsa"
+    files = {"features": features, "labels": arguments.labels}
+    return "arrays", {option: file for option, file in files.items() if file is not None}, "precomputed"
+
+
+def _of_texts(texts: Collection[str]) -> dict[str, int]:
+    """Return the options of the feature of texts, for training sets with at least half the terms of `texts`."""
+    n_terms = len({term for text in texts for term in re.findall(r"\w\w+", text.lower())})
+    n_terms = min(_MOST_TERMS, max(2, _rounded(n_terms // 2)))
+    return {"n_components": max(1, min(_CODE_LENGTHS[-1], n_terms - 1, len(texts) - 1)), "n_terms": n_terms}
+
+
+def _sizes(n_items: int) -> dict[str, int]:
+    n_queries = _rounded(min(n_items // 10, _MOST_QUERIES))
+    return {"query": n_queries, "train": _rounded(min((n_items - n_queries) // 2, _MOST_TRAINING_ITEMS))}
+
+
+def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
+    """Return the keys that follow from the numbers of items and classes, and from the longest possible code."""
+    lengths = [n_bits for n_bits in _CODE_LENGTHS if n_classes <= 1 << n_bits and n_bits <= most][-3:] or [most]
+    cutoff, radius = 1_000 if n_items >= 10_000 else 100, min([2, *lengths])
+    return {
+        "ground_truths": ["class_label" if n_classes else "epsilon_ball"],
+        "splits": ["improved", "standard"],
+        "runs": 3,
+        "hashers": [*_UNSUPERVISED, *(_SUPERVISED if n_classes else ())],
+        "n_bits": lengths,
+        "metrics": [
+            *("mAP", f"mAP@{cutoff}[all]", f"mAP@{cutoff}[retrieved]", "nDCG"),
+            *(f"precision@r{radius}", f"recall@r{radius}", f"empty@r{radius}", "utilisation"),
+        ],
+    }
+
+
+def _rounded(number: int) -> int:
+    """Return a positive number with its first digit alone: 179 becomes 100."""
+    return max(1, number // (unit := 10 ** (len(str(number)) - 1)) * unit)
+
+
+def _comments(key: str, value: Any, declared: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the description of a key, those of the keys below it, and the meaning of the names in its value."""
+    yield declared["description"]
+    below = declared.get("properties") or declared.get("additionalProperties", {}).get("properties", {})
+    used = set(value).union(*map(set, filter(lambda item: isinstance(item, dict), value.values()))) if below else ()
+    yield from (f"{name}: {part['description']}" for name, part in below.items() if name in used)
+    if key in _KINDS:
+        yield from (f"{name}: {registry.REGISTRIES[_KINDS[key]].entry(name).summary}" for name in value)
+
+
+def _comment(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+
+
+def _assigned(key: str, value: Any) -> str:
+    """Return a key with its value as YAML, commented out if the key need not be set."""
+    import yaml
+
+    style = None if isinstance(value, dict | list) else False  # None: the innermost lists and mappings in one line
+    text = yaml.safe_dump({key: value}, default_flow_style=style, sort_keys=False, width=10**9, allow_unicode=True)
+    return textwrap.indent(text.rstrip(), "#" if key in _COMMENTED_OUT else "")

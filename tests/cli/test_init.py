@@ -1,0 +1,154 @@
+"""`protocol init`: a config file for the user's own data."""
+
+import re
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import yaml
+from sklearn.datasets import load_digits
+
+from protocol import configuration
+from protocol.cli import main
+from protocol.configuration.schema import keys
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(capsys, *arguments):
+    assert main(["init", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def save(n, d, labels=None):
+    np.save("My X.npy", np.random.default_rng(0).normal(size=(n, d)).astype(np.float32))
+    if labels is not None:
+        np.save("y.npy", labels)
+    return ["--features", "My X.npy", *(["--labels", "y.npy"] if labels is not None else [])]
+
+
+def test_the_values_follow_from_the_files(capsys):
+    X, y = load_digits(return_X_y=True)
+    np.save("My X.npy", X)
+    np.save("y.npy", y)
+    text = printed(capsys, "--features", "My X.npy", "--labels", "y.npy")
+    assert yaml.safe_load(text) == {
+        "experiment": "my_x",
+        "dataset": "arrays",
+        "dataset_options": {"features": "My X.npy", "labels": "y.npy"},
+        "seed": 0,
+        "features": {"precomputed": {"preprocessing": ["centre"]}},
+        "ground_truths": ["class_label"],
+        "splits": ["improved", "standard"],
+        "runs": 3,
+        "hashers": ["lsh", "itq", "sh", "sph", "sdh"],
+        "n_bits": [16, 32, 64],
+        "metrics": [
+            *("mAP", "mAP@100[all]", "mAP@100[retrieved]", "nDCG"),
+            *("precision@r2", "recall@r2", "empty@r2", "utilisation"),
+        ],
+        "split_sizes": {"query": 100, "train": 800},
+    }
+    assert text.startswith("# Made by `protocol init` for 1,797 items, 10 classes, 64 dimensions. ")
+    assert "\n# Trained on vectors and labels: sdh\nhashers: " in text
+
+
+def test_the_file_passes_the_check_also_with_the_keys_that_are_commented_out(capsys):
+    text = printed(capsys, *save(300, 40, np.arange(300) % 3))
+    Path("my.yaml").write_text(text)
+    assert main(["check", "my.yaml"]) == 0
+    Path("all.yaml").write_text(re.sub("^#(?! [^ ])", "", text, flags=re.M))
+    Path("my_plugins").mkdir()
+    assert main(["check", "all.yaml"]) == 0
+    found = configuration.read("all.yaml").keys() - configuration.read("my.yaml").keys()
+    assert found == {"title", "names", "plugins"}
+
+
+def test_the_comments_are_the_descriptions_of_the_keys(capsys):
+    text = printed(capsys, *save(300, 40, np.arange(300) % 3))
+    words = " ".join(re.sub("^#", "", text, flags=re.M).split())
+    shown = {key: declared for key, declared in keys()["properties"].items() if re.search(f"^#?{key}:", text, re.M)}
+    assert {"title", "names", "plugins", "splits", "split_sizes", "hashers", "runs"} <= shown.keys()
+    for declared in shown.values():
+        assert " ".join(declared["description"].split()) in words
+    assert f"train: {keys()['properties']['split_sizes']['properties']['train']['description']}" in words
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "labels", "expected"),
+    [
+        # 1 bit for each of three dimensions; 20 items: 2 queries and half of the others
+        (20, 3, np.arange(20) % 2, {"n_bits": [3], "split_sizes": {"query": 2, "train": 9}}),
+        # 300 classes need more than 8 bits, and a training set of 200 has at most 200 principal components
+        (600, 999, np.arange(600) % 300, {"n_bits": [16, 32, 64], "split_sizes": {"query": 60, "train": 200}}),
+        (
+            300,
+            32,
+            None,
+            {"n_bits": [8, 16, 32], "ground_truths": ["epsilon_ball"], "hashers": ["lsh", "itq", "sh", "sph"]},
+        ),
+        (300, 8, np.eye(3, dtype=int)[np.arange(300) % 3], {"n_bits": [8], "ground_truths": ["class_label"]}),
+        (30_000, 1, None, {"n_bits": [1], "split_sizes": {"query": 1_000, "train": 10_000}}),
+    ],
+)
+def test_other_sizes(n, d, labels, expected, capsys):
+    config = yaml.safe_load(printed(capsys, *save(n, d, labels), "--experiment", "mine"))
+    assert config | expected | {"experiment": "mine"} == config
+    assert configuration.load(config)
+
+
+@pytest.mark.parametrize("classes", [("cat", "dog"), ("",)])
+def test_a_folder_of_images(classes, capsys):
+    for number in range(60):
+        path = Path("photos", classes[number % len(classes)], f"{number}.png")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(path), np.full((8, 8, 3), number, np.uint8))
+    text = printed(capsys, "--images", "photos/")
+    config = yaml.safe_load(text)
+    assert config["dataset_options"] == {"folder": "photos/"}
+    assert config["features"] == {"gist": {"preprocessing": ["centre"]}}
+    assert config["experiment"] == "photos"
+    assert config["ground_truths"] == (["class_label"] if len(classes) == 2 else ["epsilon_ball"])
+    assert "60 items, 2 classes. " in text or "60 items, no labels. " in text
+    assert configuration.load(config)
+
+
+def test_texts_in_a_table(capsys):
+    """Each text has a word of its own and `and`: 90 training texts have 91 terms, half of which is 40, rounded down."""
+    rows = [f"word{number} and,{number % 2}" for number in range(200)]
+    Path("table.csv").write_text("\n".join(["text,label", *rows, ""]))
+    config = yaml.safe_load(printed(capsys, "--texts", "table.csv"))
+    assert config["dataset_options"] == {"table": "table.csv"}
+    options = {"n_components": 39, "n_terms": 40}
+    assert config["features"] == {"lsa": {"options": options, "preprocessing": ["l2", "centre"]}}
+    assert (config["n_bits"], config["split_sizes"]) == ([8, 16, 32], {"query": 20, "train": 90})
+    assert configuration.load(config)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "init needs one of --features, --images and --texts."),
+        ("--features X.npy --images .", "init needs one of --features, --images and --texts."),
+        ("--images . --labels y.npy", "--labels needs --features: images and texts have classes of their own."),
+        ("--features none.npy", "none.npy: no such file."),
+        ("--features X.npy --labels y.npy", "y.npy: 3 labels for 4 items."),
+        (
+            "--features X.npy --experiment A",
+            "experiment: expected a name of up to 80 lower-case letters, digits, _ and",
+        ),
+    ],
+)
+def test_what_can_not_be_used_is_refused_in_one_line(arguments, message, capsys):
+    np.save("X.npy", np.eye(4, dtype=np.float32))
+    np.save("y.npy", np.arange(3))
+    assert main(["init", *arguments.split()]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"protocol: {message}")
+    assert err.count("\n") == 1

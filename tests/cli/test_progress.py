@@ -1,0 +1,64 @@
+"""Progress where standard error is no terminal: a line after ten seconds, and then every 30."""
+
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from protocol.cli import _progress, main
+
+
+def test_no_30_seconds_pass_without_a_line(capsys):
+    """With a clock that only waiting moves; the command ends after 100 seconds."""
+    now = 0.0
+
+    def wait(seconds):
+        nonlocal now
+        now += seconds
+        return now > 100
+
+    with _progress.stages() as report:
+        report(3, 5000, "searching")
+        report(1200, 5000, "counting")
+        _progress.print_lines("protocol evaluate", wait, lambda: now)
+    lines = capsys.readouterr().err.splitlines()
+    assert [int(re.match(r"protocol evaluate: (\d+) s", line)[1]) for line in lines] == [10, 40, 70, 100]
+    assert lines[-1] == "protocol evaluate: 100 s, counting: 1,200 of 5,000"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_slow_command_prints_lines_unless_it_has_a_terminal(terminal, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(_progress, "_FIRST", 0.01)
+    with _progress.lines("protocol audit"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == ("" if terminal else "protocol audit: 0 s\n")
+
+
+def test_every_command_reports(monkeypatch, capsys):
+    commands = []
+    monkeypatch.setattr(_progress.threading.Thread, "start", lambda self: commands.append(self._args[0]))
+    monkeypatch.setattr(_progress.threading.Thread, "join", lambda self: None)
+    assert main(["snakefile"]) == main(["list", "splits"]) == 0
+    assert commands == ["protocol snakefile", "protocol list"]
+
+
+JOB = """
+import sys, time, types
+sys.path.append("workflow/scripts")
+from protocol.cli import _progress
+from job import run
+_progress._FIRST = 0.01
+values = types.SimpleNamespace(rule="model", log=sys.argv[1], wildcards={"hasher": "itq", "run": 3})
+values.params, values.input, values.output = {}, [], []
+run(lambda job: time.sleep(0.2), values)
+"""
+
+
+def test_a_job_of_the_pipeline_reports_as_well(root, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", JOB, tmp_path / "log"], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "rule model itq 3: 0 s\n"

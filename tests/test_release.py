@@ -1,0 +1,129 @@
+"""The workflows, which only call tested scripts, the templates of issues, and the script of a release."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+import yaml
+
+from protocol import __version__
+
+ROOT = Path(__file__).parents[1]
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+# Facts about the actions: who publishes them, and the version whose inputs the workflows use.
+ACTIONS = {
+    *("actions/checkout@v4", "actions/setup-python@v5", "actions/upload-artifact@v4", "actions/download-artifact@v4"),
+    *("actions/upload-pages-artifact@v3", "actions/deploy-pages@v4", "pypa/gh-action-pypi-publish@release/v1"),
+}
+
+
+def steps(workflow):
+    return [step for job in yaml.safe_load(workflow.read_text())["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_only_calls_scripts_that_are_tested(workflow):
+    commands = [step["run"].split() for step in steps(workflow) if "run" in step]
+    assert len(commands) == 1
+    (script, *_), *_ = commands
+    assert os.access(ROOT / script, os.X_OK)
+    runs_it = (ROOT / ".ci" / "run").read_text() + (ROOT / "CONTRIBUTING.md").read_text() + Path(__file__).read_text()
+    assert script in runs_it
+    assert {step["uses"] for step in steps(workflow) if "uses" in step} <= ACTIONS
+    assert yaml.safe_load(workflow.read_text())["permissions"] == {"contents": "read"}
+
+
+def test_only_the_jobs_that_publish_have_more_rights():
+    rights = {
+        (path.stem, name): job.get("permissions")
+        for path in WORKFLOWS
+        for name, job in yaml.safe_load(path.read_text())["jobs"].items()
+    }
+    assert rights == {
+        ("checks", "checks"): None,
+        ("documentation", "build"): None,
+        ("documentation", "publish"): {"pages": "write", "id-token": "write"},
+        ("release", "build"): None,
+        ("release", "publish"): {"id-token": "write"},
+    }
+
+
+def test_the_workflows_use_the_python_of_the_lock():
+    (python,) = re.findall(r"--python-version (\S+) ", (ROOT / "envs" / "run.lock").read_text())
+    versions = [step["with"]["python-version"] for path in WORKFLOWS for step in steps(path) if "setup" in str(step)]
+    assert versions == [python] * len(WORKFLOWS)
+
+
+def test_scripts_of_the_continuous_integration_are_valid():
+    for script in (ROOT / ".ci").iterdir():
+        assert subprocess.run(["bash", "-n", script]).returncode == 0
+        assert "set -euo pipefail\n" in script.read_text()
+
+
+@pytest.mark.parametrize("name", ["wrong-number", "new-plug-in"])
+def test_a_template_of_issues_has_the_form_of_github(name):
+    template = yaml.safe_load((GITHUB / "ISSUE_TEMPLATE" / f"{name}.yml").read_text())
+    assert {"name", "description", "body"} <= template.keys()
+    assert len({part["id"] for part in template["body"]}) == len(template["body"])
+    for part in template["body"]:
+        assert part["type"] in ("textarea", "input", "dropdown", "checkboxes")
+        assert part["attributes"]["label"]
+    asked = str(template)
+    for word in {"wrong-number": ("expect", "convention"), "new-plug-in": ("dataset", "metric", "hasher")}[name]:
+        assert word in asked
+
+
+def test_the_changelog_has_the_version_and_says_what_is_stable():
+    preface, _, rest = (ROOT / "CHANGELOG.md").read_text().partition("\n## ")
+    assert rest.startswith(__version__)
+    assert "| stable" in preface
+    assert "`hp.evaluate`" in preface
+
+
+@pytest.fixture
+def libraries(tmp_path):
+    """A folder with links to NumPy and to the build backend, because a registry may be out of reach."""
+    names = ("numpy", "hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")
+    for name in names:
+        files = distribution(name).files
+        tops = {Path(str(file)).parts[0] for file in files} - {"..", "__pycache__"}
+        for top in tops:
+            link = tmp_path / "libraries" / top
+            link.parent.mkdir(exist_ok=True)
+            if not link.exists():
+                link.symlink_to(Path(str(distribution(name).locate_file(top))).resolve())
+    return tmp_path / "libraries"
+
+
+def release(*arguments, **variables):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
+    return subprocess.run(
+        [ROOT / ".ci" / "release", *arguments], env=clean | variables, capture_output=True, text=True, timeout=600
+    )
+
+
+@pytest.mark.ci
+def test_the_files_of_a_release_work_in_an_empty_environment(libraries, tmp_path):
+    """Without a registry: the libraries are links, and pip neither gets dependencies nor isolates the build."""
+    offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PYTHONPATH": str(libraries)}
+    done = release(tmp_path / "dist", PYTHON=sys.executable, PIP_DISABLE_PIP_VERSION_CHECK="1", **offline)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" scores codes, audits a split and contains the workflow.\n") == 2
+    assert len(list((tmp_path / "dist").iterdir())) == 2
+
+
+def test_a_tag_must_be_the_version_and_the_changelog_must_have_it(tmp_path):
+    done = release(tmp_path, "v99")
+    assert done.returncode == 1
+    assert done.stderr == f"tag v99: the version in pyproject.toml is {__version__}.\n"
+    if f"\n## {__version__}, not released yet\n" in (ROOT / "CHANGELOG.md").read_text():
+        done = release(tmp_path, f"v{__version__}")
+        assert (done.returncode, done.stderr) == (
+            1,
+            f"CHANGELOG.md: no heading '## {__version__}' or '## {__version__}, DATE'.\n",
+        )
