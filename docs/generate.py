@@ -6,17 +6,18 @@ python docs/generate.py
 import argparse
 import functools
 import inspect
+import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from protocol import cli, papers, registry
 from protocol.cli._explanation import _example, entries, properties
 from protocol.cli.list import markdown
-from protocol.configuration import reference
 from protocol.configuration.options import options, plain
+from protocol.configuration.schema import filled, keys, phrase
 from protocol.scores import tables
 from protocol.shipped import configs, description
 
@@ -77,6 +78,32 @@ _FAMILIES = {
         "Two modalities": ["cross_modal"],
     },
 }  # by the module of a metric and the package of a hasher; each entry of these kinds has a page of its own
+_CONFIGURATION = """\
+# Configuration
+
+A config file is YAML and describes one experiment. This page is generated from the declarations against which config
+files are checked.
+
+`protocol check FILE` checks a config file and prints what would run. The option `--config KEY=VALUE` of this command
+and of `snakemake` changes a key. `protocol list` lists the plug-ins, and `protocol list hashers itq` explains one of
+them with its options.
+
+The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` apply to every feature. Below a
+feature, they apply to that feature alone.
+
+A plug-in may be used several times with different options. Each use then needs a different name, made of lower-case
+letters, digits and `_`:
+
+```yaml
+hashers: [lsh, itq, {name: itq_5, use: itq, options: {n_iter: 5}}]
+features:
+  gist: {}
+  gist_small: {use: gist, options: {image_size: 16}}
+```
+
+A name has one meaning in the whole file: once it is defined, other lists may contain the name alone, and
+`hasher_options`, `hasher_grids` and `ground_truth_options` may refer to it.
+"""
 _EVALUATIONS = """\
 `protocol explain` and `protocol diagnose` know these differences from the standard evaluation: Hamming distance, the
 expected value over ties, all relevant items in the denominator, 0 for a query without any, and the mean over the
@@ -131,7 +158,7 @@ def pages() -> dict[str, Callable[[], str]]:
     listed |= {f"python/{package}": functools.partial(_package, package) for package in _PACKAGES}
     return listed | {
         "command-line": _command_line,
-        "configuration": reference.page,
+        "configuration": _configuration,
         "config-files": _config_files,
         "claims": _claims,
         "evaluations": _evaluations,
@@ -255,6 +282,42 @@ def _members(*modules: str) -> str:
     """Return the directive that shows the public names of modules."""
     directives = "\n\n".join(f".. automodule:: {module}\n   :members:" for module in modules)
     return f"```{{eval-rst}}\n{directives}\n```\n"
+
+
+def _configuration() -> str:
+    """Return the page of the keys of a config file, from ``keys.yaml``."""
+    file = keys()["properties"]
+    sections = {
+        "features.NAME": file["features"]["additionalProperties"],
+        "hashers[], ground_truths[]": file["hashers"]["items"]["oneOf"][1],
+        "codes.NAME": file["codes"]["additionalProperties"],
+    } | {key: declared for key, declared in file.items() if "section" in declared}
+    parts = [_CONFIGURATION, "## Keys\n", _table_of_keys(keys())]
+    for title, part in sections.items():
+        parts += [f"\n## `{title}`\n", f"{part.get('section', part['description'])}\n", _table_of_keys(part)]
+    return "\n".join(parts) + "\n"
+
+
+def _table_of_keys(part: Mapping[str, Any]) -> str:
+    lines = ["| key | values | default | description |", "|---|---|---|---|"]
+    for key, declared in part["properties"].items():
+        default = "required" if key in part.get("required", ()) else _default_of(declared)
+        values, description = _escaped(phrase(declared)), _escaped(declared.get("description", ""))
+        lines.append(f"| `{key}` | {values} | {default} | {description} |")
+    return "\n".join(lines)
+
+
+def _default_of(declared: Mapping[str, Any]) -> str:
+    if declared.get("default") is None:
+        return ""
+    value = filled(declared["default"], declared)
+    if isinstance(value, dict):
+        value = {key: item for key, item in value.items() if item is not None}
+    return f"`{json.dumps(value)}`"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _config_files() -> str:

@@ -368,12 +368,12 @@ def audit(
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
     evidence = evidence or Evidence()
-    lists = {part: files_of(items) for part, items in _ordered(lists).items()}
+    lists = _ordered(lists)
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
-    paths = [(role, file) for role, value in files.items() for file in (value if isinstance(value, Files) else [value])]
-    _check_paths([*paths, *(("split", split) for split in splits)], against)
+    entries = Files(one.rpartition("=")[2] for one in str(against).split(",")) if is_file(against) else None
+    _check_paths({**files, "split": Files(splits), "against": entries})
     logs = _logs(training_log, reported)
     if logs and not splits and all(value is None for value in files.values()):
         _check_only_a_log(protocol=protocol, sizes=sizes, against=against, distance=evidence.distance)
@@ -381,7 +381,7 @@ def audit(
     expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)
     copies, n_listed = evidence.copies(runs[0]), max(run.n_listed for run in runs)
-    other = None if against is None else against_from(against, dataset)
+    other = against_from(against, dataset)
     for position, run in enumerate(runs):
         known = evidence.known(run.split.dataset, n_listed)
         known = dataclasses.replace(known, copies=copies, sizes=expected, against=other)
@@ -390,10 +390,10 @@ def audit(
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lists that are not None, in the order of reports; raise ProtocolError for another name."""
+    """Return the lists that are not None, or their files, in the order of reports; refuse other names."""
     for part in lists:
         one_of(part, PARTITIONS, "audit: list of a partition")
-    return {part: lists[part] for part in _ORDER if lists.get(part) is not None}
+    return {part: files_of(lists[part]) for part in _ORDER if lists.get(part) is not None}
 
 
 def _check_only_a_log(**of_splits: Any) -> None:
@@ -442,19 +442,17 @@ def _logs(files: Any, reported: Any) -> _Logs:
     return {file: (audit_training_log(log, score), about_log(log, score)) for file, log in logs}
 
 
-def _check_paths(values: Sequence[tuple[str, Any]], against: Any) -> None:
-    """Raise ProtocolError if a path is invalid; `values` are pairs of an argument and its value."""
-    entries = str(against).split(",") if is_file(against) else ()
-    values = [*values, *(("against", entry.rpartition("=")[2]) for entry in entries)]
-    for role, path in [(role, value) for role, value in values if is_file(value)]:
-        if role == "groups" and str(path).startswith(PATTERN):
-            continue
-        try:
-            os.stat(path)
-        except (OSError, ValueError) as error:  # ValueError: a null character
-            if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
-                got = f"{str(path)[:80]!r} ({error.args[-1]})"
-                raise ProtocolError(f"{role}: expected the path of a file, got {got}.") from error
+def _check_paths(values: Mapping[str, Any]) -> None:
+    """Raise ProtocolError if a path among the arguments is invalid."""
+    for role, value in values.items():
+        for path in filter(is_file, value if isinstance(value, Files) else [value]):
+            try:
+                if not (role == "groups" and str(path).startswith(PATTERN)):
+                    os.stat(path)
+            except (OSError, ValueError) as error:  # ValueError: a null character
+                if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+                    got = f"{str(path)[:80]!r} ({error.args[-1]})"
+                    raise ProtocolError(f"{role}: expected the path of a file, got {got}.") from error
 
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:

@@ -1,7 +1,6 @@
 """`protocol audit`: find leaks and imbalance in your own split."""
 
 import argparse
-import dataclasses
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,9 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(files, _inputs(arguments))
     _check_names(arguments)
     values = vars(arguments)
-    evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance", "label_agreement")})
-    if any(values[name] for name in (*_CODES, "n_bits", "binarize")):
-        evidence = dataclasses.replace(evidence, **_codes(arguments))
+    given = {name: values[name] for name in (*_EVIDENCE, "distance", "label_agreement")}
+    evidence = Evidence(**given, **_codes(arguments))
     lists = {name: _several(values[name]) for name in _LISTS}
     audited = audit(*arguments.splits, evidence=evidence, **lists, **{name: values[name] for name in _OPTIONS})
     if arguments.json:
@@ -40,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write(arguments.write_affected, _affected(audited))
     if arguments.markdown:
         show(audited.to_markdown())
-    elif sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+    elif _has_colours():
         sys.stdout.write(audited.to_text(colour=True, why=arguments.why) + "\n")
     else:
         show(audited.to_text(why=arguments.why))
@@ -49,8 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
     return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
 
 
+def _has_colours() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def _codes(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the codes with their encoding."""
+    """Return the codes with their encoding; {} if neither is given."""
+    if not any(getattr(arguments, name) for name in (*_CODES, "n_bits", "binarize")):
+        return {}
     from protocol.evaluation import Codes
 
     for name in _CODES:

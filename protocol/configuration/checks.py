@@ -11,6 +11,7 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.configuration.finished_codes import check_code_files
+from protocol.configuration.uses import name_of
 from protocol.downloads import redacted
 from protocol.evaluation import Quantisers
 from protocol.inputs.validation import rows
@@ -59,7 +60,7 @@ def _scored_by_labels(config: Mapping[str, Any], learners: Collection[str]) -> d
     defined, registered, scored = _defined(config), registry.names("ground_truth"), dict[bool, str]()
     for name, own in config["features"].items():
         if not set(learners).isdisjoint(own.get("hashers", config["hashers"])):
-            truths = map(_name_of, own.get("ground_truths", config["ground_truths"]))
+            truths = map(name_of, own.get("ground_truths", config["ground_truths"]))
             plugins = {defined.get(truth, truth) for truth in truths}
             scored.setdefault(any(map(_needs_labels, plugins.intersection(registered))), name)
     return scored
@@ -68,12 +69,8 @@ def _scored_by_labels(config: Mapping[str, Any], learners: Collection[str]) -> d
 def _defined(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the plug-in of every ground truth that the configuration names."""
     entries = [entry for part in (config, *config["features"].values()) for entry in part.get("ground_truths", [])]
-    named = {_name_of(entry): entry["use"] for entry in entries if not isinstance(entry, str)}
+    named = {name_of(entry): entry["use"] for entry in entries if not isinstance(entry, str)}
     return {**config["ground_truth_uses"], **named}
-
-
-def _name_of(entry: str | Mapping[str, Any]) -> str:
-    return entry if isinstance(entry, str) else str(entry["name"] or entry["use"])
 
 
 def check(experiment: Experiment) -> None:

@@ -48,7 +48,7 @@ class Code:
         self._plugins: dict[str, Plugins] = {}
         self._stamps = Stamps()
         self._updated = False
-        self._digest = functools.cache(self._digest_of)
+        self._digest = functools.cache(lambda script, plugins: registry.code_digest(path(script), **dict(plugins)))
 
     def declare(self, script: str, plugins: Plugins) -> None:
         """Declare the plug-ins of a script's jobs."""
@@ -100,9 +100,6 @@ class Code:
         """Record that jobs with the present code are started."""
         self._update(everywhere=True)
         self._stamps.confirm()
-
-    def _digest_of(self, script: str, plugins: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
-        return registry.code_digest(self._path(script), **dict(plugins))
 
     def _names(self, script: str, wildcards: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
         for kind, declared in self._plugins[script].items():

@@ -1,4 +1,4 @@
-"""The names under which figures, tables and the report show what an experiment uses."""
+"""What figures and tables show: the names of what an experiment uses, and the part of it that a paper shows."""
 
 import itertools
 from collections import Counter
@@ -8,6 +8,8 @@ from typing import Any
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import FeaturePlan
+
+_PLACE = ("features", "ground_truths", "splits")
 
 
 def named(
@@ -46,7 +48,7 @@ def named(
     return {"dataset": given.get("dataset") or _of_dataset(config), **by_kind}
 
 
-def _listed(plans: Mapping[str, FeaturePlan], key: str) -> list[str]:
+def _listed(plans: Mapping[str, FeaturePlan], key: str) -> list[Any]:
     return list(dict.fromkeys(itertools.chain.from_iterable(getattr(plan, key) for plan in plans.values())))
 
 
@@ -71,3 +73,42 @@ def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, s
             same = " and ".join(repr(name) for name in names if names[name] == text)
             raise ProtocolError(f"names.{kind}s: expected different names for {same}, got {text!r} for each.")
     return names
+
+
+def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
+    """Return the key `paper` with its defaults filled in.
+
+    Parameters
+    ----------
+    config : mapping
+        A configuration whose key `paper` contains only the keys that the user gave.
+    plans : mapping of str to FeaturePlan
+
+    Raises
+    ------
+    ProtocolError
+        If the experiment lacks a chosen value, or the chosen values never occur together.
+    """
+    given, metrics, first = config["paper"], list(config["metrics"]), next(iter(plans.values()))
+    used: dict[str, list[Any]] = {"metrics": metrics, "features": list(plans)}
+    used |= {key: _listed(plans, key) for key in ("n_bits", "ground_truths", "splits")}
+    leading = "mAP" if "mAP" in metrics else metrics[0]
+    defaults = {
+        "metrics": list(dict.fromkeys([leading, *{"precision@r2"}.intersection(metrics)])),
+        "n_bits": used["n_bits"],
+        "features": [first.name],
+        "ground_truths": first.ground_truths[:1],
+        "splits": first.splits[:1],
+    }
+    for key, names in given.items():
+        for name in names:
+            one_of(str(name), map(str, used[key]), f"paper.{key}")
+    chosen = {key: list(given.get(key, defaults[key])) for key in defaults}
+    chosen["n_bits"].sort()
+    places = itertools.product(*map(chosen.__getitem__, _PLACE))
+    if not any(truth in plans[name].ground_truths and split in plans[name].splits for name, truth, split in places):
+        raise ProtocolError(
+            "paper: expected a feature, a ground truth and a split that occur together, got "
+            f"{'; '.join(', '.join(chosen[key]) for key in _PLACE)}."
+        )
+    return chosen

@@ -6,10 +6,9 @@ from typing import Any
 from protocol import datasets, plugin_folders, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import checks, options, schema
-from protocol.configuration.display_names import named
+from protocol.configuration.display_names import named, shown_in_paper
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.configuration.finished_codes import read_finished_codes
-from protocol.configuration.paper import shown_in_paper
 from protocol.configuration.uses import check_name, hasher_grid, read_uses
 from protocol.configuration.yaml_files import read
 from protocol.metrics import ALL, everything
@@ -61,7 +60,8 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     if ALL in filled["metrics"]:
         shortest = min(min(part["n_bits"]) for part in (filled, *filled["features"].values()) if "n_bits" in part)
         filled["metrics"] = everything(shortest)
-    filled = _with_dataset(filled)
+    filled["dataset_options"] = options.filled("dataset", filled["dataset"], filled["dataset_options"])
+    datasets.user_paths(filled["dataset"], filled["dataset_options"])
     filled["features"] = {name: _feature(name, own) for name, own in filled["features"].items()}
     filled["split_options"] = _split_options(filled)
     filled, hashers = read_uses("hasher", filled)
@@ -97,13 +97,6 @@ def _canonical(config: dict[str, Any]) -> dict[str, Any]:
         "split_sizes": {name: sizes[name] for name in DRAWN if name in sizes},
         "mirror_sha256": dict(sorted(config["mirror_sha256"].items())),
     }
-
-
-def _with_dataset(config: dict[str, Any]) -> dict[str, Any]:
-    name = config["dataset"]
-    filled = options.filled("dataset", name, config["dataset_options"])
-    datasets.user_paths(name, filled)
-    return config | {"dataset_options": filled}
 
 
 def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class JobSize:
     @property
     def shards(self) -> float:
         """The number of files with counts of shards that the job reads."""
-        return self._n_cells * self.experiment.config["count_shards"]
+        return self._n_runs * len(self.feature.splits) * self.experiment.config["count_shards"]
 
     @property
     def stored_images(self) -> float:
@@ -274,10 +274,6 @@ class JobSize:
     def _n_runs(self) -> int:
         return self.feature.runs if self.rule in _ALL_RUNS else 1
 
-    @property
-    def _n_cells(self) -> int:
-        return self._n_runs * len(self.feature.splits)
-
     def _queries(self, split: str) -> int:
         return self.experiment.sizes(split).get("query", min(items(self.experiment), _QUERIES))
 
@@ -312,11 +308,12 @@ def items(experiment: Experiment) -> int:
     """Return the number of items of the dataset, estimated from the sizes of the user's files if it is not known."""
     if "n" in experiment.facts:
         return int(experiment.facts["n"])
-    _, folders = _user_paths(experiment)
+    files, folders = _user_paths(experiment)
     if folders:
         return sum(_count(str(path)) for path in folders)
+    # The size of the files is an upper bound for the memory even of numbers in text files.
     smallest = min(row_bytes(experiment, feature) for feature in experiment.features.values())
-    return int(_user_mb(experiment) * _MB // smallest)
+    return sum(file.stat().st_size for file in files) // smallest
 
 
 @functools.cache
@@ -326,11 +323,6 @@ def _count(folder: str) -> int:
 
 def _user_paths(experiment: Experiment) -> tuple[list[Path], list[Path]]:
     return datasets.user_paths(experiment.config["dataset"], experiment.config["dataset_options"])
-
-
-def _user_mb(experiment: Experiment) -> float:
-    """Return the size of the user's own files, an upper bound for the memory even of numbers in text files."""
-    return sum(file.stat().st_size for file in _user_paths(experiment)[0]) / _MB
 
 
 def row_bytes(experiment: Experiment, feature: FeaturePlan) -> int:

@@ -208,7 +208,7 @@ def phrase(schema: Mapping[str, Any], *, plural: bool = False) -> str:
     """
     if "expected" in schema:
         return str(schema.get("plural", schema["expected"]) if plural else schema["expected"])
-    if forms := schema.get("anyOf") or schema.get("oneOf"):
+    if forms := schema.get("anyOf", schema.get("oneOf")):
         return " or ".join(dict.fromkeys(phrase(form, plural=plural) for form in forms))
     if values := schema.get("enum") or ([schema["const"]] if "const" in schema else []):
         *first, last = map(repr, values)

@@ -57,7 +57,7 @@ def read_uses(
     """
     key = f"{kind}s"
     definitions = _definitions(kind, config)
-    lists = {place: list(map(_name, part[key])) for place, part in _parts(config) if key in part}
+    lists = {place: list(map(name_of, part[key])) for place, part in _parts(config) if key in part}
     given, searched = config[f"{kind}_options"], sorted(config["hasher_grids"] if kind == "hasher" else ())
     for name in itertools.chain(*lists.values(), given, searched, also):
         registry.REGISTRIES[kind].check(name, also=definitions)
@@ -69,8 +69,9 @@ def read_uses(
         name: own | ({key: lists[f"features.{name}."]} if key in own else {})
         for name, own in config["features"].items()
     }
-    plugins = {name: definitions.get(name, (name,))[0] for name in sorted({*used, *searched})}
-    renamed = {name: plugin for name, plugin in plugins.items() if name != plugin}
+    renamed = {
+        name: plugin for name in sorted({*used, *searched}) if (plugin := definitions.get(name, (name,))[0]) != name
+    }
     filled = {name: use.options for name, use in uses.items()}
     changes = {key: lists[""], "features": features, f"{kind}_options": filled, f"{kind}_uses": renamed}
     return {**config, **changes}, uses
@@ -89,8 +90,9 @@ def _parts(config: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     return [("", config), *((f"features.{name}.", own) for name, own in config["features"].items())]
 
 
-def _name(entry: str | Mapping[str, Any]) -> str:
-    return entry if isinstance(entry, str) else entry["name"] or entry["use"]
+def name_of(entry: str | Mapping[str, Any]) -> str:
+    """Return the name of an entry in a list of hashers or ground truths."""
+    return entry if isinstance(entry, str) else str(entry["name"] or entry["use"])
 
 
 def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -105,7 +107,7 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
         for entry in part.get(key, []):
             if isinstance(entry, str):
                 continue
-            name, plugin, own = _name(entry), entry["use"], entry["options"]
+            name, plugin, own = name_of(entry), entry["use"], entry["options"]
             registry.REGISTRIES[kind].check(plugin)
             check_name(name, kind, plugin)
             if (

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, need, printable
+from protocol.checks import ProtocolError, need
 from protocol.duplicates.inputs import Items, opened_images
 from protocol.duplicates.proposals import Proposals
 from protocol.provenance.storage import replacing
+from protocol.scores.tables import templates
 
 PACKAGE_DATA = "sheet.html.j2"
 JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
@@ -45,7 +46,7 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     """
     if proposals.kind != "images":
         raise ProtocolError("contact sheet: expected proposals for images, got proposals for vectors.")
-    jinja2 = need("jinja2", "report")
+    template = templates(Path(__file__).parent).get_template(PACKAGE_DATA)
     with contextlib.ExitStack() as stack:
         left = stack.enter_context(opened_images(query, "query", image_size=_LONGEST))
         same = database is None
@@ -60,17 +61,7 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
             }
             for i, row in enumerate(proposals.records())
         ]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=lambda value: printable(value, keep="\n\t") if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template(PACKAGE_DATA).render(
-        about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals)
-    )
+    page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 

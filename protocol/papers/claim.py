@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from protocol.papers.results import Mean, Results, Row
+from protocol.papers.results import Mean, Results
 
 PROVED = "proved"
 REFUTED = "refuted"
@@ -67,7 +67,7 @@ class Difference:
         return cls(mean, float(stdtrit(degrees_of_freedom, 0.975)) * standard_error)
 
     @classmethod
-    def of_means(cls, upper: Mean | Row, lower: Mean | Row) -> Self:
+    def of_means(cls, upper: Mean, lower: Mean) -> Self:
         """Return the difference of two means with Welch's interval, which has no width for single runs."""
         mean = upper.mean - lower.mean
         variances = [row.std**2 / row.n_runs for row in (upper, lower) if row.std > 0 and row.n_runs > 1]

@@ -1,7 +1,7 @@
 """Comparisons of stored results: the key ``compare`` of a claim, a list of tables with these keys.
 
 ``rows``, ``statistics``, ``printed`` or ``from``
-    The source: values of columns that rows of summaries must have (`Results.rows`); a dataset of counted statistics; a
+    The source: values of columns that rows of summaries must have (`Results.frame`); a dataset of counted statistics; a
     claim whose expected values are compared; or a function in the paper's folder that returns rows and the substitutes
     for the paper's data, given the results and ``arguments``.
 ``matching``
@@ -163,13 +163,13 @@ def _joined(rows: "pd.DataFrame", table: Table, by: Sequence[str]) -> "pd.DataFr
             return side
         fixed = [column for column, value in columns.items() if not isinstance(value, list)]
         side = side.drop(columns=[column for column in by if column in fixed or side[column].isna().all()])
-        side = side.assign(**{_column(name, column): side[column] for column in _MEAN})
-        keys = [column for column in by if column in side]
+        means = [_column(name, column) for column in _MEAN]
+        side[means] = side[[*_MEAN]]
         if points is None:
             points = side
         else:
-            shared = [column for column in keys if column in points]
-            points = points.merge(side[[*keys, *(_column(name, column) for column in _MEAN)]], on=shared)
+            keys = [column for column in by if column in side]
+            points = points.merge(side[[*keys, *means]], on=[*points.columns.intersection(keys, sort=False)])
     return points
 
 

@@ -38,12 +38,10 @@ PACKAGE_DATA = "figures.yaml"
 """The file that is read here, for `protocol.provenance.sources`."""
 
 
-def _drawings() -> dict[str, Callable[[FigureData], Drawn]]:
-    entries = need("yaml", "report").safe_load((Path(__file__).parent / PACKAGE_DATA).read_bytes())
-    return {name: functools.partial(KINDS[entry.pop("kind")], name=name, **entry) for name, entry in entries.items()}
-
-
-DRAWINGS: Mapping[str, Callable[[FigureData], Drawn]] = MappingProxyType(_drawings())
+_ENTRIES = need("yaml", "report").safe_load(Path(__file__).with_name(PACKAGE_DATA).read_bytes())
+DRAWINGS: Mapping[str, Callable[[FigureData], Drawn]] = MappingProxyType(
+    {name: functools.partial(KINDS[entry.pop("kind")], name=name, **entry) for name, entry in _ENTRIES.items()}
+)
 """The functions that draw each figure and table, by its name."""
 
 _OWN_HASHERS = {"ramap": {"m_dsh"}, "mlgap": {"buffer_zone"}, "talr": {"talr_ap", "talr_ndcg"}, "thesis": {"grh"}}

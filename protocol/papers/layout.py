@@ -1,12 +1,15 @@
 """The result type of the functions that draw figures and tables of papers, and helpers that they share."""
 
+import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.checks import counted
+from protocol.checks import counted, need
+from protocol.report.description import vega
 from protocol.report.figure import ABSENT, Figure, listed
 from protocol.scores.tables import Table
 from protocol.styles import COLOURS, MARKERS
@@ -14,6 +17,7 @@ from protocol.styles import COLOURS, MARKERS
 if TYPE_CHECKING:
     import pandas as pd
 
+PACKAGE_DATA = "charts.yaml"
 PLACE = ("experiment", "dataset", "feature", "ground_truth", "split")
 """The columns that identify the source of a value."""
 
@@ -154,35 +158,24 @@ def cell(value: float | None, digits: int) -> str:
     return ABSENT if value is None else f"{value:.{digits}f}"
 
 
-def series_colour(names: Sequence[str], column: str = "method", *, title: str | None = None) -> Any:
-    """Return a colour for each series, with a legend wide enough for long names."""
-    import altair as alt
-
-    legend = alt.Legend(labelLimit=300, symbolOpacity=1)
-    return alt.Color(f"{column}:N", title=title, scale=_scale(names, COLOURS), legend=legend)
+def chart(name: str, **values: Any) -> Callable[[], dict[str, Any]]:
+    """Return a chart of ``charts.yaml`` with its values, as `Figure` has it."""
+    return functools.partial(vega, _charts()[name], values)
 
 
-def series_shape(names: Sequence[str], column: str = "method", *, title: str | None = None) -> Any:
-    """Return a shape for each series."""
-    import altair as alt
-
-    return alt.Shape(f"{column}:N", title=title, scale=_scale(names, MARKERS))
-
-
-def panel_header(**more: Any) -> Any:
-    """Return the header of panels: to the left, above each."""
-    import altair as alt
-
-    return alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start", **more)
+@functools.cache
+def _charts() -> dict[str, Any]:
+    content = need("yaml", "report").safe_load(Path(__file__).with_name(PACKAGE_DATA).read_bytes())
+    return dict(content["charts"])
 
 
-def deviations(chart: Any, column: str, *, title: str | None) -> Any:
-    """Return bars of one standard deviation around the values in a column, where it is known."""
-    import altair as alt
-
-    ends = {"low": f"datum.{column} - datum.std", "high": f"datum.{column} + datum.std"}
-    known = chart.transform_filter("isValid(datum.std)").transform_calculate(**ends)
-    return known.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+def series(names: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a chart that depend on its series: a colour and a shape for each."""
+    ranges = {"colour": COLOURS, "shape": MARKERS}
+    return {
+        part: {"domain": list(names), "range": [values[i % len(values)] for i in range(len(names))]}
+        for part, values in ranges.items()
+    }
 
 
 def runs(rows: "pd.DataFrame") -> str:
@@ -190,9 +183,3 @@ def runs(rows: "pd.DataFrame") -> str:
     n_runs = int(rows["n_runs"].max())
     bars = ", bars are one standard deviation" if n_runs > 1 and rows["std"].notna().any() else ""
     return f"{counted(n_runs, 'run')}{bars}"
-
-
-def _scale(names: Sequence[str], values: Sequence[str]) -> Any:
-    import altair as alt
-
-    return alt.Scale(domain=list(names), range=[values[i % len(values)] for i in range(len(names))])

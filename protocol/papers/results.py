@@ -1,8 +1,6 @@
 """The results by which data claims are judged: summary tables of experiments, and stored reference results."""
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -23,26 +21,7 @@ class Mean(NamedTuple):
     n_runs: int
 
 
-@dataclass(frozen=True)
-class Row:
-    """The mean of one metric over runs, with the combination that it belongs to, and the folder of its table."""
-
-    folder: str
-    dataset: str
-    feature: str
-    ground_truth: str
-    split: str
-    hasher: str
-    n_bits: int
-    extension: str
-    extension_bits: int
-    metric: str
-    mean: float
-    n_runs: int
-    std: float
-
-
-_COLUMNS = [field.name for field in fields(Row)]
+_COLUMNS = ("folder", *COMBINATION, *Mean._fields)
 
 
 class Results:
@@ -75,26 +54,15 @@ class Results:
         patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
         return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
 
-    def rows(self, **columns: Any) -> list[Row]:
+    def frame(self, **columns: Any) -> "pd.DataFrame":
         """Return the rows of a combination: each keyword is a column, with the required value or several values.
 
-        A combination that is in several tables with the same mean is returned from the first one only.
+        The columns are the folder of a row's table, those of `COMBINATION`, and those of `Mean`. A combination that is
+        in several tables with the same mean is returned from the first one only.
         """
-        allowed = {
-            one_of(name, _COLUMNS, "column"): value if isinstance(value, tuple | list) else (value,)
-            for name, value in columns.items()
-        }
-        unique: dict[tuple[Any, ...], Row] = {}
-        for row in self._content[0]:
-            if all(getattr(row, name) in value for name, value in allowed.items()):
-                unique.setdefault((*(getattr(row, name) for name in COMBINATION), f"{row.mean:.5g}", row.n_runs), row)
-        return list(unique.values())
-
-    def frame(self, **columns: Any) -> "pd.DataFrame":
-        """Return the rows of a combination, as `rows` does, as a table with the columns of `Row`."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows(**columns), columns=_COLUMNS)
+        rows = having(self._content[0], **columns)
+        same = rows[[*COMBINATION, "n_runs"]].assign(mean=rows["mean"].map("{:.5g}".format)).duplicated()
+        return rows[~same].reset_index(drop=True)
 
     def statistics(self, dataset: str) -> "pd.DataFrame":
         """Return the statistics of a dataset as a table: ``dataset``, ``statistic`` and the columns of `Mean`."""
@@ -108,8 +76,10 @@ class Results:
         return self._content[1].get((dataset, name))
 
     @cached_property
-    def _content(self) -> tuple[list[Row], dict[tuple[str, str], float]]:
-        rows: list[Row] = []
+    def _content(self) -> "tuple[pd.DataFrame, dict[tuple[str, str], float]]":
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
         statistics: dict[tuple[str, str], float] = {}
         for path in self._paths:
             table = read_text(path)
@@ -118,9 +88,8 @@ class Results:
             if columns == ["dataset", "statistic", "value"]:
                 statistics |= {(row["dataset"], row["statistic"]): float(row["value"]) for row in table}
             elif of_experiment or set(REQUIRED) <= set(columns):
-                summary = [values for values in summary_of(table, path) if not math.isnan(values["mean"])]
-                rows += [Row(str(path.parent), *map(values.__getitem__, _COLUMNS[1:])) for values in summary]
-        return rows, statistics
+                rows += [{"folder": str(path.parent)} | values for values in summary_of(table, path)]
+        return pd.DataFrame(rows, columns=_COLUMNS).dropna(subset="mean"), statistics
 
 
 def having(table: "pd.DataFrame", **columns: Any) -> "pd.DataFrame":

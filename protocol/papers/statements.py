@@ -158,8 +158,8 @@ def _read(entry: Mapping[str, Any], results: Results) -> Values:
     values = {name: [results.statistic(dataset, one) for one in names] for name, (dataset, *names) in statistics}
     for selection in entry.get("means", ()):
         for name, hasher in selection["hashers"].items():
-            rows = results.rows(extension="none", hasher=hasher, **selection["where"])
-            by_length = {row.n_bits: row.mean for row in rows}
+            rows = results.frame(extension="none", hasher=hasher, **selection["where"])
+            by_length = dict(zip(rows["n_bits"], rows["mean"].tolist(), strict=True))
             values[name] = [by_length.get(n_bits) for n_bits in selection["n_bits"]]
     shown = {name: _shown(value, results) for name, value in entry.get("shown", {}).items()}
     values = {name: numbers for name, numbers in values.items() if None not in numbers}

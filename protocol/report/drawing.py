@@ -71,15 +71,10 @@ def pictures(
 def _ended(code: int) -> str:
     """Return in words how the drawing process ended, and the limit that is the likely reason."""
     how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    limit = _address_space()
-    return how if limit is None else f"{how}: the address space is limited to {limit / 2**30:.3g} GiB (ulimit -v)"
-
-
-def _address_space() -> int | None:
-    """Return the limit of the address space in bytes; None if there is none."""
     try:
         import resource
     except ImportError:  # not available on every system
-        return None
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if soft == resource.RLIM_INFINITY else soft
+        return how
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    is_limited = limit != resource.RLIM_INFINITY
+    return f"{how}: the address space is limited to {limit / 2**30:.3g} GiB (ulimit -v)" if is_limited else how

@@ -6,16 +6,19 @@ import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 
+from protocol.checks import need
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+PACKAGE_DATA = "charts.yaml"
 PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
 """Widths in print, in inches: of the text of a page, and of one of its two columns."""
 ABSENT = "\N{EN DASH}"
@@ -26,22 +29,14 @@ SHARED = ("feature", "ground_truth", "split", "n_bits")
 """The columns for which the reader chooses one value for all figures of a page."""
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _SMALL = 1e-3
-_STATIC_WIDTH, _HEIGHT = 620, 280
-_INK = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
-_CONFIG = {
-    "aria": False,  # each figure has a description; labels for its marks would be as long as its data
-    "background": None,
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None, "continuousHeight": _HEIGHT},
-    "axis": _INK
-    | {"gridOpacity": 0.13, "domainOpacity": 0.5, "tickOpacity": 0.5, "labelFontSize": 12}
-    | {"titleFontSize": 12, "titleFontWeight": "normal", "tickCount": 5},  # of which Vega makes at most eight
-    "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "orient": "bottom", "labelFontSize": 12}
-    | {"symbolOpacity": 1}  # by default that of the first layer, which may be faint
-    | {"titleFontSize": 12, "titleFontWeight": "normal", "columns": 4},
-    "header": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12},
-    "text": {"color": "currentColor"},
-}
+_STATIC_WIDTH = 620
+
+
+@functools.cache
+def style(medium: str) -> dict[str, Any]:
+    """Return the configuration of Vega for a medium, ``page`` or ``print``."""
+    content = need("yaml", "report").safe_load(Path(__file__).with_name(PACKAGE_DATA).read_bytes())
+    return dict(content[medium])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +80,7 @@ class Figure:
     def spec(self) -> dict[str, Any]:
         """The chart as a Vega-Lite specification without data, in the page's colours."""
         chart = self.chart() if callable(self.chart) else self.chart.to_dict()
-        spec = {"$schema": _SCHEMA, **chart, "config": _CONFIG, "description": self.title}
+        spec = {"$schema": _SCHEMA, **chart, "config": style("page"), "description": self.title}
         # Vega-Lite can't fit a chart with several panels to a width, so the page's script sets the width of a panel.
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 

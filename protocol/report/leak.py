@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from protocol.report.description import vega
 from protocol.report.drawing import pictures
 from protocol.report.figure import listed
 from protocol.scores.statistics import POWER, detectable_effect, effect, holm, runs_needed
@@ -12,13 +13,12 @@ from protocol.scores.tables import read_table
 if TYPE_CHECKING:
     import pandas as pd
 
-PACKAGE_DATA = "leak.md.j2"
+PACKAGE_DATA = "leak.[my]*"
 LEVEL = 0.05
 SMALL_LEAK = 0.001
 """The leak, in mAP, for which the required number of runs is computed."""
 _COMBINATION = ["dataset", "feature", "ground_truth", "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP
-_AXIS = "leak (thousandths of mAP)"
 
 
 def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
@@ -69,7 +69,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     spreads = list(zip(summary["std"], summary["n_runs"], strict=True))
     summary["detectable"] = [detectable_effect(std, n, level=level) for std, n in spreads]
     summary["runs_needed"] = [runs_needed(SMALL_LEAK, std, level=level) for std, _ in spreads]
-    order = [_size(size) for size in summary["train_per_class"]]
+    order = summary["train_per_class"].replace("all", "inf").astype(float)
     keys = ["dataset", "feature", "ground_truth", "control", "hasher", "order", "n_bits"]
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
 
@@ -77,11 +77,6 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
 def _operands(table: "pd.DataFrame") -> "pd.Series":
     """Return the sum of the absolute numbers of which each leak is the difference."""
     return table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].abs().sum(axis=1) / 2
-
-
-def _size(size: str) -> float:
-    """Return a training size as a number, infinity for the whole database."""
-    return float("inf") if size == "all" else float(size)
 
 
 def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
@@ -162,7 +157,7 @@ def leak_text(
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    return environment.get_template(PACKAGE_DATA).render(
+    return environment.get_template("leak.md.j2").render(
         experiment=experiment,
         study=study,
         conclusion=conclusion(summary, pooled),
@@ -171,67 +166,15 @@ def leak_text(
         n_controls=len(controls),
         n_alarms=int((controls["p"] < LEVEL).sum()),
         level=LEVEL,
-        power=_power_table(learners),
         power_of_test=POWER,
-        together=_together_table(pooled),
-        tables=_tables(summary),
+        by_place=learners.groupby(["feature", "ground_truth"], sort=True),
+        pooled=pooled.itertuples(),
+        tables=summary.groupby(["feature", "ground_truth"], sort=True),
+        label=_label,
+        interval=_interval,
         versions=", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items())),
         notes=provenance["notes"],
     )
-
-
-def _power_table(learners: "pd.DataFrame") -> str:
-    rows = [
-        (
-            feature,
-            truth,
-            f"{_MILLI * own['detectable'].median():.2f}, {_MILLI * own['detectable'].max():.2f}",
-            f"{own['runs_needed'].median():.0f}, {own['runs_needed'].max()}",
-        )
-        for (feature, truth), own in learners.groupby(["feature", "ground_truth"], sort=True)
-    ]
-    return _markdown(("feature", "ground truth", "detectable leak (thousandths)", "runs needed"), rows)
-
-
-def _together_table(pooled: "pd.DataFrame") -> str:
-    rows = [
-        (
-            row.feature,
-            row.ground_truth,
-            "controls" if row.control else "learners",
-            f"{_label(row.train_per_class)} ({row.n_train:,})",
-            f"{row.outside:.4f}",
-            _interval(row),
-            f"{row.p:.2g}",
-        )
-        for row in pooled.itertuples()
-    ]
-    return _markdown(("feature", "ground truth", "hashers", "training set", "outside", "leak", "p"), rows)
-
-
-def _tables(summary: "pd.DataFrame") -> list[tuple[str, str]]:
-    """Return a title and a table for each feature and ground truth."""
-    tables = []
-    for (feature, truth), rows in summary.groupby(["feature", "ground_truth"], sort=True):
-        lengths = sorted(rows["n_bits"].unique())
-        lines = []
-        for (hasher, size), own in rows.groupby(["hasher", "train_per_class"], sort=False):
-            by_length = own.set_index("n_bits")
-            name = f"{hasher} (control)" if own["control"].all() else hasher
-            cells = [
-                _interval(by_length.loc[n]) + (" *" if by_length.loc[n, "p_holm"] < LEVEL else "")
-                if n in by_length.index
-                else ""
-                for n in lengths
-            ]
-            lines.append((name, _label(size), *cells))
-        heads = ("hasher", "training set", *(f"{n} bits" for n in lengths))
-        tables.append((f"{feature}, {truth}", _markdown(heads, lines)))
-    return tables
-
-
-def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
 
 
 def leak_figure(summary: "pd.DataFrame") -> str:
@@ -239,27 +182,18 @@ def leak_figure(summary: "pd.DataFrame") -> str:
 
     The panels of a row have one scale, so that training sets can be compared.
     """
-    import altair as alt
+    import yaml
 
     named = summary.assign(
         hasher=summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)"),
         training_set=summary["train_per_class"].map(_label),
         **{name: _MILLI * summary[name] for name in ("leak", "low", "high")},
     )
-    hashers, sizes = list(dict.fromkeys(named["hasher"])), list(dict.fromkeys(named["training_set"]))
+    shared = {"hashers": list(dict.fromkeys(named["hasher"])), "sizes": list(dict.fromkeys(named["training_set"]))}
+    chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
     for (feature, truth), rows in named.groupby(["feature", "ground_truth"], sort=True):
-        base = alt.Chart(rows).encode(
-            y=alt.Y("hasher:N", title=None, sort=hashers),
-            yOffset=alt.YOffset("n_bits:O"),
-            color=alt.Color("n_bits:O", title="bits", scale=alt.Scale(scheme="viridis")),
-        )
-        zero = alt.Chart(rows).mark_rule(strokeWidth=0.5).encode(x=alt.datum(0))
-        interval = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=_AXIS), x2="high:Q")
-        mean = base.mark_point(filled=True, size=28, opacity=1).encode(x=alt.X("leak:Q", title=_AXIS))
-        layers = alt.layer(zero, interval, mean).properties(width=210, height=alt.Step(9))
-        panels.append(
-            layers.facet(column=alt.Column("training_set:N", title=f"{feature}, {truth}: by training set", sort=sizes))
-        )
-    (picture,) = pictures([alt.vconcat(*panels).to_dict()])
+        values = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]].to_dict("records")
+        panels.append(vega(chart, shared | {"title": f"{feature}, {truth}: by training set", "values": values}))
+    (picture,) = pictures([{"vconcat": panels}])
     return picture["svg"].decode()

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from protocol.checks import ProtocolError, printable
+from protocol.checks import ProtocolError
 from protocol.provenance.checksums import verified
 from protocol.provenance.storage import replacing
 from protocol.report.description import PAGE
@@ -20,6 +20,7 @@ from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results, display_name, named
 from protocol.report.sections import experiment_line, of_selections
 from protocol.report.sections.data import Status, status
+from protocol.scores.tables import shown, templates
 
 PACKAGE_DATA = "templates/*.j2"
 _NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."
@@ -64,10 +65,10 @@ def render(
     """
     drawn = _drawn([figure for part in parts for figure in part.figures])
     notes = notes if drawn is not None else (*notes, _NOT_DRAWN)
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
+    environment = templates(Path(__file__).parent / "templates")
+    environment.filters["with_code"] = _with_code
+    return str(
+        environment.get_template("page.html.j2").render(
             title=title,
             sections=parts,
             summary=summary,
@@ -138,21 +139,6 @@ def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:
     return {figure.name: scaling(own["svg"].decode()) for figure, own in zip(figures, made, strict=True)}
 
 
-def _environment() -> Any:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_finalized,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["with_code"] = _with_code
-    return environment
-
-
 def _with_code(text: str) -> Any:
     """Return text for the page, with everything between two backticks as code.
 
@@ -163,13 +149,8 @@ def _with_code(text: str) -> Any:
     """
     import markupsafe
 
-    escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(_finalized(text))))
+    escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(shown(text))))
     return markupsafe.Markup(escaped)  # noqa: S704 - it is escaped
-
-
-def _finalized(value: Any) -> Any:
-    """Return a value for the page, with control characters in text escaped, since names may come from any file."""
-    return printable(value, keep="\n\t") if type(value) is str else value
 
 
 @functools.cache

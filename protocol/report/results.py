@@ -294,7 +294,8 @@ def named(results: Results) -> Results:
     `Results.config` has them, too. `Results.names` maps them to the names of the config file.
     """
     config = results.config
-    names = {kind: _display_names(config, kind) for kind in _KINDS}
+    given = {kind: config.get("names", {}).get(f"{kind}s", {}) for kind in _KINDS}
+    names = {kind: {name: display_name(config, kind, name) for name in of} for kind, of in given.items()}
 
     def shown(table: "pd.DataFrame") -> "pd.DataFrame":
         columns = {
@@ -314,10 +315,6 @@ def named(results: Results) -> Results:
         displayed={name: shown(table) for name, table in results.displayed.items()},
         names={kind: {text: name for name, text in of.items()} for kind, of in names.items()},
     )
-
-
-def _display_names(config: Mapping[str, Any], kind: str) -> dict[str, str]:
-    return {name: display_name(config, kind, name) for name in config.get("names", {}).get(f"{kind}s", {})}
 
 
 def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Means over runs: intervals, tests and their correction, the best of several hashers, and the power of a test."""
 
+import bisect
 import itertools
 import math
 import re
@@ -299,14 +300,12 @@ def detectable_effect(std: float, n_runs: int, *, level: float) -> float:
 
 def runs_needed(target: float, std: float, *, level: float) -> int:
     """Return the smallest number of runs, at least 3, with which `detectable_effect` is at most `target`."""
+
+    def is_detected(n_runs: int) -> bool:
+        return detectable_effect(std, n_runs, level=level) <= target
+
     above = 3
-    while detectable_effect(std, above, level=level) > target:
+    while not is_detected(above):
         above *= 2
-    below = above // 2
-    while above > 3 and above - below > 1:
-        middle = (above + below) // 2
-        if detectable_effect(std, middle, level=level) > target:
-            below = middle
-        else:
-            above = middle
-    return above
+    fewer = range(max(3, above // 2 + 1), above)
+    return fewer.start + bisect.bisect_left(fewer, True, key=is_detected)

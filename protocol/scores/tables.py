@@ -101,6 +101,24 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
     return rows
 
 
+def templates(folder: Path) -> Any:
+    """Return the environment of the Jinja templates of pages in a folder, which escape all text, see `shown`."""
+    jinja2 = need("jinja2", "report")
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def shown(value: Any) -> Any:
+    """Return a value for a page, with control characters in text escaped, since names may come from any file."""
+    return printable(value, keep="\n\t") if type(value) is str else value
+
+
 def filled(paragraph: str) -> str:
     """Return a paragraph as lines of at most 100 columns, for a terminal, all with the indent of the first."""
     indent = paragraph[: len(paragraph) - len(paragraph.lstrip())]

@@ -1,7 +1,10 @@
 """The reference page is generated from the declarations, and every key has a description."""
 
-from protocol.configuration import reference
+from page_blocks import script
+
 from protocol.configuration.schema import keys
+
+PAGE = script("generate").pages()["configuration"]()
 
 
 def test_every_key_is_described():
@@ -14,12 +17,11 @@ def test_every_key_is_described():
             yield from (key for own in declared for key in undescribed(own))
 
     assert set(undescribed(keys()["properties"])) == {"query", "database"}  # explained by `preprocessing`
-    assert all(row.split(" | ")[3].strip(" |") for row in reference.page().splitlines() if row.startswith("| `"))
+    assert all(row.split(" | ")[3].strip(" |") for row in PAGE.splitlines() if row.startswith("| `"))
 
 
 def test_the_page_has_bounds_defaults_and_descriptions():
-    page = reference.page()
-    assert "| `n_bits` | a non-empty list of integers from 1 to 4096 | required | Code lengths in bits. |" in page
-    assert "| `seed` | an integer &gt;= 0 | `0` |" in page
+    assert "| `n_bits` | a non-empty list of integers from 1 to 4096 | required | Code lengths in bits. |" in PAGE
+    assert "| `seed` | an integer &gt;= 0 | `0` |" in PAGE
     for section in ("features.NAME", "split_sizes", "selection", "leak"):
-        assert f"## `{section}`" in page
+        assert f"## `{section}`" in PAGE

@@ -211,8 +211,8 @@ def test_the_rows_of_a_folder(tmp_path):
     write_summary(tmp_path / "reference" / "b" / "summary.csv", [{"hasher": "itq", "mean": 0.123457}])
     write_summary(tmp_path / "c" / "summary.csv", [{"hasher": "itq", "mean": 0.2}])
     (tmp_path / "reference" / "b" / "leak.csv").write_text("a,b\n1,2\n")
-    rows = papers.Results.in_folder(tmp_path).rows(metric="mAP")
-    assert [(row.hasher, row.mean) for row in rows] == [("itq", 0.123456789), ("itq", 0.2)]
+    rows = papers.Results.in_folder(tmp_path).frame(metric="mAP")
+    assert [*zip(rows["hasher"], rows["mean"], strict=True)] == [("itq", 0.123456789), ("itq", 0.2)]
 
 
 def test_the_folder_of_one_experiment_is_accepted(tmp_path):
@@ -245,7 +245,7 @@ def test_the_docs_have_the_totals_and_the_contradictions(root, with_reference_ta
 def test_the_pipeline_reads_the_stored_tables_that_the_folder_of_results_has(root):
     stored = {str(path.relative_to(root)): path for path in (root / "results" / "reference").glob("*/*.csv")}
     counted = {name for name, path in stored.items() if path.read_text().startswith("dataset,statistic,value\n")}
-    used = counted | {name for name, path in stored.items() if papers.Results([path]).rows()}
+    used = counted | {name for name, path in stored.items() if len(papers.Results([path]).frame())}
     rules = (root / "workflow" / "rules" / "claims.smk").read_text()
     assert {name for name in stored if f'"{name}"' in rules} == used
     assert rules.count("results/reference/") == len(used) > 10

@@ -186,7 +186,7 @@ def test_a_file_of_a_user_needs_no_checksum_but_must_agree_with_one(tmp_path):
     )
     write_summary(path)
     path.write_text("a\n1\n")
-    for read in (lambda: checksums.verify(path, required=False), lambda: Results([path]).rows()):
+    for read in (lambda: checksums.verify(path, required=False), lambda: Results([path]).frame()):
         with pytest.raises(ProtocolError, match="altered since it was written"):
             read()
 

@@ -17,7 +17,7 @@ from protocol.cli import main
 
 pytestmark = pytest.mark.ci
 PAGE = (ROOT / "docs" / "how-to" / "run-on-your-own-data.md").read_text()
-IMAGES, FEATURES, CODES = (shlex.split(command) for command in re.findall(r"^```sh\n(.+?)\n```$", PAGE, re.M))
+IMAGES, FEATURES, _, CODES = (shlex.split(command) for command in re.findall(r"^```sh\n(.+?)\n```$", PAGE, re.M))
 PER_CLASS = 150
 
 

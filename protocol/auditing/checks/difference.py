@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,28 +25,25 @@ _KIND = "split-difference"
 _Table = tuple[list[str], list[list[str]]]
 
 
-class _Texts(ABC):
-    """The text and the Markdown of a comparison: its title, tables whose first columns are names, and sentences."""
+class _Texts:
+    """The text and the Markdown of a comparison."""
 
     n_names: ClassVar[int] = 1
 
     def to_text(self) -> str:
         """Return the comparison as aligned columns."""
-        return "\n\n".join([self._title(), *(_aligned(*table) for table in self._tables()), *self._sentences()])
+        title, shown, sentences = self._parts()
+        return "\n\n".join([title, *(_aligned(*table) for table in shown), *sentences])
 
     def to_markdown(self) -> str:
         """Return the comparison as tables."""
-        parts = [tables.markdown(header, rows, numbers=header[self.n_names :]) for header, rows in self._tables()]
-        return "\n\n".join([f"#### {self._title()}", *parts, *self._sentences()])
+        title, shown, sentences = self._parts()
+        parts = [tables.markdown(header, rows, numbers=header[self.n_names :]) for header, rows in shown]
+        return "\n\n".join([f"#### {title}", *parts, *sentences])
 
-    @abstractmethod
-    def _title(self) -> str: ...
-
-    @abstractmethod
-    def _tables(self) -> list[_Table]: ...
-
-    @abstractmethod
-    def _sentences(self) -> list[str]: ...
+    def _parts(self) -> tuple[str, list[_Table], list[str]]:
+        """Return the title, tables whose first `n_names` columns are names, and sentences."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -104,22 +100,16 @@ class Difference(_Texts):
         }
         return json.dumps(document, indent=2, ensure_ascii=False)
 
-    def _title(self) -> str:
-        return f"{printable(self.here)} against {printable(self.there)}, items compared by {self.by}"
-
-    def _tables(self) -> list[_Table]:
+    def _parts(self) -> tuple[str, list[_Table], list[str]]:
         sizes = [[part, *(f"{count:,}" for count in counts)] for part, counts in self.sizes.items()]
         names = [*self.sizes, _NONE]
         matrix = [[f"{a} here", *(f"{self.matrix.get((a, b), 0):,}" for b in names)] for a in names]
-        return [
-            (["partition", "here", "there", "in both"], sizes),
-            (["items", *(f"{b} there" for b in names)], matrix),
-        ]
-
-    def _sentences(self) -> list[str]:
+        header, across = ["partition", "here", "there", "in both"], ["items", *(f"{name} there" for name in names)]
         lines = [f"{part}: the same items, listed in another order." for part in self.reordered]
         lines += [f"{part}: exists only {side}, so it is not compared." for part, side in self.not_given.items()]
-        return list(map(printable, lines)) if lines or self.moved else ["No difference."]
+        title = f"{printable(self.here)} against {printable(self.there)}, items compared by {self.by}"
+        sentences = list(map(printable, lines)) if lines or self.moved else ["No difference."]
+        return title, [(header, sizes), (across, matrix)], sentences
 
 
 @dataclass(frozen=True)
@@ -150,20 +140,15 @@ class ProtocolDifference(_Texts):
 
     def to_json(self) -> str:
         """Return the comparison as a JSON object."""
-        ((header, rows),) = self._tables()
+        _, ((header, rows),), _ = self._parts()
         compared = [dict(zip(header, row, strict=True)) for row in rows]
         lines = {"here": self.here, "there": self.there, "compared": compared, "differences": self.match.differences}
         return json.dumps(lines, indent=2, ensure_ascii=False)
 
-    def _title(self) -> str:
-        return f"{printable(self.here)} against the protocol {self.match.name}"
-
-    def _tables(self) -> list[_Table]:
+    def _parts(self) -> tuple[str, list[_Table], list[str]]:
         rows = [[one.by, one.what, one.here, one.declared] for one in self.match.comparisons]
-        return [(["compared", "of", "here", "declared"], rows)]
-
-    def _sentences(self) -> list[str]:
-        return [f"This split {self.match.sentence()}."]
+        title = f"{printable(self.here)} against the protocol {self.match.name}"
+        return title, [(["compared", "of", "here", "declared"], rows)], [f"This split {self.match.sentence()}."]
 
 
 def difference_of(run: Run, against: str | tuple[str, Split]) -> Difference | ProtocolDifference:
@@ -174,12 +159,12 @@ def difference_of(run: Run, against: str | tuple[str, Split]) -> Difference | Pr
     return difference(run.split, other, here=run.file, there=there)
 
 
-def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split]:
-    """Return the name of a protocol, or another split and its name.
+def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | None:
+    """Return the name of a protocol, or another split and its name; None for None.
 
     Parameters
     ----------
-    against : str, path, result of `load_split` or mapping
+    against : str, path, result of `load_split`, mapping or None
         The name of a declared protocol, lists as ``query=F,database=F``, or a complete split as for `audit`.
     dataset : Dataset
         The known properties of the dataset.
@@ -189,7 +174,7 @@ def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split]:
     ProtocolError
         If `against` is none of these or can't be read.
     """
-    if isinstance(against, str) and against in registry.names("split"):
+    if against is None or (isinstance(against, str) and against in registry.names("split")):
         return against
     lists = _lists(against)
     if lists:

@@ -79,24 +79,17 @@ def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | Non
         If a file can't be read, the files of a list differ in their kind or in the number of classes, or the array is
         neither of integers nor of strings.
     """
-    if isinstance(values, Files):
-        return _of_files(values)
-    return read_list(values) if is_file(values) else (conversion.items_from(values, role), None)
-
-
-def _of_files(files: Files) -> tuple[NDArray, NDArray[np.bool_] | None]:
-    """Return the items and labels of several lists, one after the other."""
-    parts = {file: read_list(file) for file in files}
-    kinds = {
-        file: ("row numbers" if items.dtype.kind in "iu" else "ids")
-        + ("" if flags is None else f" with labels for {flags.shape[1]} classes")
-        for file, (items, flags) in parts.items()
-    }
-    for file, kind in kinds.items():
-        if kind != kinds[files[0]]:
-            raise ProtocolError(f"{file}: expected {kinds[files[0]]}, as in {files[0]}, got {kind}.")
-    listed = [flags for _, flags in parts.values() if flags is not None]
-    return np.concatenate([items for items, _ in parts.values()]), np.concatenate(listed) if listed else None
+    if not isinstance(values, Files):
+        return read_list(values) if is_file(values) else (conversion.items_from(values, role), None)
+    first, parts = "", {file: read_list(file) for file in values}
+    for file, (items, flags) in parts.items():
+        kind = "row numbers" if items.dtype.kind in "iu" else "ids"
+        kind += "" if flags is None else f" with labels for {flags.shape[1]} classes"
+        first = first or kind
+        if kind != first:
+            raise ProtocolError(f"{file}: expected {first}, as in {values[0]}, got {kind}.")
+    every, labels = zip(*parts.values(), strict=True)
+    return np.concatenate(every), None if labels[0] is None else np.concatenate(labels)
 
 
 def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:

@@ -205,24 +205,26 @@ def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str], slice]]:
         return
     grouped: dict[tuple[Path, int], dict[str, str]] = {}
     for part in parts:
-        source = run.source[part]
-        start = 0
-        for file in source if isinstance(source, Files) else ():
-            stop = start + len(items_from(file, part)[0])
-            path, key = path_and_key(file)
-            yield path, {key or sole_key(path): part}, slice(start, stop)
-            start = stop
+        source, start = run.source[part], 0
         if isinstance(source, Files):
-            continue
-        if not is_file(source):
+            for file in source:
+                stop = start + len(items_from(file, part)[0])
+                path, key = _path_and_key(file)
+                yield path, {key: part}, slice(start, stop)
+                start = stop
+        elif is_file(source):
+            path, key = _path_and_key(source)
+            turn = sum(key in keys for (other, _), keys in grouped.items() if other == path)  # 1 for a file given twice
+            grouped.setdefault((path, turn), {})[key] = part
+        else:
             yield source, {SINGLE_LIST: part}, every
-            continue
-        path, key = path_and_key(source)
-        key = key or sole_key(path)
-        turn = sum(key in keys for (other, _), keys in grouped.items() if other == path)  # 1 for a file given twice
-        grouped.setdefault((path, turn), {})[key] = part
     for (path, _), keys in grouped.items():
         yield path, keys, every
+
+
+def _path_and_key(file: Any) -> tuple[Path, str]:
+    path, key = path_and_key(file)
+    return path, key or sole_key(path)
 
 
 @contextlib.contextmanager

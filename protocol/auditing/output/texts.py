@@ -91,23 +91,24 @@ def text(
             details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
             parts += [_paragraph(line, 11) for line in details if line]
         parts += [_paragraph(line, 2) for line in about.get(file, ()) if not line.startswith(NOT_CHECKED)]
-    parts += ["", summary(findings)]
-    if missing := _not_checked(about):
-        lines = [f"  {line}" for line in missing] if why else []
-        verb, hint = ("needs" if len(missing) == 1 else "need"), "" if why else " --why lists them (in Python, `about`)"
-        parts += [f"{counted(len(missing), 'check')} {verb} more data:{hint}", *lines]
-    return "\n".join(parts)
+    return "\n".join([*parts, "", summary(findings), *_not_checked(about, why=why)])
 
 
-def _not_checked(about: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the checks that were not possible, with their files if these are not all."""
+def _not_checked(about: Mapping[str, Sequence[str]], *, why: bool) -> list[str]:
+    """Return how many checks were not possible; if `why`, these checks, with their files if these are not all."""
     files: dict[str, list[str]] = {}
     for file, sentences in about.items():
         for line in sentences:
             if line.startswith(NOT_CHECKED):
                 for check in line.removeprefix(NOT_CHECKED).split("; "):
                     files.setdefault(check, []).append(file)
-    return [check if len(own) == len(about) else f"{check}: {', '.join(own)}" for check, own in files.items()]
+    if not files:
+        return []
+    needs = f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"
+    if not why:
+        return [f"{needs} --why lists them (in Python, `about`)"]
+    lines = [check if len(own) == len(about) else f"{check}: {', '.join(own)}" for check, own in files.items()]
+    return [needs, *(f"  {line}" for line in lines)]
 
 
 def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:

@@ -12,7 +12,7 @@ from protocol import codes, registry
 from protocol.counting import count
 from protocol.papers.claim import AS_PRINTED, Difference, Evidence, Values, number_of
 from protocol.papers.rankings import every_code, histograms, per_query, random_counts, value
-from protocol.papers.results import Results, Row, having
+from protocol.papers.results import Results, having
 from protocol.truth.relevance import LabelRelevance
 
 if TYPE_CHECKING:
@@ -185,14 +185,14 @@ def orthodrome() -> Values:
     }
 
 
-def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, Row]:
+def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, Any]:
     """Return the best row of each unsupervised method with 12 bits on CIFAR-10 GIST, if all eight methods have one.
 
-    `columns` restrict the rows, as in `Results.rows`.
+    `columns` restrict the rows, as in `Results.frame`.
     """
     columns |= {"dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "extension": "none"}
-    rows = results.rows(metric=metric, n_bits=12, hasher=UNSUPERVISED, **columns)
-    best = {row.hasher: row for row in sorted(rows, key=lambda row: row.mean)}
+    rows = results.frame(metric=metric, n_bits=12, hasher=UNSUPERVISED, **columns).sort_values("mean", kind="stable")
+    best = {row.hasher: row for row in rows.itertuples()}
     return {hasher: best[hasher] for hasher in UNSUPERVISED} if len(best) == len(UNSUPERVISED) else {}
 
 

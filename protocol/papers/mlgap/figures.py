@@ -9,7 +9,7 @@ from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
 from protocol.papers.results import having
 from protocol.papers.statements import expected
-from protocol.report.figure import Figure, listed, rows_chart, tooltips
+from protocol.report.figure import Figure, listed
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ _CLAIMS = {"deep_supervised": "S0-10", "buffer_zone": "S0-11"}
 _DATASETS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 _LENGTHS = (12, 24)
 _LONGEST = 12
-_PANEL = 110
 _NARROW = 180
 
 
@@ -52,16 +51,7 @@ def _tables(name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: S
         scored = having(rows, metric=metrics)
         if not layout.several(scored["metric"]):
             continue
-        columns, lines = list(itertools.product(datasets, lengths, metrics)), []
-        for plugin, equation in _EQUATIONS.items():
-            if datasets == [*_DATASETS]:
-                names = itertools.product(titles, lengths, ("mLGAP", "mAP"))
-                printed = expected("mlgap", _CLAIMS[plugin])
-                values = [printed.get(f"{title}, {n_bits} bits: {metric}") for title, n_bits, metric in names]
-                lines.append([f"eq. {equation}", layout.PRINTED, *(layout.cell(value, 4) for value in values)])
-            for source, ours in _sources(having(scored, plugin=plugin)):
-                means = {key: same["mean"].iloc[0] for key, same in ours.groupby(["dataset", "n_bits", "metric"])}
-                lines.append([f"eq. {equation}", source, *(layout.cell(means.get(column), 4) for column in columns)])
+        columns = list(itertools.product(datasets, lengths, metrics))
         caption = layout.sentences(
             "mLGAP, table 1: mLGAP and mAP of deep supervised hashing with the original objective (eq. 16) and with "
             "buffer zones (eq. 20 for CIFAR-10, eq. 25 for CIFAR-100).",
@@ -73,10 +63,25 @@ def _tables(name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: S
         )
         groups = [
             [("", 2), *((title, len(lengths) * len(metrics)) for title in titles)],
-            [("", 2), *((f"{n_bits} bits", len(metrics)) for _ in datasets for n_bits in lengths)],
+            [("", 2), *[(f"{n_bits} bits", len(metrics)) for n_bits in lengths] * len(datasets)],
         ]
-        header = ["objective", "networks", *("mLGAP" if metric != "mAP" else metric for _, _, metric in columns)]
+        header = ["objective", "networks", *("mLGAP", "mAP") * (len(columns) // 2)]
+        lines = list(_lines(scored, columns))
         yield Table(f"{name}_r{radius}".replace("_", "-"), caption, header, lines, n_labels=2, groups=groups)
+
+
+def _lines(rows: "pd.DataFrame", columns: Sequence[Any]) -> Iterator[list[str]]:
+    """Yield the rows of a table: for each objective, the printed values of the paper's columns, and ours by source."""
+    is_paper = {dataset for dataset, _, _ in columns} == {*_DATASETS}
+    for plugin, equation in _EQUATIONS.items():
+        printed = expected("mlgap", _CLAIMS[plugin])
+        names = [f"{_DATASETS.get(name)}, {n_bits} bits: {metric.split('@')[0]}" for name, n_bits, metric in columns]
+        values = [(layout.PRINTED, list(map(printed.get, names)))] if is_paper else []
+        for source, ours in _sources(having(rows, plugin=plugin)):
+            means = ours.drop_duplicates(["dataset", "n_bits", "metric"]).set_index(["dataset", "n_bits", "metric"])
+            values.append((source, list(map(means["mean"].to_dict().get, columns))))
+        for source, numbers in values:
+            yield [f"eq. {equation}", source, *(layout.cell(number, 4) for number in numbers)]
 
 
 def _sources(rows: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
@@ -129,8 +134,6 @@ def _histogram(
     columns: int,
     paper: Mapping[str, str],
 ) -> Figure:
-    import altair as alt
-
     n_bits = place["n_bits"]
     n_codes = 2**n_bits
     pairs = zip(rows["hasher"], rows["plugin"], strict=True)
@@ -140,26 +143,14 @@ def _histogram(
     panels = {name: f"{name}: {n:,} of {n_codes:,} codes ({n / n_codes:.1%})" for name, n in used.items()}
     rows = rows.assign(panel=rows["objective"].map(panels))[["panel", "objective", "n_bits", "code", "items"]]
     fullest = rows.loc[rows["items"].idxmax()]
-    chart = (
-        rows_chart()
-        .mark_rule(strokeWidth=1, color="#2f7fd1")
-        .encode(
-            x=alt.X(
-                "code:Q",
-                title=f"code, as a number from 0 to {n_codes - 1:,}",
-                scale=alt.Scale(domain=[0, n_codes], nice=False),
-                axis=alt.Axis(tickCount=8 // columns, format=",d", labelFlush=False),
-            ),
-            y=alt.Y("items:Q", title=None, scale=alt.Scale(type="sqrt"), axis=alt.Axis(tickCount=4, format=",d")),
-            y2=alt.datum(0),
-            tooltip=tooltips("objective:N", "code:Q", "items:Q"),
-        )
-        .properties(width="container" if columns == 1 else _NARROW, height=_PANEL)
-        .facet(
-            alt.Facet("panel:N", title=None, sort=list(panels.values()), header=layout.panel_header(labelLimit=400)),
-            columns=columns,
-            spacing=14,
-        )
+    chart = layout.chart(
+        "code-histograms",
+        panels=list(panels.values()),
+        columns=columns,
+        width="container" if columns == 1 else _NARROW,
+        title=f"code, as a number from 0 to {n_codes - 1:,}",
+        domain=[0, n_codes],
+        ticks=8 // columns,
     )
     shows = layout.sentences(
         f"Codes in use, of {n_codes:,}: {listed([f'{n / n_codes:.1%} ({name})' for name, n in used.items()])}; the "

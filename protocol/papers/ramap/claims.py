@@ -228,8 +228,8 @@ def squared_with_margins(results: Results) -> Evidence:
     features = []
     for feature, substitute in _SUBSTITUTES.items():
         columns = {"dataset": "cifar10", "feature": feature, "ground_truth": "class_label", "split": "cifar10_s1"}
-        rows = results.rows(**columns, hasher=tuple(_OBJECTIVES), extension="none")
-        parts = _of_margins({(row.metric, row.n_bits, row.hasher): row.mean for row in rows})
+        rows = results.frame(**columns, hasher=tuple(_OBJECTIVES), extension="none")
+        parts = _of_margins(rows.set_index(["metric", "n_bits", "hasher"])["mean"].to_dict())
         values |= {f"{feature}: {part}": number for part, number in parts.items()}
         features += [substitute] if parts else []
     return Evidence.as_printed(values, substitute=f"{' and '.join(features)} for a fine-tuned AlexNet")

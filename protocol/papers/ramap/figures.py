@@ -7,7 +7,7 @@ from protocol.papers import layout
 from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
 from protocol.papers.results import having
-from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
+from protocol.report.figure import Figure, listed, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,6 @@ _TIMES = "Times depend on the machine; they are those of run 0, and means over a
 _FEWEST_RADII = 2
 _EQUAL = 1e-9
 _BREAK = " | "
-_PANEL = 130
 
 
 def by_radius(data: FigureData, *, name: str, title: str, quantities: Sequence[str]) -> Drawn:
@@ -94,11 +93,12 @@ def _figure(name: str, title: str, quantities: Sequence[str], place: dict[str, A
     rows = rows.assign(panel=rows["quantity"].map(headings), width=rows["method"].map(_widths(rows)))
     rows = rows.assign(size=16 * rows["width"] + 24)
     rows = rows[["panel", "quantity", "method", "radius", "value", "std", "n_runs", "width", "size"]]
+    radii, scale = sorted(set(rows["radius"])), "log" if [*quantities] == ["milliseconds"] else "linear"
     return Figure(
         layout.file_name(name, place, n_bits),
         f"{title} by radius: {n_bits} bits, {place['dataset']}, {place['feature']}",
         _shows(rows, quantities, place),
-        _chart(methods, list(headings.values()), sorted(set(rows["radius"]))),
+        layout.chart("by-radius", headings=list(headings.values()), radii=radii, scale=scale, **layout.series(methods)),
         rows,
     )
 
@@ -120,32 +120,6 @@ def _widths(rows: "pd.DataFrame") -> dict[str, float]:
     if not layout.several(rows["extension"]):
         return dict.fromkeys(methods, 2)
     return {method: 1.5 + 1.8 * (len(methods) - 1 - i) for i, method in enumerate(methods)}
-
-
-def _chart(methods: list[str], headings: list[str], radii: list[int]) -> Any:
-    """Return a panel for each heading, in their order."""
-    import altair as alt
-
-    axis = alt.Axis(values=radii, format="d", labelFlush=False)
-    scale = alt.Scale(type="log" if headings == [_NAMES["milliseconds"]] else "linear")
-    base = rows_chart().encode(
-        x=alt.X("radius:Q", title="Hamming radius R", scale=alt.Scale(nice=False, padding=8), axis=axis),
-        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, format="~g")),
-        color=layout.series_colour(methods),
-    )
-    spread = layout.deviations(base, "value", title=None)
-    width = alt.StrokeWidth("width:Q", scale=None, legend=None)
-    size = alt.Size("size:Q", scale=None, legend=None)
-    lines = base.mark_line().encode(strokeWidth=width, order="radius:Q", detail="method:N")
-    points = base.mark_point(filled=True, opacity=1).encode(
-        shape=layout.series_shape(methods),
-        size=size,
-        tooltip=tooltips("method:N", "panel:N", "radius:Q", "value:Q", "std:Q"),
-    )
-    header = layout.panel_header(labelLimit=620, labelExpr=f"split(datum.label, '{_BREAK}')")
-    row = alt.Row("panel:N", title=None, sort=headings, header=header)
-    layers = alt.layer(lines, spread, points).properties(width="container", height=_PANEL)
-    return layers.facet(row=row, spacing=14).resolve_scale(y="independent")
 
 
 def _shows(rows: "pd.DataFrame", quantities: Sequence[str], place: dict[str, Any]) -> str:

@@ -1,7 +1,9 @@
 """Tables 1 to 3 and figure 3 of *Hashing as Tie-Aware Learning to Rank*, and scores by alpha, the slope of tanh."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
@@ -10,7 +12,7 @@ from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
 from protocol.papers.results import having
 from protocol.papers.statements import expected
-from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
+from protocol.report.figure import Figure, listed, number
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -131,16 +133,16 @@ def _table(name: str, data: FigureData, blocks: Sequence[_Block], caption: str, 
     ours = {block.title: _of_block(data, block) for block in blocks}
     lines = list(_lines(ours, blocks, lambda plugin: plugin not in _TRAINED))
     for method, plugin in _PLUGINS.items():
-        values = [value for block in blocks for value in _printed(block, method)]
-        if any(value is not None for value in values):
-            lines.append((method, layout.PRINTED, values))
+        values = list(itertools.chain.from_iterable(_printed(block, method) for block in blocks))
+        lines += [(method, layout.PRINTED, values)] if set(values) != {None} else []
         lines += _lines(ours, blocks, plugin.__eq__)
-    metrics = sorted({metric for rows in ours.values() for metric in rows["metric"].unique()})
+    metrics = sorted(set().union(*(rows["metric"] for rows in ours.values())))
+    cell = partial(layout.cell, digits=digits)
     return Table(
         name.replace("_", "-"),
         layout.sentences(caption, f"Metric: {listed(metrics)}. Bold: the best of each source."),
         ["method", "source", *(f"{n_bits} bits" for block in blocks for n_bits in block.lengths)],
-        [[method, source, *(layout.cell(value, digits) for value in values)] for method, source, values in lines],
+        [[method, source, *map(cell, values)] for method, source, values in lines],
         n_labels=2,
         strong=_best(lines),
         groups=[[("", 2), *((block.title, len(block.lengths)) for block in blocks)]],
@@ -194,23 +196,11 @@ def ranges(data: FigureData, *, name: str, title: str, paper: Mapping[str, str],
 def _range_figure(
     name: str, title: str, paper: Mapping[str, str], lengths: Sequence[int], place: dict[str, Any], rows: "pd.DataFrame"
 ) -> Figure:
-    import altair as alt
-
     rows = having(rows, n_bits=layout.chosen_lengths(rows["n_bits"], lengths))
     rows = rows.assign(order=rows["plugin"].map(_TRAINED.index)).sort_values(["n_bits", "order"], kind="stable")
     rows = rows.assign(panel=rows["n_bits"].astype(str) + " bits")
-    y = alt.Y("method:N", title=None, sort=list(dict.fromkeys(rows.sort_values("order", kind="stable")["method"])))
-    base = rows_chart().encode(y=y, tooltip=tooltips("method:N", "worst:Q", "expected:Q", "best:Q"))
-    x = alt.X("worst:Q", title="mAP", scale=alt.Scale(zero=False))
-    bars = base.mark_bar(height=8, cornerRadius=4, color="#2f7fd1", opacity=0.55).encode(x=x, x2="best:Q")
-    dots = base.mark_point(filled=True, size=40, opacity=1, color="currentColor").encode(x="expected:Q")
-    panels = list(dict.fromkeys(rows["panel"]))
-    chart = (
-        alt.layer(bars, dots)
-        .properties(width="container", height=alt.Step(16))
-        .facet(row=alt.Row("panel:N", title=None, sort=panels, header=layout.panel_header()), spacing=14)
-        .resolve_scale(y="independent")
-    )
+    methods = list(dict.fromkeys(rows.sort_values("order", kind="stable")["method"]))
+    chart = layout.chart("ranges", panels=list(dict.fromkeys(rows["panel"])), methods=methods)
     widths = (rows["best"] - rows["worst"]).groupby(rows["n_bits"]).mean()
     shows = layout.sentences(
         f"The mean width of the ranges is {listed([f'{number(w)} ({n} bits)' for n, w in widths.items()])}; "
@@ -241,24 +231,11 @@ def _training(rows: "pd.DataFrame") -> list[str]:
 
 
 def _alpha_figure(name: str, place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
-    import altair as alt
-
     series = list(dict.fromkeys(rows.sort_values("growth", kind="stable")["training"]))
     rows = rows.sort_values(["growth", "last"], kind="stable")
     rows = rows[["training", "method", "alpha", "growth", "last", "mean", "std", "n_runs"]]
-    log = alt.Scale(type="log", nice=False, padding=12)
-    axis = alt.Axis(values=sorted(set(rows["last"])), format="~g", labelFlush=False)
-    base = rows_chart().encode(
-        x=alt.X("last:Q", title="alpha at the end of training (log scale)", scale=log, axis=axis),
-        y=alt.Y("mean:Q", title=place["metric"], scale=alt.Scale(zero=False), axis=alt.Axis(format="~g")),
-        color=layout.series_colour(series, "training", title="alpha"),
-    )
-    bars = layout.deviations(base, "mean", title=place["metric"])
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(
-        shape=layout.series_shape(series, "training", title="alpha"),
-        tooltip=tooltips("training:N", "last:Q", "mean:Q", "std:Q"),
-    )
-    chart = alt.layer(bars, base.mark_line(), points).properties(width="container", height=240)
+    alphas = sorted(set(rows["last"]))
+    chart = layout.chart("by-alpha", alphas=alphas, metric=place["metric"], **layout.series(series))
     best = rows.loc[rows["mean"].idxmax()]
     bits = f"{place['n_bits']} bits" if place["n_bits"] else "code length not recorded"
     shows = (

@@ -8,7 +8,7 @@ from protocol.papers import layout
 from protocol.papers.figure_data import FigureData
 from protocol.papers.layout import Drawn
 from protocol.papers.results import having
-from protocol.report.figure import Figure, listed, number, rows_chart, tooltips
+from protocol.report.figure import Figure, listed, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,21 +43,8 @@ def _curves(radii: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _figure(name: str, title: str, hashers: Sequence[str], place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
-    import altair as alt
-
     rows = rows.assign(order=rows["plugin"].map(hashers.index)).sort_values(["order", "radius"], kind="stable")
     methods, n_runs = list(dict.fromkeys(rows["method"])), int(rows["n_runs"].max())
-    unit, axis = alt.Scale(domain=[0, 1]), alt.Axis(tickCount=5, labelFlush=False)
-    base = rows_chart().encode(
-        x=alt.X("recall:Q", title="recall", scale=unit, axis=axis),
-        y=alt.Y("precision:Q", title="precision", scale=unit, axis=axis),
-        color=layout.series_colour(methods),
-    )
-    points = base.mark_point(filled=True, size=30, opacity=1).encode(
-        shape=layout.series_shape(methods), tooltip=tooltips("method:N", "radius:Q", "precision:Q", "recall:Q")
-    )
-    lines = base.mark_line().encode(order="radius:Q")
-    chart = alt.layer(lines, points).properties(width="container", height=300)
     shows = layout.sentences(
         f"{_at_half(rows)} ({layout.where(place)}, {place['n_bits']} bits, {counted(n_runs, 'run')}).",
         "All queries of a run are pooled; a point is a Hamming radius.",
@@ -65,6 +52,7 @@ def _figure(name: str, title: str, hashers: Sequence[str], place: dict[str, Any]
     )
     columns = ["method", "n_bits", "radius", "precision", "recall", "n_runs"]
     title = f"{title}, {place['n_bits']} bits, {place['dataset']}, {place['feature']}"
+    chart = layout.chart("precision-recall", **layout.series(methods))
     return Figure(layout.file_name(name, place, place["n_bits"]), title, shows, chart, rows[columns])
 
 

@@ -15,36 +15,12 @@ from typing import Any
 
 from protocol.provenance.storage import explained
 from protocol.report.drawing import pictures
-from protocol.report.figure import COLUMN_WIDTH, Figure, replaced
+from protocol.report.figure import COLUMN_WIDTH, Figure, replaced, style
 from protocol.scores.tables import Table, escaped
 
 _POINTS = 72  # per inch; vl-convert draws a pixel as a point
 _PNG_DPI = 300
 _MOST_PASSES = 5
-_FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
-_TEXT, _TITLE = 7, 8  # points
-_LINE = 0.5
-_BLACK = {f"{part}Color": "black" for part in ("label", "title", "domain", "tick")}
-_TYPE = {"labelFontSize": _TEXT, "titleFontSize": _TITLE, "titleFontWeight": "normal"}
-_CONFIG = {
-    "aria": False,
-    "background": "white",
-    "padding": 2,
-    "font": _FONT,
-    "view": {"stroke": None},
-    "axis": _BLACK
-    | _TYPE
-    | {"gridColor": "#dddddd", "gridWidth": _LINE, "domainWidth": _LINE, "tickWidth": _LINE}
-    | {"tickSize": 3, "titlePadding": 4, "labelPadding": 2, "labelLimit": 200, "labelFlush": False},
-    "legend": _TYPE
-    | {"orient": "bottom", "columns": 4, "labelLimit": 220, "symbolSize": 40, "symbolStrokeWidth": 0}
-    | {"rowPadding": 1, "columnPadding": 8, "offset": 4, "padding": 0},
-    "header": {"labelFontSize": _TITLE, "titleFontSize": _TITLE, "labelPadding": 3},
-    "line": {"strokeWidth": 1.2},
-    "point": {"size": 22},
-    "rule": {"strokeWidth": 0.8},
-    "text": {"fontSize": _TEXT, "color": "black"},
-}
 
 
 def write_figures(folder: str | Path, figures: Sequence[Figure]) -> None:
@@ -141,7 +117,7 @@ def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
 def _spec(figure: Figure, width: int) -> dict[str, Any]:
     """Return a figure's specification in black, with panels of this width."""
     spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text) | {
-        "config": _CONFIG,
+        "config": style("print"),
         "autosize": {"type": "pad"},
     }
     for part in (spec, spec.get("spec", {})):

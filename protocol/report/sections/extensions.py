@@ -76,15 +76,11 @@ def _rows(results: Results, hasher: str) -> Any:
 
 
 def _curves(results: Results, hasher: str) -> Any:
-    """Return the values by radius of a hasher's codes, as `_together`."""
-    rows = results.once(_rows, hasher)
-    return _together(rows[rows["metric"].isin(_BY_RADIUS)])
-
-
-def _together(rows: Any) -> Any:
-    """Return the rows with codes of equal values under one name, such as ``plain = same +1``."""
+    """Return the values by radius of a hasher's codes; equal ones are under one name, such as ``plain = same +1``."""
     import pandas as pd
 
+    rows = results.once(_rows, hasher)
+    rows = rows[rows["metric"].isin(_BY_RADIUS)]
     parts = []
     for _, own in rows.groupby(["metric", "feature", "ground_truth", "split"], sort=False):
         wide = own.pivot_table(index="codes", columns="radius", values="value", sort=False).round(9)
@@ -94,8 +90,7 @@ def _together(rows: Any) -> Any:
             names.setdefault(same, []).append(codes)
         first = {codes[0]: " = ".join(codes) for codes in names.values()}
         parts.append(own[own["codes"].isin(first)].assign(codes=own["codes"].map(first)))
-    together = pd.concat(parts, ignore_index=True)
-    return together.drop(columns=["hasher", "n_bits", "n_runs"])
+    return pd.concat(parts, ignore_index=True).drop(columns=["hasher", "n_bits", "n_runs"])
 
 
 def _equal(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

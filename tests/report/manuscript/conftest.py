@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from protocol.report.manuscript import Content
+from protocol.report.manuscript.content import Content
 
 PLACE = {"feature": "gist", "ground_truth": "class_label", "split": "standard"}
 HASHERS = {"lsh": "LSH", "pca_rr": "PCA-RR", "mine": "[Ours] & co_1"}

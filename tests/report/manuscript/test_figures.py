@@ -7,8 +7,9 @@ import cv2
 import numpy as np
 import pytest
 
+from protocol.report import figure_files
 from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH
-from protocol.report.manuscript import figure_files, paper_figures
+from protocol.report.manuscript.figures import paper_figures
 from protocol.styles import styles
 
 NAMES = [

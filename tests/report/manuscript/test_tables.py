@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from protocol.report.manuscript import paper_figures, paper_tables, table_files, write_figures, write_tables
+from protocol.report import table_files, write_figures, write_tables
+from protocol.report.manuscript.figures import paper_figures
+from protocol.report.manuscript.tables import paper_tables
 from protocol.scores.statistics import shared_variance
 from protocol.scores.tables import Table
 
