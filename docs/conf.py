@@ -19,7 +19,7 @@ author = "the protocol authors"
 copyright = f"2026, {author}"  # noqa: A001
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist", "dollarmath"]
@@ -39,11 +39,15 @@ autodoc_member_order = "bysource"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"protocol {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+copybutton_selector = "div:not(.highlight-text) > div.highlight pre"  # all but outputs
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
-    "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

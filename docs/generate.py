@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import cli, papers, registry
-from protocol.cli._explanation import entries, properties
+from protocol.cli._explanation import _example, entries, properties
 from protocol.cli.list import markdown
 from protocol.configuration.options import options, plain
 from protocol.configuration.schema import filled, keys, phrase
@@ -61,6 +61,23 @@ _ABOVE = {
     "finding": "The problems that `protocol audit` can find in a split. Each finding is an error, a warning or "
     "information; the same finding can be an error under one protocol and inherent in another.",
 }
+_FAMILIES = {
+    "metric": {
+        "Average precision": ["average_precision"],
+        "Precision and recall of the top K": ["precision_recall_cutoff"],
+        "Graded relevance": ["ndcg", "average_cumulative_gain", "weighted_average_precision"],
+        "Hamming balls": ["precision_recall", "f_measure", "ramap", "mlgap", "hamming_balls"],
+        "Precision-recall curves": ["auprc"],
+        "Nearest neighbours": ["neighbours"],
+        "Buckets": ["buckets"],
+    },
+    "hasher": {
+        "Without labels": ["hashers"],
+        "With labels": ["supervised", "talr"],
+        "Neural networks": ["networks"],
+        "Two modalities": ["cross_modal"],
+    },
+}  # by the module of a metric and the package of a hasher; each entry of these kinds has a page of its own
 _CONFIGURATION = """\
 # Configuration
 
@@ -93,6 +110,17 @@ expected value over ties, all relevant items in the denominator, 0 for a query w
 queries. An evaluation has at most one difference of each family. Its weight is the sum of their weights: 1 for a
 convention of many tools, 2 for a rarer one or a fault of several tools, 3 for a fault of one tool. The sources are
 public code that was read; `sklearn`, `numpy` and `torch` are libraries, all others are repositories."""
+_HASHER_CLASSES = """
+The page of each [hasher](../hashers.md) describes its class.
+"""
+_METRIC_MODULES = """
+```{toctree}
+:maxdepth: 1
+:glob:
+
+metrics/*
+```
+"""
 _PACKAGES = {
     "auditing": "Auditing",
     "comparison": "Comparison",
@@ -122,6 +150,11 @@ _PACKAGES = {
 def pages() -> dict[str, Callable[[], str]]:
     """Return the functions that write the pages, by the page's name."""
     listed = {f"{kind.replace('_', '-')}s": functools.partial(_listed, kind) for kind in _TITLES}
+    for kind in _FAMILIES:
+        for entry in entries(kind):
+            listed[f"{kind}s/{_file(entry.name)}"] = functools.partial(_entry, kind, entry)
+    for module in {entry.module for entry in registry.entries("metric")}:
+        listed[f"python/metrics/{module.split('.')[-1]}"] = functools.partial(_module, module)
     listed |= {f"python/{package}": functools.partial(_package, package) for package in _PACKAGES}
     return listed | {
         "command-line": _command_line,
@@ -151,11 +184,44 @@ def _evaluations() -> str:
 
 
 def _listed(kind: str) -> str:
-    """Return a page with a table of all entries of a kind, and a section for each."""
-    table = re.sub(r"^\| `(.+?)` \|", lambda row: f"| [`{row[1]}`](#{_anchor(row[1])}) |", markdown(kind), flags=re.M)
+    """Return a page with a table of all entries of a kind, and a section for each, or an index of their pages."""
     command = f"`protocol list {kind}s` prints this list, `protocol list {kind}s NAME` one entry."
-    sections = ["\n".join(_section(kind, entry)) for entry in entries(kind)]
-    return "\n\n".join([f"# {_TITLES[kind]}", _ABOVE[kind], command, table, *sections]) + "\n"
+    above = [f"# {_TITLES[kind]}", _ABOVE[kind], command]
+    if kind in _FAMILIES:
+        return "\n\n".join([*above, *_index(kind)]) + "\n"
+    table = re.sub(r"^\| `(.+?)` \|", lambda row: f"| [`{row[1]}`](#{_anchor(row[1])}) |", markdown(kind), flags=re.M)
+    sections = ["## " + "\n".join(_section(kind, entry)) for entry in entries(kind)]
+    return "\n\n".join([*above, table, *sections]) + "\n"
+
+
+def _index(kind: str) -> Iterator[str]:
+    """Yield a heading, a table and the table of contents of each family of a kind."""
+    position = -1 if kind == "metric" else -2  # of the part of the module's path that defines the family
+    family_of = {part: family for family, parts in _FAMILIES[kind].items() for part in parts}
+    members: dict[str, list[Any]] = {family: [] for family in _FAMILIES[kind]}
+    for entry in entries(kind):
+        members.setdefault(family_of.get(entry.module.split(".")[position], "Others"), []).append(entry)
+    for family, of_family in members.items():
+        pages = [f"{kind}s/{_file(entry.name)}" for entry in of_family]
+        rows = [[f"[`{entry.name}`]({page}.md)", entry.summary] for entry, page in zip(of_family, pages, strict=True)]
+        yield f"## {family}"
+        yield tables.markdown(["name", "what it is"], rows)
+        yield "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
+
+
+def _entry(kind: str, entry: Any) -> str:
+    """Return the page of one entry, which the search also finds by the name without a variant and by that in papers."""
+    links = re.sub(r"\]\((?!http)", "](../", "\n".join(_section(kind, entry)))
+    printed = "" if "{" in entry.printed else entry.printed
+    terms = dict.fromkeys(f"! {term}" for term in (re.sub(r"\[.*", "", entry.name), printed) if term)
+    example = f"```sh\n{_example(kind, entry.name, entry)}\n```"
+    members = f"\n## In Python\n\n{_members(entry.module)}" if kind == "hasher" else ""
+    return f"# {links}\n\n{example}\n\n```{{index}} {', '.join(terms)}\n```\n{members}"
+
+
+def _file(name: str) -> str:
+    """Return the name of an entry's file."""
+    return re.sub(r"\W+", "-", name.lower()).strip("-")
 
 
 def _anchor(heading: str) -> str:
@@ -164,7 +230,7 @@ def _anchor(heading: str) -> str:
 
 
 def _section(kind: str, entry: Any) -> Iterator[str]:
-    yield f"## `{entry.name}`\n"
+    yield f"`{entry.name}`\n"
     yield f"{entry.summary}\n"
     for title, text in properties(kind, entry):
         yield f"- {title[:1].upper()}{title[1:]}: {text.replace('``', '`')}"
@@ -200,11 +266,22 @@ def _options(kind: str, name: str) -> Iterator[str]:
 
 
 def _package(name: str) -> str:
-    """Return the page with the public names of a package, and the modules of its plug-ins, from their docstrings."""
-    kinds = [kind for kind, package in registry.PACKAGES.items() if package == name and kind != "split"]
+    """Return the page with the public names of a package, from their docstrings, and those of its plug-ins' modules."""
+    kinds = {kind for kind, package in registry.PACKAGES.items() if package == name} - {"split", *_FAMILIES}
     modules = [f"protocol.{name}", *sorted({entry.module for kind in kinds for entry in registry.entries(kind)})]
+    further = {"hashers": _HASHER_CLASSES, "metrics": _METRIC_MODULES}.get(name, "")
+    return f"# {_PACKAGES[name]}: `protocol.{name}`\n{further}\n{_members(*modules)}"
+
+
+def _module(module: str) -> str:
+    """Return the page with the public names of a module."""
+    return f"# `{module}`\n\n{_members(module)}"
+
+
+def _members(*modules: str) -> str:
+    """Return the directive that shows the public names of modules."""
     directives = "\n\n".join(f".. automodule:: {module}\n   :members:" for module in modules)
-    return f"# {_PACKAGES[name]}: `protocol.{name}`\n\n```{{eval-rst}}\n{directives}\n```\n"
+    return f"```{{eval-rst}}\n{directives}\n```\n"
 
 
 def _configuration() -> str:
@@ -288,5 +365,5 @@ def _claims() -> str:
 if __name__ == "__main__":
     for name, page in pages().items():
         file = FOLDER / f"{name}.md"
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(page())

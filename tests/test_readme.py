@@ -191,7 +191,7 @@ def test_the_guide_for_contributors_installs_every_program_that_it_calls():
 
 def test_the_guide_for_contributors_builds_the_site_as_the_continuous_integration_does():
     guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/documentation"))
-    assert "\nsphinx-build -j auto -W --keep-going docs docs/_build\n" in guide
+    assert "\nsphinx-build -E -j auto -W --keep-going docs docs/_build\n" in guide
     assert "\n.venv/bin/sphinx-build -q -j auto -W --keep-going docs docs/_build\n" in script
     assert '\nclean ".ci/documentation"' in (ROOT / ".ci" / "run").read_text()
     for path in re.findall(r"(?:`|python )((?:protocol|workflow|tests|docs|envs)/[\w./-]+)(?:`| )", guide):

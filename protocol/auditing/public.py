@@ -63,9 +63,10 @@ class Evidence:
         labels. See `protocol.auditing.inputs.label_issues`.
     label_agreement : float, optional
         The share of annotators below which a label is doubtful; by default 0.5.
-    query_codes, database_codes : path, array_like or `protocol.Codes`, optional
-        The codes of the queries and of the database of one split, in the order of its lists; labels are required as
-        well.
+    query_codes : path, array_like or `protocol.Codes`, optional
+        The codes of the queries of one split, in the order of its list; labels are required as well.
+    database_codes : path, array_like or `protocol.Codes`, optional
+        The codes of the database of the same split, in the order of its list.
     """
 
     features: Any = None

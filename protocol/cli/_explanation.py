@@ -105,7 +105,7 @@ def explanation(kind: str, name: str) -> str:
         "\n".join(_lines(properties(kind, entry))),
         "\n".join(_options(kind, name)),
         f"example:\n  {_example(kind, name, entry)}",
-        f"more: {OF_KIND[kind]}",
+        f'more: "{OF_KIND[kind]}" in the documentation',
     ]
     return "\n\n".join(section for section in sections if section)
 

@@ -105,8 +105,10 @@ class Experiment:
         The config file with every default and every option of every plug-in filled in, in a fixed order. It can be
         written as JSON, and is itself a valid configuration of the same experiment.
     features : dict of str to FeaturePlan
-    hashers, ground_truths : dict of str to Use
-        By the names that `features` and `config` use.
+    hashers : dict of str to Use
+        The hashers, by the names that `features` and `config` use.
+    ground_truths : dict of str to Use
+        The ground truths, by such names.
     codes : dict of str to FinishedCodes
         The methods whose codes were computed elsewhere, by name.
     """

@@ -44,8 +44,10 @@ def need(
     experiment : Experiment
     rule : str
         A rule of `NEEDS`.
-    feature, hasher : str or None
-        Feature and hasher of the job; by default those of the experiment with the largest needs.
+    feature : str or None
+        Feature of the job; by default that of the experiment with the largest needs.
+    hasher : str or None
+        Hasher of the job; by default likewise.
     attempt : int, default=1
         Both double with each, so that a job that was killed for exceeding them may succeed when it is repeated.
 

@@ -51,8 +51,10 @@ def bucket_search(
 
     Parameters
     ----------
-    query_codes, database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
-        Packed as by `protocol.codes.pack`.
+    query_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        The codes of the queries, packed as by `protocol.codes.pack`.
+    database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        The codes of the database, packed likewise.
     n_bits : int
     relevance : Relevance
     bits_per_table : int
@@ -160,8 +162,10 @@ def lookup_time(
 
     Parameters
     ----------
-    query_codes, database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
-        Packed as by `protocol.codes.pack`.
+    query_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        The codes of the queries, packed as by `protocol.codes.pack`.
+    database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        The codes of the database, packed likewise.
     n_bits : int
     radius : int
         The largest radius, from 0 to `n_bits`. It should be small, because a ball has sum_i (n_bits over i) codes.

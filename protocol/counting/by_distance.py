@@ -29,8 +29,10 @@ def count_by_distance(
 
     Parameters
     ----------
-    query, database : (n_queries, d) and (n_database, d) numbers
-        `database` is read sequentially, in small blocks.
+    query : (n_queries, d) numbers
+        The vectors of the queries.
+    database : (n_database, d) numbers
+        The vectors of the database, which are read sequentially, in small blocks.
     relevances : mapping of hashable to Relevance
         Of a single level. The time grows with the number of items that are nearer than the farthest relevant item.
     distance : {"euclidean", "cosine", "dot"}, default="euclidean"

@@ -67,8 +67,10 @@ def count(
 
     Parameters
     ----------
-    query_codes, database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
-        Packed by `protocol.codes.pack`.
+    query_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        The codes of the queries, packed by `protocol.codes.pack`.
+    database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        The codes of the database, packed likewise.
     n_bits : int
     relevances : mapping of str to Relevance
         Ground truths by name. The distances are computed once for all of them.

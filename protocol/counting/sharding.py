@@ -52,11 +52,17 @@ def count_in_shards(
     relevances : mapping of str to Relevance
     shard_items : int, default=SHARD_ITEMS
         The largest number of items in a shard. The results do not depend on it.
-    bucket_sizes, largest_bucket : bool, default=True
-        Whether to return the arrays of these names. If there are several shards, this requires sorting all codes in
-        memory, and for `largest_bucket` counting those items a second time that share their code with another item.
-    calls, threads, progress
-        As for `count`. A query is processed when it has been compared with all items of the database.
+    bucket_sizes : bool, default=True
+        Whether to return the array of this name. If there are several shards, all codes are sorted in memory for it.
+    largest_bucket : bool, default=True
+        Whether to return the array of this name. If there are several shards, this also requires counting those items a
+        second time that share their code with another item.
+    calls : int, default=1
+        How many such calls the process will make, as for `count`.
+    threads : int, default=1
+        The results do not depend on it.
+    progress : callable, optional
+        Called with the number of queries that have just been compared with all items of the database.
 
     Returns
     -------

@@ -56,9 +56,10 @@ class RetryPolicy:
         Number of consecutive requests without progress (of ``rate * stall`` bytes) after which a source is abandoned.
     stall : int
         Seconds without a connection or without data after which a request counts as interrupted.
-    pause, longest_pause : float
-        Seconds before the second request, doubled before each further one. A server's Retry-After header is
-        respected. No pause exceeds `longest_pause`.
+    pause : float
+        Seconds before the second request, doubled before each further one. A server's Retry-After header is respected.
+    longest_pause : float
+        Seconds that no pause exceeds.
     rate : int
         Mean number of bytes per second below which a source is abandoned, once a request has taken `stall` seconds.
     most_bytes : int

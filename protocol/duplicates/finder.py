@@ -37,15 +37,17 @@ def find_duplicates(
 
     Parameters
     ----------
-    query, database : path or array_like
-        Images: uint8 (n, height, width) or (n, height, width, 3) as an array or a file (``.npy``, ``F.npz:key``,
-        ``F.h5:dataset``), a folder of image files, or ``content.h5`` of a dataset of the pipeline. Sizes may differ:
-        the central square of every image is compared at 32 x 32 pixels. Without a database, the queries are compared
-        with each other.
-    query_ids, database_ids : path or array_like, shape (n,), optional
-        Names of the items: the ids, or row numbers in a dataset, as in the lists for `protocol.audit`, each once. By
-        default, the names of files, or row numbers in `query` and in `database`. If one side is an array and the other
-        side has a list, both need one.
+    query : path or array_like
+        The images of the queries: uint8 (n, height, width) or (n, height, width, 3) as an array or a file (``.npy``,
+        ``F.npz:key``, ``F.h5:dataset``), a folder of image files, or ``content.h5`` of a dataset of the pipeline. Sizes
+        may differ: the central square of every image is compared at 32 x 32 pixels.
+    database : path or array_like, optional
+        The images of the database, in any of these forms. Without them, the queries are compared with each other.
+    query_ids : path or array_like, shape (n,), optional
+        The names of the queries: the ids, or row numbers in a dataset, as in the lists for `protocol.audit`, each once.
+        By default, the names of files, or row numbers in `query`.
+    database_ids : path or array_like, shape (n,), optional
+        The names of the database items. If one side is an array and the other side has a list, both need one.
     most : int, default=1000
         Maximum number of queries to propose, each with its best partner and up to four others that are about as
         similar.
@@ -122,8 +124,10 @@ def find_duplicate_vectors(
 
     Parameters
     ----------
-    query, database : path or array_like, shape (n, d)
-        Numbers, as an array or a file. Without a database, the queries are compared with each other.
+    query : path or array_like, shape (n, d)
+        The vectors of the queries, as an array or a file.
+    database : path or array_like, shape (n, d), optional
+        The vectors of the database. Without them, the queries are compared with each other.
     exact : bool, optional
         Whether to compare all pairs. By default, if this takes at most 10^12 multiplications. Otherwise, candidates are
         found by random-hyperplane keys.

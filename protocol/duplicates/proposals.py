@@ -31,7 +31,10 @@ class Pairs:
 
     Parameters
     ----------
-    query, database : ndarray of int64, shape (n,)
+    query : ndarray of int64, shape (n,)
+        The number of the query in each pair.
+    database : ndarray of int64, shape (n,)
+        The number of the database item in each pair.
     score : ndarray of float64, or of float32 for candidates, shape (n,)
         1 for identical items; pairs are ordered by it.
     details : mapping of str to ndarray, shape (n,)
@@ -95,8 +98,10 @@ class Proposals:
     choice : ndarray of int64, shape (n,)
         1 for the best partner of the query, 2 and more for partners that are about as similar. If a set is compared
         with itself, each pair is listed once, so the best partner of an item may be listed as the query instead.
-    query_ids, database_ids : ndarray of str, or None
-        The names of all items; None if they are named by row numbers.
+    query_ids : ndarray of str, or None
+        The names of all queries; None if they are named by row numbers.
+    database_ids : ndarray of str, or None
+        The names of all database items, likewise.
     about : tuple of str
         Sentences on the inputs and the method.
     kind : {"images", "vectors"}

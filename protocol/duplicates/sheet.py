@@ -29,8 +29,10 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     path : str or Path
     proposals : Proposals
         Result of `find_duplicates`.
-    query, database : path or array_like
-        The images that were passed to it.
+    query : path or array_like
+        The images of the queries that were passed to it.
+    database : path or array_like
+        The images of the database that were passed to it.
 
     Raises
     ------

@@ -22,11 +22,21 @@ class Evaluator:
 
     Parameters
     ----------
-    metrics, convention, spread, threads
-        As for `evaluate`.
-    n_bits, bit_order, binarize
-        The encoding of the codes, as for `Codes`; ``binarize="sign"`` for real-valued outputs of a network. The
-        thresholds ``median`` require the complete database, so they can't be used.
+    metrics : str or sequence of str, optional
+        Registered metrics, as for `evaluate`.
+    convention : str, default="protocol"
+        Determines how undefined values count, and the default metrics.
+    spread : bool, default=False
+        Whether to compute, in addition, all values that some convention calls mAP.
+    threads : int, default=1
+        Threads for counting.
+    n_bits : int, optional
+        The code length of packed codes, as for `Codes`.
+    bit_order : {"little", "big", "big-128"}, default="little"
+        The order of the bits in packed codes, as for `Codes`.
+    binarize : str, optional
+        ``"sign"`` for real-valued outputs of a network. The thresholds ``median`` require the complete database, so
+        they can't be used.
 
     Raises
     ------

@@ -84,8 +84,18 @@ def bucket_search(
 
     Parameters
     ----------
-    query_codes, database_codes, query_labels, database_labels, truth, threads
-        As for `evaluate`; the codes must be binary.
+    query_codes : array_like, str, Path or Codes
+        The codes of the queries, which must be binary.
+    database_codes : array_like, str, Path or Codes
+        The codes of the database, which must be binary as well.
+    query_labels : array_like, str or Path, optional
+        The labels of the queries, as for `protocol.evaluate`.
+    database_labels : array_like, str or Path, optional
+        The labels of the database, as for `protocol.evaluate`.
+    truth : Relevant or Nearest, optional
+        The ground truth in place of labels, as for `protocol.evaluate`.
+    threads : int, default=1
+        Threads for the search of the nearest items and for counting.
     tables : str or sequence of str
         Kinds of hash tables, each as ``KxL``: L tables over segments of K bits, for example ``16x4``.
     convention : str, default="protocol"
@@ -155,8 +165,10 @@ def lookup_time(query_codes: Any, database_codes: Any, *, radius: int) -> Lookup
 
     Parameters
     ----------
-    query_codes, database_codes
-        As for `evaluate`; the codes must be binary.
+    query_codes : array_like, str, Path or Codes
+        The codes of the queries, which must be binary.
+    database_codes : array_like, str, Path or Codes
+        The codes of the database, which must be binary as well.
     radius : int
         The largest radius. Its ball may have at most a million codes.
 

@@ -69,8 +69,10 @@ class CodeUse:
     one_code : float
         Share of items that have the most frequent code of their class, if the class is the most frequent one of that
         code. It is 1 if and only if class and code determine each other.
-    entropy, entropy_of_labels : float
-        Of the codes and of the classes of the items, in bits.
+    entropy : float
+        Entropy of the codes, in bits.
+    entropy_of_labels : float
+        Entropy of the classes of the items, in bits.
     constant_bits : tuple of int
         Bits, from 0, that have the same value in all items of the database.
     several : bool

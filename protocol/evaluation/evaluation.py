@@ -38,15 +38,19 @@ def evaluate(
 
     Parameters
     ----------
-    query_codes, database_codes : array_like, str, Path or Codes
-        Bits (n, n_bits) as 0 and 1, -1 and +1 or bool, of any numeric dtype. `Codes` describes other encodings: packed
-        integers, and real-valued outputs of a network that are binarised. An encoding that is given for one side only
-        also applies to the other. If the queries are `Outputs`, real values that are not binarised, the database is
-        ordered by their inner product with its codes as -1 and +1: the asymmetric ranking.
-    query_labels, database_labels : array_like, str or Path, optional
-        Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items that share a class label
-        are relevant; the relevance level is the number of shared labels. At least one query must share a label with a
-        database item.
+    query_codes : array_like, str, Path, Codes or Outputs
+        The codes of the queries: bits (n, n_bits) as 0 and 1, -1 and +1 or bool, of any numeric dtype. `Codes`
+        describes other encodings: packed integers, and real-valued outputs of a network that are binarised. With
+        `Outputs`, real values that are not binarised, the database is ordered by their inner product with its codes as
+        -1 and +1: the asymmetric ranking.
+    database_codes : array_like, str, Path or Codes
+        The codes of the database, with as many bits. An encoding that is given for one side only also applies to the
+        other.
+    query_labels : array_like, str or Path, optional
+        The labels of the queries: integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items
+        that share a class label are relevant; the relevance level is the number of shared labels.
+    database_labels : array_like, str or Path, optional
+        The labels of the database, of the same kind. At least one item must share a label with a query.
     truth : Relevant, Judgments or Nearest, optional
         Instead of labels: the relevant items of each query; judgments of others; or vectors, of which those that are
         nearest to a query are relevant to it.

@@ -31,9 +31,10 @@ class Labels:
 
     Parameters
     ----------
-    query, database : array_like, str or Path
-        Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. At least one query must share a
-        label with a database item.
+    query : array_like, str or Path
+        The labels of the queries: integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse.
+    database : array_like, str or Path
+        The labels of the database, of the same kind. At least one item must share a label with a query.
     """
 
     query: Any
@@ -66,9 +67,10 @@ class Judgments:
         A file with lines ``query iteration item level``, the qrels of TREC, where levels below 1 are not relevant; or
         with lines ``query Q0 item rank score tag``, a run, whose items are relevant at level 1. Or
         ``ir_datasets:NAME``, if that package is installed.
-    query_ids, database_ids : array_like, str or Path
-        The ids of all queries and of all database items, in the order of the codes; a file has an id on each line.
-        Every id in the judgments must be in these lists.
+    query_ids : array_like, str or Path
+        The ids of all queries, in the order of the codes; a file has an id on each line.
+    database_ids : array_like, str or Path
+        The ids of all database items, in the order of the codes. Every id in the judgments must be in its list.
     """
 
     judgments: str | Path
@@ -82,8 +84,11 @@ class Nearest:
 
     Parameters
     ----------
-    query, database : array_like, str or Path
-        Vectors (n, d). Files in the formats of NumPy, big-ann-benchmarks and TEXMEX are read in blocks.
+    query : array_like, str or Path
+        The vectors of the queries (n, d).
+    database : array_like, str or Path
+        The vectors of the database, of the same dimension. Files in the formats of NumPy, big-ann-benchmarks and
+        TEXMEX are read in blocks.
     k : int or sequence of int, optional
         The numbers K of nearest items for which ``neighbours@K`` and ``1-recall@K`` are computed. If None, those of 1,
         10 and 100 that do not exceed the size of the database.

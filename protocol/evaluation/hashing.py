@@ -121,8 +121,10 @@ class Hashing:
 
         Parameters
         ----------
-        query, database : ndarray, shape (n, d)
-            Vectors, which are read in blocks.
+        query : ndarray, shape (n, d)
+            The vectors of the queries, which are read in blocks.
+        database : ndarray, shape (n, d)
+            The vectors of the database, which are read in blocks as well.
         progress : callable, optional
 
         Raises

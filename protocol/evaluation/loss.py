@@ -182,8 +182,17 @@ def quantisation(
         equal bytes; and cascades.
     measure_speed : bool, default=False
         Whether to measure the queries per second of our own exact scan with one thread, and the times of quantisers.
-    metrics, convention, spread, threads, progress
-        As for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see `Nearest`.
+    metrics : str or sequence of str, optional
+        Registered metrics, as for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see
+        `Nearest`.
+    convention : str, default="protocol"
+        Determines how undefined values count, and the default metrics.
+    spread : bool, default=False
+        Whether to compute, in addition, all values that some convention calls mAP.
+    threads : int, default=1
+        Threads for the search of the nearest items and for counting.
+    progress : callable, optional
+        Called as ``progress(done, total, stage)``, as by `evaluate`.
 
     Returns
     -------

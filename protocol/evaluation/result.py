@@ -70,7 +70,12 @@ class Evaluation(Scores, Printed):
         The counts of the Hamming ranking.
     nearest_counts : mapping of int to HammingCounts
         If vectors are the ground truth, the counts for each number of nearest items.
-    n_queries, n_database, n_bits : int
+    n_queries : int
+        The number of queries.
+    n_database : int
+        The number of database items.
+    n_bits : int
+        The code length.
     ranking : str
         How the database is ordered: one of `protocol.scores.identity.RANKINGS`.
     binarize : str or None
@@ -86,8 +91,14 @@ class Evaluation(Scores, Printed):
         The definition of the nearest items; None unless vectors are the ground truth.
     ground_truth_sha256 : str
         Digest of the relevance of items to queries: values per query are compared only if it is equal.
-    name, dataset, split, ground_truth : str or None
-        The user's names for the codes, the dataset, the split and the ground truth, see `named`.
+    name : str or None
+        The user's name for the codes, see `named`.
+    dataset : str or None
+        The user's name for the dataset.
+    split : str or None
+        The user's name for the split.
+    ground_truth : str or None
+        The user's name for the ground truth.
     inputs : mapping
         The files of the codes, with their encoding, and of the ground truth, by option.
     """
@@ -163,9 +174,12 @@ class Evaluation(Scores, Printed):
         ----------
         name : str, optional
             The name of the method.
-        dataset, split, ground_truth : str, optional
-            The names of the data on which the codes were scored. The default name of nearest items as the ground truth
-            is, for example, ``10 nearest by cosine``.
+        dataset : str, optional
+            The name of the dataset on which the codes were scored.
+        split : str, optional
+            The name of its split into queries and database.
+        ground_truth : str, optional
+            The name of the ground truth; that of nearest items is by default, for example, ``10 nearest by cosine``.
         """
         ground_truth = self.ground_truth if ground_truth is None else ground_truth
         return replace(self, name=name, dataset=dataset, split=split, ground_truth=ground_truth)
@@ -273,9 +287,12 @@ class Evaluation(Scores, Printed):
         path : str or Path
         *others : WithoutQueries, Trec, BucketSearches or LookupTimes
             Further results about the same codes, whose fields are added.
-        per_query, pr_curves, top_n_curves : str or Path, optional
-            Files that `write_per_query`, `write_pr_curves` and `write_top_n_curves` wrote, for `compare`. Their
-            names and their SHA-256 are added under these keys.
+        per_query : str or Path, optional
+            The file that `write_per_query` wrote, for `compare`. Its name and its SHA-256 are added under this key.
+        pr_curves : str or Path, optional
+            The file that `write_pr_curves` wrote, likewise.
+        top_n_curves : str or Path, optional
+            The file that `write_top_n_curves` wrote, likewise.
         lists : mapping of str to str or Path, optional
             The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
             names and their SHA-256 are added as ``lists``.

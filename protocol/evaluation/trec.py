@@ -68,8 +68,10 @@ class Trec(Printed):
 
     Parameters
     ----------
-    run, qrels : str
-        The names of the files.
+    run : str
+        The name of the file with the ranking.
+    qrels : str
+        The name of the file with the relevant items.
     depth : int
         The number of items of each query in the run.
     ties : str

@@ -99,8 +99,16 @@ def explain(
         The reported score from 0 to 1, or in percent, with all printed digits, as text: ``"0.9330"``. Scores of several
         code lengths make the answer nearly unique; `query_codes` and `database_codes` are then sequences of as many
         codes.
-    query_codes, database_codes, query_labels, database_labels, truth
-        As for `protocol.evaluate`.
+    query_codes : array_like, str, Path or Codes
+        The codes of the queries, as for `protocol.evaluate`.
+    database_codes : array_like, str, Path or Codes
+        The codes of the database, as for `protocol.evaluate`.
+    query_labels : array_like, str or Path, optional
+        The labels of the queries, as for `protocol.evaluate`.
+    database_labels : array_like, str or Path, optional
+        The labels of the database, as for `protocol.evaluate`.
+    truth : Relevant or Nearest, optional
+        The ground truth in place of labels, as for `protocol.evaluate`.
     training_labels : array_like, str or Path, optional
         Labels of the training items, in which some evaluators count the relevant items by which they divide.
     measure : {"mAP", "precision", "recall", "nDCG", "any"}, default="mAP"

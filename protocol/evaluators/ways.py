@@ -19,7 +19,10 @@ class Variant:
     ----------
     family : str
         An evaluation has at most one variant of each family.
-    name, text : str
+    name : str
+        The name, which is unique in its family.
+    text : str
+        What is computed differently.
     weight : int
         1 for a convention of many tools, 2 for a rarer one or a fault of several tools, 3 for a fault of one tool.
     sources : tuple of str

@@ -119,8 +119,10 @@ def extract(
     feature : Feature
     content : path
         The dataset's arrays.
-    part, n_parts : int
-        Index of the part and number of parts, whose sizes differ by at most one image.
+    part : int
+        Index of the part.
+    n_parts : int
+        Number of parts, whose sizes differ by at most one image.
     by_reference : bool
         Whether `file` refers to the file that contains the vectors instead of copying them, if they are unchanged.
     """
@@ -227,8 +229,10 @@ def prepared(
     feature : Feature
     steps : mapping of str to sequence of {"l2", "centre", "grand_mean"}
         The preprocessing of each of the feature's modalities, by their keys.
-    features, preprocessing : path
-        The two files; the first remains open until the block ends.
+    features : path
+        The file of the features, which remains open until the block ends.
+    preprocessing : path
+        The file of the fitted preprocessing.
 
     Raises
     ------

@@ -33,8 +33,12 @@ class BagOfWords(Feature):
     ----------
     n_words : int, at least 1, default 500
         Size k of the vocabulary, and length of the vectors.
-    grid, patch, image_size : int
-        The grid of descriptors, as for `dense_sift`; by default, 5 x 5 patches of 16 x 16 pixels in 32 x 32 pixels.
+    grid : int, default=5
+        Descriptors per side of the grid, as for `dense_sift`.
+    patch : int, default=16
+        Side of the patch of a descriptor, in pixels.
+    image_size : int, default=32
+        Side to which images are scaled, in pixels.
     n_sample : int, at least `n_words`, default 50000
         Maximum number of training descriptors for k-means, drawn without replacement.
 

@@ -117,9 +117,10 @@ def trained(
     Parameters
     ----------
     hasher : type of Hasher
-    made_of, earlier : mapping
-        As for `protocol.provenance.reuse.unchanged`; ``made_of`` contains the ``seed`` and ``options`` of each code
-        length.
+    made_of : mapping
+        As for `protocol.provenance.reuse.unchanged`, with the ``seed`` and ``options`` of each code length.
+    earlier : mapping
+        The earlier content, as for `protocol.provenance.reuse.unchanged`.
     training : TrainingSet
     blocks : mapping of str to iterable of ndarray of float32, shape (n_block, d)
         The vectors to encode: ``query``, and ``items``, which have the modality of the database.
@@ -152,7 +153,10 @@ def write_stored(
 
     Parameters
     ----------
-    models, codes : path
+    models : path
+        The file of the fitted hashers.
+    codes : path
+        The file of the codes.
     stored : mapping of int to Stored
         The content for each code length.
     image : ndarray of int64, shape (n_items,)

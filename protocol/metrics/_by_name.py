@@ -55,8 +55,10 @@ def evaluate_extended(
         The counts of the plain codes.
     extensions : iterable of (str, int)
         The extensions with their numbers of bits, as for `HammingCounts.extended`.
-    names, empty
-        As for `evaluate`.
+    names : iterable of str
+        The metrics, as for `evaluate`.
+    empty : {"zero", "drop"}, default="zero"
+        How undefined values count.
 
     Yields
     ------

@@ -181,8 +181,14 @@ class Claim:
 
     Parameters
     ----------
-    id, paper, place, statement : str
-        The claim's number in the list of claims, the paper, the place in the paper, and the statement in our words.
+    id : str
+        The claim's number in the list of claims.
+    paper : str
+        The paper that makes it.
+    place : str
+        The place in the paper.
+    statement : str
+        The statement in our words.
     expected : mapping of str to number, list or mapping
         The value of each part that the paper prints or implies. It is compared with the computed value of the same
         name.

@@ -20,8 +20,10 @@ class OPQ(PQ):
 
     Parameters
     ----------
-    m, n_bits
-        As for PQ.
+    m : int, at least 1, default 8
+        The number of parts, a divisor of the dimension.
+    n_bits : int, from 1 to 12, default 8
+        Bits of a part.
     """
 
     name = "opq"

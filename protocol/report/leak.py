@@ -138,8 +138,10 @@ def leak_text(
 
     Parameters
     ----------
-    table, summary : DataFrame
-        As `leaks` and `summarise_leaks` return them.
+    table : DataFrame
+        The table that `leaks` returns.
+    summary : DataFrame
+        The table that `summarise_leaks` returns.
     provenance : mapping
         The provenance record of the dataset's file, for its notes and versions.
     experiment : str

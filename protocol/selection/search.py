@@ -33,8 +33,10 @@ class Validation:
 
     Parameters
     ----------
-    query, database : ndarray of float32, shape (n, d)
-        Vectors of the validation queries, and of the database items that they rank; their dimensions may differ.
+    query : ndarray of float32, shape (n, d)
+        Vectors of the validation queries.
+    database : ndarray of float32, shape (n, d)
+        Vectors of the database items that they rank; their dimension may differ from that of the queries.
     relevance : Relevance
         The ground truth of these queries and this database.
     metric : str

@@ -25,7 +25,16 @@ class Split:
 
     Parameters
     ----------
-    query, database, train, validation_query, validation_database : ndarray of int64, shape (n,)
+    query : ndarray of int64, shape (n,)
+        Row numbers of the queries.
+    database : ndarray of int64, shape (n,)
+        Row numbers of the database.
+    train : ndarray of int64, shape (n,)
+        Row numbers of the training set.
+    validation_query : ndarray of int64, shape (n,)
+        Row numbers of the validation queries.
+    validation_database : ndarray of int64, shape (n,)
+        Row numbers of the database that the validation queries rank.
     path : Path
         The file of the split.
     items : Path or None

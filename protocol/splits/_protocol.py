@@ -84,8 +84,10 @@ class SplitProtocol:
         Some of `PARTITIONS`; a protocol without validation sets omits them.
     may_overlap : mapping of str to tuple of str
         For each partition, the others with which it may share items; all others are disjoint. Default: none.
-    n_items, n_classes : int or None
-        Required number of items and classes of the dataset; None for any.
+    n_items : int or None
+        Required number of items of the dataset; None for any.
+    n_classes : int or None
+        Required number of classes of the dataset; None for any.
     draw : str
         Name of the draw, that is, of all partitions except the database, for protocols that share it. Default: the
         protocol shares its draw with no other.
@@ -143,8 +145,10 @@ class SplitProtocol:
         given : mapping
             Sizes of the `open` partitions, at least 1 each. Validation partitions without a size are empty; sizes of
             other partitions are ignored.
-        n_items, n_classes : int or None
-            Those of the dataset; None if unknown.
+        n_items : int or None
+            Number of items of the dataset; None if unknown.
+        n_classes : int or None
+            Number of classes of the dataset; None if unknown.
 
         Raises
         ------
@@ -176,8 +180,10 @@ class SplitProtocol:
         ----------
         given : mapping
             As for `sizes`.
-        n_items, n_classes : int or None
-            Those of the dataset; None if unknown, or without labels.
+        n_items : int or None
+            Number of items of the dataset; None if unknown.
+        n_classes : int or None
+            Number of classes of the dataset; None if unknown, or without labels.
         official : mapping of str to int, or None
             The sizes of the dataset's official parts; None if unknown.
         needed : sequence of str

@@ -45,9 +45,10 @@ def halves(
     ----------
     y : ndarray of int, shape (n_items,), or None
         Class labels.
-    query_per_class, outside_per_class : int
-        The number of queries of each class, and of items of each class in neither database, on which everything except
-        the hasher is fitted.
+    query_per_class : int
+        The number of queries of each class.
+    outside_per_class : int
+        The number of items of each class in neither database, on which everything except the hasher is fitted.
     train_per_class : sequence of int or "all"
         Sizes of the training sets. They are nested, and ``all`` is the complete database.
     seed : int
@@ -117,8 +118,10 @@ def rankings(
         The database of each side.
     truths : mapping of str to mapping of str to Relevance
         The ground truths, by side of the ranked database, then by name.
-    metric, empty : str
-        As in `protocol.metrics.evaluate`.
+    metric : str
+        The registered metric.
+    empty : str
+        How undefined values count, as in `protocol.metrics.evaluate`.
     calls : int, default=1
         How many such calls the process will make. This only affects the speed.
 

@@ -74,10 +74,14 @@ def pair_distances(
 
     Parameters
     ----------
-    query, database : (n_queries, d) and (n_database, d)
-        Vectors that have passed the checks of `nearest`; `database` may be memory-mapped, and its rows are read in the
-        given order.
-    query_rows, database_rows : (n_pairs,) integers
+    query : (n_queries, d) numbers
+        Vectors that have passed the checks of `nearest`.
+    database : (n_database, d) numbers
+        Such vectors; may be memory-mapped, and its rows are read in the given order.
+    query_rows : (n_pairs,) integers
+        The row of the query of each pair.
+    database_rows : (n_pairs,) integers
+        The row of the database item of each pair.
     distance : {"euclidean", "cosine", "dot"}, default="euclidean"
     threads : int, default=1
 

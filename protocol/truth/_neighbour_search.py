@@ -145,8 +145,10 @@ def neighbours_within(
 
     Parameters
     ----------
-    query, database : (n_queries, d) and (n_database, d) numbers
-        Finite, of any real type, and compared without prior rounding; `database` may be memory-mapped.
+    query : (n_queries, d) numbers
+        Finite, of any real type, and compared without prior rounding.
+    database : (n_database, d) numbers
+        Likewise; may be memory-mapped.
     radius : float
         At least 0.
     strict : bool, default=False
@@ -257,9 +259,10 @@ def nearest(
 
     Parameters
     ----------
-    query, database : (n_queries, d) and (n_database, d) numbers
-        Finite, of any real type, and compared without prior rounding; `database` may be memory-mapped,
-        and is read sequentially, once for every 4,096 queries.
+    query : (n_queries, d) numbers
+        Finite, of any real type, and compared without prior rounding.
+    database : (n_database, d) numbers
+        Likewise; may be memory-mapped, and is read sequentially, once for every 4,096 queries.
     k : int
         From 1 to n_database. More than k rows are returned if several items tie with the k-th.
     distance : {"euclidean", "cosine", "dot"}, default="euclidean"

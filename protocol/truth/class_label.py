@@ -19,8 +19,10 @@ def class_label(query: Items, database: Items, train: Items, *, seed: int = 0) -
 
     Parameters
     ----------
-    query, database : Items
+    query : Items
         With labels: integers (n,), or a 0/1 matrix (n, n_classes) if items may have several.
+    database : Items
+        With labels of the same kind.
     train : Items
         Not used: nothing is fitted.
     seed : int, default=0

@@ -80,8 +80,12 @@ def epsilon_ball(
 
     Parameters
     ----------
-    query, database, train : Items
-        Prepared features (n, d); the radius is fitted only on those of `train`.
+    query : Items
+        Prepared features (n, d) of the queries.
+    database : Items
+        Prepared features (n, d) of the database.
+    train : Items
+        Prepared features (n, d) of the training set, on which alone the radius is fitted.
     seed : int, default=0
         Seed of the draw of training points.
     n_neighbours : int, default=50

@@ -56,8 +56,12 @@ def graded_distance(
 
     Parameters
     ----------
-    query, database, train : Items
-        Prepared features (n, d); the radii are fitted only on those of `train`.
+    query : Items
+        Prepared features (n, d) of the queries.
+    database : Items
+        Prepared features (n, d) of the database.
+    train : Items
+        Prepared features (n, d) of the training set, on which alone the radii are fitted.
     seed : int, default=0
         Seed of the draw of training points.
     percentiles : sequence of float, default=(5, 1, 0.2, 0.1)

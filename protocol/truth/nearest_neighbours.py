@@ -38,8 +38,10 @@ def nearest_neighbours(
 
     Parameters
     ----------
-    query, database : Items
-        Prepared features (n, d).
+    query : Items
+        Prepared features (n, d) of the queries.
+    database : Items
+        Prepared features (n, d) of the database.
     train : Items
         Not used: nothing is fitted.
     seed : int, default=0

@@ -36,10 +36,11 @@ class LabelRelevance:
 
     Parameters
     ----------
-    query_labels, database_labels : array_like of int, shape (n,), or of bool or 0/1, shape (n, n_classes)
-        One class per item, or any number of labels per item; of the same kind for queries and database. An item without
-        labels is not relevant to any query. The labels of the database may be memory-mapped: they are read in blocks,
-        and sorted by class only when a method requires it.
+    query_labels : array_like of int, shape (n,), or of bool or 0/1, shape (n, n_classes)
+        One class per query, or any number of labels per query.
+    database_labels : array_like of int, shape (n,), or of bool or 0/1, shape (n, n_classes)
+        The labels of the database, of the same kind. An item without labels is not relevant to any query. They may be
+        memory-mapped: they are read in blocks, and sorted by class only when a method requires it.
 
     Raises
     ------

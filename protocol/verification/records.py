@@ -54,16 +54,26 @@ def verify(
         The JSON of ``protocol evaluate --json`` or `Evaluation.write_json`; or a folder with the tables of an
         experiment (``results/NAME``) or with stored tables, in which case all other parameters but `progress` are
         ignored.
-    query_codes, database_codes, query_labels, database_labels, truth
-        As for `evaluate`. An input that is not given is the file that the record names, relative to the record. Codes
-        without an encoding have the recorded one; the numbers and the distance of `Nearest` are the recorded ones.
+    query_codes : array_like, str, Path or Codes, optional
+        The codes of the queries. An input that is not given is the file that the record names, relative to the record.
+        Codes without an encoding have the recorded one.
+    database_codes : array_like, str, Path or Codes, optional
+        The codes of the database, likewise.
+    query_labels : array_like, str or Path, optional
+        The labels of the queries, as for `protocol.evaluate`.
+    database_labels : array_like, str or Path, optional
+        The labels of the database, as for `protocol.evaluate`.
+    truth : Relevant or Nearest, optional
+        The ground truth in place of labels; the numbers and the distance of `Nearest` are the recorded ones.
     lists : mapping of str to str or Path, optional
         The lists of the split by partition, or its file as ``split``, which are audited; by default those that the
         record names.
     digits : int, default=15
         The number of significant digits in which values must agree.
-    threads, progress
-        As for `evaluate`.
+    threads : int, default=1
+        Threads for the search of the nearest items and for counting.
+    progress : callable, optional
+        Called as ``progress(done, total, stage)``, as by `protocol.evaluate`.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from protocol.comparison.matching import assumptions
 from protocol.scores.identity import PROTOCOL
 
 CASES = yaml.safe_load(Path(__file__).with_name("matching.yaml").read_text())
-CLI_ADVICE = " See docs/how-to/compare-results.md."
+CLI_ADVICE = ' See "Compare results" in the documentation.'
 
 
 @pytest.fixture

@@ -58,8 +58,16 @@ class BRE(AnchorHasher):
 
     Attributes
     ----------
-    anchors_, width_, offset_, projection_, threshold_ : ndarray of float32
-        See `AnchorHasher`; the thresholds are 0, because the kernel is centred.
+    anchors_ : ndarray of float32
+        Anchors of the kernel map, see `AnchorHasher`.
+    width_ : ndarray of float32
+        Widths of the kernel.
+    offset_ : ndarray of float32
+        Offsets, for which the mean of the kernel map over the training rows is 0.
+    projection_ : ndarray of float32
+        Weights of the anchors in the function of each bit.
+    threshold_ : ndarray of float32
+        Thresholds of the bits, shape (n_bits,): 0, because the kernel is centred.
     fit_record_ : dict
         ``n_labelled``, and ``objective``: the mean square error of the pairs before the first and after every pass.
 
@@ -129,9 +137,14 @@ def best_change(v: Floats, k: Floats, i: Rows, j: Rows, cost: Floats) -> float:
 
     Parameters
     ----------
-    v, k : ndarray of float64, shape (n,)
-    i, j : ndarray of int64, shape (n_pairs,)
-        The rows of each pair.
+    v : ndarray of float64, shape (n,)
+        Values of the function at each row.
+    k : ndarray of float64, shape (n,)
+        Change of these values per unit of the weight.
+    i : ndarray of int64, shape (n_pairs,)
+        The first row of each pair.
+    j : ndarray of int64, shape (n_pairs,)
+        The second row of each pair.
     cost : ndarray of float64, shape (n_pairs,)
 
     Examples

@@ -57,8 +57,16 @@ class KSH(AnchorHasher):
 
     Attributes
     ----------
-    anchors_, width_, offset_, projection_, threshold_ : ndarray of float32
-        See `AnchorHasher`; the thresholds are 0, because the kernel is centred.
+    anchors_ : ndarray of float32
+        Anchors of the kernel map, see `AnchorHasher`.
+    width_ : ndarray of float32
+        Widths of the kernel.
+    offset_ : ndarray of float32
+        Offsets, for which the mean of the kernel map over the training rows is 0.
+    projection_ : ndarray of float32
+        Weights of the anchors in the function of each bit.
+    threshold_ : ndarray of float32
+        Thresholds of the bits, shape (n_bits,): 0, because the kernel is centred.
     fit_record_ : dict
         ``n_labelled``; ``spectral``, the number of bits from the eigenvector, because gradients gave no improvement;
         and ``residue``, the mean square of the entries of ``S - H H' / n_bits``.

@@ -53,8 +53,16 @@ class SDH(AnchorHasher):
 
     Attributes
     ----------
-    anchors_, width_, offset_, projection_, threshold_ : ndarray of float32
-        See `AnchorHasher`; the thresholds are -c.
+    anchors_ : ndarray of float32
+        Anchors of the kernel map, see `AnchorHasher`.
+    width_ : ndarray of float32
+        Widths of the kernel.
+    offset_ : ndarray of float32
+        Offsets, for which the mean of the kernel map over the training rows is 0.
+    projection_ : ndarray of float32
+        Weights of the anchors in the function of each bit.
+    threshold_ : ndarray of float32
+        Thresholds of the bits, shape (n_bits,): -c.
     fit_record_ : dict
         ``objective`` after each iteration, divided by n, and ``agreement``, the share of bits of B that the functions
         reproduce.

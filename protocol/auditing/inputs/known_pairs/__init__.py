@@ -79,9 +79,12 @@ class KnownPairs:
 
         Returns
         -------
-        queries, partners, judgement : ndarray of int64, shape (n,)
-            Item numbers, and the judgement. Each query occurs once, with the partner of its closest pair; if
-            there are several, with the lowest of their numbers.
+        queries : ndarray of int64, shape (n,)
+            Item numbers, each once.
+        partners : ndarray of int64, shape (n,)
+            The partner of each query's closest pair; if there are several, the lowest of their numbers.
+        judgement : ndarray of int64, shape (n,)
+            The judgement of that pair.
         """
         both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         judgement = np.concatenate([self.judgement, self.judgement])

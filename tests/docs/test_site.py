@@ -1,0 +1,71 @@
+"""The built site in a browser: the search finds the right pages, and the code fits into a window of 1,280 pixels.
+
+.ci/run builds the site and runs these tests; they are skipped where docs/_build does not exist.
+"""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from page_blocks import DOCS
+
+SITE = DOCS / "_build"
+FOUND = "() => /found|match/.test(document.querySelector('#search-results .search-summary')?.textContent)"
+PAGES = "links => links.slice(0, 3).map(link => new URL(link.href).pathname)"
+OVERFLOWING = "blocks => blocks.filter(block => block.scrollWidth > block.clientWidth).map(block => block.textContent)"
+SENTENCE = re.compile(r"[A-Za-z/.]+(?: \S+)*[.:]")
+UNWRAPPED = "div:not(.highlight-sh) > .highlight pre { white-space: pre !important; }"
+
+pytestmark = pytest.mark.ci
+
+
+@pytest.fixture(scope="module")
+def tab(browser):
+    """Return a tab of 1,280 pixels."""
+    if not (SITE / "searchindex.js").exists():
+        pytest.skip("the site is not built")
+    return browser.new_page(viewport={"width": 1280, "height": 900})
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("ties", "explanation/ties"),
+        ("own codes", "how-to/score-your-own-codes"),
+        ("mAP@K", "reference/metrics/map-k-all"),
+        ("leak", "how-to/audit-a-split"),
+        ("ITQ", "reference/hashers/itq"),
+    ],
+)
+def test_the_search_finds_a_page_among_the_first_three(tab, words, page):
+    tab.goto(f"{(SITE / 'search.html').as_uri()}?q={quote(words)}")
+    tab.wait_for_function(FOUND)
+    assert f"{SITE}/{page}.html" in tab.eval_on_selector_all("#search-results ul.search li > a", PAGES)
+
+
+def test_no_block_of_code_is_wider_than_the_page(tab):
+    """Commands and printed sentences may be wrapped; code and tables may not."""
+    wide = {}
+    for page in sorted(SITE.rglob("*.html")):
+        tab.goto(page.as_uri())
+        tab.add_style_tag(content=UNWRAPPED)
+        for block in tab.eval_on_selector_all("pre", OVERFLOWING):
+            lines = [line for line in block.splitlines() if len(line) > 100 and not SENTENCE.fullmatch(line)]
+            if lines:
+                wide[page.relative_to(SITE).as_posix()] = lines
+    assert wide == {}
+
+
+def test_commands_can_be_copied_and_outputs_have_no_button(tab):
+    tab.goto((SITE / "tutorials" / "audit-the-split-of-a-repository.html").as_uri())
+    tab.wait_for_selector(".highlight-sh button.copybtn", state="attached")
+    assert tab.locator(".highlight-python button.copybtn").count() == 2
+    assert tab.locator(".highlight-text button.copybtn").count() == 0
+
+
+def test_the_contents_of_a_page_open_with_a_button(tab):
+    tab.goto((SITE / "reference" / "metrics.html").as_uri())
+    link = tab.get_by_role("link", name="Average precision", exact=True).first
+    assert not link.is_visible()
+    tab.locator("button.secondary-toggle").click()
+    assert link.is_visible()
