@@ -1,6 +1,7 @@
 """`protocol explain`: find the evaluation that gives a reported score."""
 
 import argparse
+import os
 
 from protocol.checks import ProtocolError
 from protocol.cli._output import check_outputs, show
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
             truth=None if arguments.relevance is None else Relevant(arguments.relevance),
             training_labels=arguments.training_labels,
             measure=arguments.measure,
-            threads=arguments.threads,
+            threads=arguments.threads if arguments.threads is not None else os.cpu_count() or 1,
             progress=report,
         )
     if arguments.json:
