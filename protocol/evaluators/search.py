@@ -157,7 +157,9 @@ def explain(
 
 def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Sequence[Any]]:
     """Yield scores, query codes and database codes, as many of each."""
-    single = isinstance(score, str | float | int)
+    single = np.ndim(score) == 0
+    if not single and len(score) == 0:
+        raise ProtocolError("score: the list is empty.")
     for values, role in ((score, ""), (query_codes, "query codes"), (database_codes, "database codes")):
         if not single and len(values) != len(score):
             raise ProtocolError(

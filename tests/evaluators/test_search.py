@@ -164,12 +164,17 @@ def test_two_code_lengths_must_both_agree():
         (("high", *case(0)), "score: expected a number from 0 to 1, or in percent, got 'high'."),
         (("-0.1", *case(0)), "score: expected a number from 0 to 1, or in percent, got '-0.1'."),
         ((["0.5", "0.6"], *case(0)), "query codes: expected codes for each of 2 scores, got 3."),
+        (([], *case(0)), "score: the list is empty."),
     ],
 )
 def test_wrong_input_is_explained(arguments, message):
     with pytest.raises(ProtocolError) as caught:
         explained(*arguments)
     assert str(caught.value) == message
+
+
+def test_a_score_may_be_a_number_of_numpy():
+    assert explained(np.float32(0.5), *case(0)).reported == explained("0.5", *case(0)).reported
 
 
 def test_every_variant_is_tried():
