@@ -268,3 +268,9 @@ def test_only_the_requested_measure_is_searched():
     assert {way.family for way in found.values} == {"precision"}
     with pytest.raises(ProtocolError, match="measure"):
         explained("0.5", *case(0), measure="mean average precision")
+
+
+def test_the_number_of_threads_is_checked():
+    query, database, *labels = case(0)
+    with pytest.raises(ProtocolError, match="^threads: expected an integer >= 1, got 0"):
+        explain("0.5", query, database, query_labels=labels[0], database_labels=labels[1], threads=0)
