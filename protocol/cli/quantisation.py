@@ -19,6 +19,8 @@ def run(arguments: argparse.Namespace) -> None:
     vectors = nearest(arguments)
     if vectors is None:
         raise ProtocolError("--query-vectors and --database-vectors are missing.")
+    if arguments.bytes is not None and not arguments.quantiser:
+        raise ProtocolError("--bytes needs --quantiser as well.")
     train = arguments.train_vectors
     against = Quantisers(
         arguments.quantiser, arguments.bytes, arguments.cascade, arguments.factors, arguments.seed, train

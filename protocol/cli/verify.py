@@ -9,6 +9,7 @@ from protocol.cli._progress import stages
 from protocol.cli.evaluate import lists, relevance
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
+_FURTHER = ("relevance", "query_ids", "database_ids", "query_vectors", "database_vectors")
 _ENCODING = ("n_bits", "bit_order", "binarize")
 
 
@@ -19,7 +20,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     files = {name: getattr(arguments, name) for name in _INPUTS}
     check_outputs({"--json": arguments.json}, [arguments.record, arguments.relevance, *files.values()])
-    if arguments.record.is_dir() and any(value is not None for value in files.values()):
+    further = [getattr(arguments, name) for name in _FURTHER]
+    if arguments.record.is_dir() and (
+        lists(arguments) or any(value is not None for value in (*files.values(), *further))
+    ):
         raise ProtocolError(f"{arguments.record}: expected a JSON file with --query-codes and the like, got a folder.")
     with stages() as report:
         verification = verify(

@@ -124,7 +124,7 @@ class _Block:
     ) -> tuple[NDArray[np.int64], dict[int, NDArray[np.int64]]]:
         """Return the numbers of all items, and of the relevant items by name."""
         queries, n_items = self.keys.queries(self.query), len(self.database)
-        bound = np.array([self.keys.of(values[-1]) for values in self.values])
+        bound = np.array([self.keys.of(values[-1]) if len(values) else -np.inf for values in self.values])
         pending, n_pending, starts = [], 0, range(0, n_items, TILE)
 
         def search(start: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:

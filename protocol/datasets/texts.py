@@ -49,12 +49,16 @@ def _read_table(file: str) -> dict[str, list[str]]:
         for row in reader:
             if None in row or None in row.values():
                 raise ProtocolError(f"{file}: line {reader.line_num}: expected as many fields as in the header.")
+            if row.get("label") == "":
+                raise ProtocolError(f"{file}: line {reader.line_num}: the label is empty.")
             rows.append(row)
     except csv.Error as error:
         raise ProtocolError(f"{file}: line {reader.reader.line_num}: expected a table of texts ({error}).") from error
     finally:
         csv.field_size_limit(before)
     names = reader.fieldnames or ()
+    if twice := [name for name in ("text", "label", "id") if names.count(name) > 1]:
+        raise ProtocolError(f"{file}: expected each column once, got {twice[0]} {names.count(twice[0])} times.")
     if "text" not in names or not rows:
         got = "no rows" if "text" in names else ", ".join(names) or "an empty file"
         raise ProtocolError(

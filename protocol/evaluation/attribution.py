@@ -310,6 +310,8 @@ def _read(results: Any, distances: Any, n_queries: int) -> list[_Results]:
     if not isinstance(results, Mapping):
         name = Path(results).stem if is_file(results) else "results"
         results, distances = {name: results}, None if distances is None else {name: distances}
+    if not isinstance(distances, Mapping | None) or (distances and not distances.keys() <= results.keys()):
+        raise ProtocolError(f"distances: expected those of results by name: {', '.join(map(str, results))}.")
     engines = []
     for name, values in results.items():
         ids, own = read_results(values, n_queries), (distances or {}).get(name)
@@ -447,7 +449,7 @@ def _form(
     values, keys, tolerance = values[known], keys[known], tolerance[known]
     shares, positive = {("", 1.0): _SMALLEST_SHARE}, (keys > 0) & (values != 0)
     factors = [float(np.median(values[positive] / x[positive])) for x in (space.distance(keys), keys) if positive.any()]
-    for factor in [1.0, *factors] if values.size else ():
+    for factor in [1.0, *filter(None, factors)] if values.size else ():
         for name, as_keys in space.forms(values / factor).items():
             shares[name, factor] = float((np.abs(as_keys - keys) <= tolerance).mean())
     return max(shares, key=lambda form: (shares[form], form[1] == 1))

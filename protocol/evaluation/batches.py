@@ -89,6 +89,8 @@ class Evaluator:
     def _add(self, side: str, codes: Any, labels: Any) -> None:
         packed, n_bits = packed_batch(codes, self._encoding, f"{side} codes")
         array, before = as_numpy(labels, f"{side} labels"), self._labels[side]
+        if not array.ndim:
+            raise ProtocolError(f"{side} labels: expected one for each item, got {array}.")
         if len(array) != len(packed):
             raise ProtocolError(f"{side} labels: {len(array):,} labels for {len(packed):,} items.")
         if n_bits != (self._n_bits or n_bits):

@@ -151,7 +151,7 @@ def _listed(path: Path) -> NDArray[np.int64]:
     for number, line in enumerate(lines(path, "row numbers of queries"), start=1):
         fields = line.replace(",", " ").replace(";", " ").split()
         if not fields or (number == 1 and fields[0].lower() in _HEADER):
-            are_pairs |= "database" in fields
+            are_pairs |= "database" in map(str.lower, fields)
             continue
         if not (fields[0].isascii() and fields[0].isdecimal()) or len(fields[0]) > _MOST_DIGITS:
             raise ProtocolError(f"{path}: line {number}: expected the row number of a query, got {fields[0][:80]!r}.")

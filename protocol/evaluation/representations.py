@@ -70,6 +70,7 @@ class Quantisers:
     def __post_init__(self) -> None:
         for name in (*self.names, *(one for one in self.cascade if one != VECTORS)):
             self.plugin(name)
+        integer(self.seed, "seed", minimum=0)
         if self.n_bytes is not None:
             integer(self.n_bytes, "n_bytes")
         for factor in self.factors:

@@ -153,14 +153,16 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
         labels = case.query_labels.copy(), case.database_labels.copy()
         try:
             answer = function(sides[0], sides[1], *labels)
+        except Exception as error:  # noqa: BLE001 - the function may raise anything
+            answers[number] = f"{type(error).__name__}: {error}"
+            continue
+        try:
             answers[number] = float(answer)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ProtocolError(
                 f"function: expected a number from f(query_codes, database_codes, query_labels, database_labels): "
                 f"{error}."
             ) from error
-        except Exception as error:  # noqa: BLE001 - the function may raise anything
-            answers[number] = f"{type(error).__name__}: {error}"
     return Diagnosis(cases, answers, cutoff)
 
 

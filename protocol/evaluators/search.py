@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics
-from protocol.checks import ProtocolError, counted, one_of
+from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.counting import HammingCounts, LabelRelevance, Relevance
 from protocol.evaluation.code_pairs import CodePair, Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
@@ -140,6 +140,7 @@ def explain(
     Way(measure='mAP', variants=(('ties', 'index'),))
     """
     one_of(measure, MEASURES, "measure")
+    integer(threads, "threads")
     source = only_truth(query_labels, database_labels, truth)
     reported, queries, databases = _as_lists(score, query_codes, database_codes)
     scores = tuple(map(Reported.parse, reported))
@@ -157,7 +158,9 @@ def explain(
 
 def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Sequence[Any]]:
     """Yield scores, query codes and database codes, as many of each."""
-    single = isinstance(score, str | float | int)
+    single = np.ndim(score) == 0
+    if not single and len(score) == 0:
+        raise ProtocolError("score: the list is empty.")
     for values, role in ((score, ""), (query_codes, "query codes"), (database_codes, "database codes")):
         if not single and len(values) != len(score):
             raise ProtocolError(

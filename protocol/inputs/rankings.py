@@ -14,6 +14,7 @@ from protocol.inputs import text
 from protocol.inputs.conversion import is_file, matrix_from, named
 
 _JSON, _RUN = (".jsonl", ".ndjson"), (".run", ".trec", "")
+_LARGEST = 1 << 63
 _ROW = re.compile(r"[A-Za-z]?([0-9]{1,18})")
 
 
@@ -48,7 +49,9 @@ def read_results(values: Any, n_queries: int, role: str = "results") -> NDArray:
             row[: len(numbers)] = numbers
     else:
         array = matrix_from(values, role, "K")
-    if len(array) != n_queries or not array.size:
+    if not array.size:
+        raise ProtocolError(f"{named(values, role)}: no query has a result.")
+    if len(array) != n_queries:
         raise ProtocolError(f"{named(values, role)}: {counted(len(array), 'row')} for {n_queries:,} queries.")
     return array
 
@@ -60,10 +63,14 @@ def _json_lines(path: Path, n_queries: int) -> list[list[float]]:
             row = json.loads(line)
         except ValueError:
             row = None
-        if not isinstance(row, list) or not all(type(value) in (int, float) for value in row):
+        if not isinstance(row, list) or not all(map(_is_number, row)):
             raise ProtocolError(f"{path}: line {number}: expected a list of numbers, such as [12, 7, 30].")
         rows.append(row)
     return rows
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < _LARGEST)
 
 
 def _run(path: Path, n_queries: int) -> list[list[int]]:
@@ -73,6 +80,8 @@ def _run(path: Path, n_queries: int) -> list[list[int]]:
         try:
             query, item = (int(_ROW.fullmatch(field)[1]) for field in (fields[0], fields[2]))  # type: ignore[index]
             score = float(fields[4])
+            if score != score:  # NaN has no place in an order
+                raise ValueError
         except (ValueError, IndexError, TypeError):
             raise ProtocolError(
                 f"{path}: line {number}: expected `query Q0 item rank score tag` with row numbers such as 12 or d12."

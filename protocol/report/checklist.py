@@ -1,6 +1,7 @@
 """The checklist of an experiment: what its result files state about the five most common mistakes of evaluations."""
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def checklist(folder: str | Path) -> Table:
     if not (folder / _SCORES).is_file():
         raise ProtocolError(f"{folder}: no {_SCORES}. An experiment writes it with `snakemake -- metrics`.")
     scores = [row for row in read_summary(folder / _SCORES) if row["extension"] == "none"]
-    audit = read_text(folder / "audit.csv") if (folder / "audit.csv").is_file() else None
+    audit = _read(folder / "audit.csv", "finding", "severity", "count") if (folder / "audit.csv").is_file() else None
     mistakes: dict[str, _Answers] = {
         "leaks": ((question, *_audited(audit, *names)) for question, names in _LEAKS.items()),
         "denominators": _denominators(scores, audit),
@@ -60,6 +61,17 @@ def checklist(folder: str | Path) -> Table:
     }
     rows = [(mistake, *answer) for mistake, answers in mistakes.items() for answer in answers]
     return Table("checklist", f"Checklist of the experiment in {folder}", _HEADER, rows, n_labels=len(_HEADER))
+
+
+def _read(path: Path, *columns: str) -> _Rows:
+    """Return the rows of a table that has some columns, of which ``count`` contains numbers."""
+    rows = read_text(path)
+    for line, row in enumerate(rows, 2):
+        if missing := [column for column in columns if column not in row]:
+            raise ProtocolError(f"{path}: expected the column {missing[0]}, got a table without it.")
+        if "count" in columns and not row["count"].isdecimal():
+            raise ProtocolError(f"{path}: line {line}: count: expected a number, got {row['count']!r}.")
+    return rows
 
 
 def _audited(audit: _Rows | None, clean: str, *names: str) -> tuple[str, str]:
@@ -86,7 +98,11 @@ def _denominators(scores: _Rows, audit: _Rows | None) -> _Answers:
 def _ties(scores: _Rows) -> _Answers:
     ties = {metric: record.ties for metric, record in _ranked(scores).items()}
     yield "How are tied items ordered?", _by_value(ties), _SCORES
-    means = {(_place(row), row["hasher"], row["n_bits"], row["metric"]): row["mean"] for row in scores}
+    means = {
+        (_place(row), row["hasher"], row["n_bits"], row["metric"]): row["mean"]
+        for row in scores
+        if not math.isnan(row["mean"])
+    }
     spreads = {
         f"{place}, {hasher}, {n_bits} bits": best - worst
         for (place, hasher, n_bits, metric), best in means.items()
@@ -103,7 +119,7 @@ def _ties(scores: _Rows) -> _Answers:
 def _selection(folder: Path, audit: _Rows | None) -> _Answers:
     question = "Were options selected without the test queries and their database?"
     if (folder / "selection.csv").is_file():
-        hashers = dict.fromkeys(row["hasher"] for row in read_text(folder / "selection.csv"))
+        hashers = dict.fromkeys(row["hasher"] for row in _read(folder / "selection.csv", "hasher"))
         yield question, *_audited(audit, f"yes ({', '.join(hashers)})", *_SELECTION)
     else:
         yield question, "this experiment selected no options", "no selection.csv"

@@ -34,6 +34,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
 """The columns that identify a row of each table of an experiment."""
 _OTHER = {"mean", "std", "n_runs", "options", "supervision", "version"}
 """Columns that are not compared with the codes: the first three are compared with metrics.csv."""
+_NUMBERS = ("value", "mean", "std", "n_runs")
+"""The columns whose cells must be numbers."""
 _UNITS = 1.5
 """The largest difference of a mean, in units of the values' ninth digit, because they are rounded as well."""
 _FEW = 10  # at most this many cells of a table are listed
@@ -51,7 +53,7 @@ def verify_folder(folder: Path, progress: Progress = None) -> Verification:
     folders = [folder] if any(folder.glob("*.csv")) else sorted({path.parent for path in folder.glob("*/*.csv")})
     if not folders:
         raise ProtocolError(f"{folder}: expected the tables of an experiment (*.csv) there or in its folders.")
-    checks = ((one.name, check) for one in folders for check in _of_folder(one, progress))
+    checks = ((one.resolve().name, check) for one in folders for check in _of_folder(one, progress))
     return Verification(str(folder), tuple(check._replace(place=f"{name}/{check.place}") for name, check in checks))
 
 
@@ -64,20 +66,36 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
         try:
             verify(path, required=False)
             table = pd.read_csv(path)
+            for column in table.columns.intersection(_NUMBERS if "metric" in table else ()):
+                table[column] = _numbers(table[column])
             stored[path.name] = table.assign(line=range(2, len(table) + 2))
         except ValueError as error:  # those of pandas and of this package
             yield Check(FAILS, path.name, " ".join(str(error).split()))
-    checks, codes = list(_means(stored)), sorted(folder.glob("*/*/run*/*/codes.h5"))
+    checks, codes = list[Check](), sorted(folder.glob("*/*/run*/*/codes.h5"))
+    parts = {"tables": _means(stored)}
     if codes and stored.keys() >= _KEYS.keys():
+        parts["codes"] = itertools.chain(_from_codes(folder, codes, stored, progress), _audited(folder))
+    for place, part in (parts | {"runs": _same_runs(stored)}).items():
         try:
-            checks += _from_codes(folder, codes, stored, progress)
-            checks += _audited(folder)
-        except ProtocolError as error:
-            checks.append(Check(FAILS, "codes", str(error)))
+            checks += part
+        except (KeyError, IndexError) as error:
+            checks.append(Check(FAILS, place, f"a table has no rows, or no column {error}"))
+        except (ValueError, OSError) as error:  # ProtocolError, and columns that pandas can't compare
+            checks.append(Check(FAILS, place, " ".join(str(error).split())))
     yield from checks
-    yield from _same_runs(stored)
     if others := [name for name in stored if name not in {check.place for check in checks}]:
         yield Check(UNCHECKED, ", ".join(others), "the codes, or the runs, from which they were computed are not there")
+
+
+def _numbers(column: "pd.Series") -> "pd.Series":
+    """Return the numbers of a column, NaN for empty cells; ValueError for any other text."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(column, errors="coerce")
+    if (wrong := numbers.isna() & column.notna()).any():
+        at = int(wrong.argmax())
+        raise ValueError(f"line {at + 2}: {column.name}: expected a number, got {column.iloc[at]!r}")
+    return numbers
 
 
 def _with(stored: _Tables, *columns: str) -> "list[tuple[str, pd.DataFrame]]":

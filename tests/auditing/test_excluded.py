@@ -54,6 +54,7 @@ def test_the_file_of_find_duplicates_is_read(tmp_path):
 
 
 WRONG = {
+    "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected a judgement from 0 to 3, got 'near-duplicate'.",
     "": "expected a table of pairs or items, got an empty file.",
     "0\n2\n": "expected the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id, "
     "got '0'. Positions in one list of queries would be others in every run.",

@@ -66,3 +66,12 @@ def test_refusals():
         count_by_distance(query, database, relevances)
     with pytest.raises(ProtocolError, match=r"^query row 0: expected a vector that is not zero"):
         count_by_distance(query * 0, database, relevances, distance="cosine")
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "cosine", "dot"])
+@pytest.mark.parametrize("ends", [[0, 1, 1], [0, 0, 0]])
+def test_a_query_without_relevant_items_has_all_items_in_one_cell(distance, ends):
+    line, relevance = np.array([[1.0], [2], [-1]]), NeighbourRelevance(ends, [1][: ends[-1]], 3)
+    counts = count_by_distance(line[:2], line, {1: relevance}, distance=distance)[1]
+    assert counts.retrieved[1, 0] == 3
+    assert (counts.retrieved.sum(axis=1).tolist(), counts.relevant.sum(axis=1).tolist()) == ([3, 3], [ends[1], 0])

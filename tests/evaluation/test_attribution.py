@@ -275,6 +275,9 @@ def test_files(exact, tmp_path):
         ("x.jsonl", "[0.5]\n" * 30, "{path}: results: expected integers, got 0.5."),
         ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 of 30 queries, counted from 0."),
         ("x.csv", "1,2\n", "{path}: results: 1 row for 30 queries."),
+        ("x.jsonl", "[]\n" * 30, "{path}: results: no query has a result."),
+        ("x.jsonl", f"[{1 << 63}]\n", "{path}: line 1: expected a list of numbers, such as [12, 7, 30]."),
+        ("x.run", "0 Q0 7 1 nan x\n", "{path}: line 1: expected `query Q0 item rank score tag` with row numbers"),
     ],
 )
 def test_errors_of_files(exact, tmp_path, name, text, message):
@@ -282,7 +285,21 @@ def test_errors_of_files(exact, tmp_path, name, text, message):
     path.write_text(text)
     with pytest.raises(ProtocolError) as error:
         hp.attribute(path, **exact("hamming")[2])
-    assert str(error.value) == message.format(path=path)
+    assert str(error.value).startswith(message.format(path=path))
+
+
+def test_distances_that_belong_to_no_results_are_refused(exact):
+    ids, distances, by_code, _ = exact("hamming")
+    for given in (distances, {"b": distances}):
+        with pytest.raises(ProtocolError, match=r"^distances: expected those of results by name: a\.$"):
+            hp.attribute({"a": ids}, by_code["codes"], distances=given)
+
+
+@pytest.mark.filterwarnings("error")
+def test_distances_whose_median_is_0_have_no_form():
+    codes = [[0, 0, 0]] * 2, [[0, 0, 0], [0, 0, 1], [0, 1, 1]]
+    found = hp.attribute([[1, 2], [1, 2]], codes, distances=[[1, -2], [-1, 2]])
+    assert [fault.kind for fault in found.faults] == ["distances not sorted", "impossible distances"]
 
 
 def test_errors(exact):

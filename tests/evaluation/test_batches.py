@@ -83,6 +83,7 @@ def test_codes_that_have_collapsed_are_scored():
 @pytest.mark.parametrize(
     ("options", "codes", "labels", "message"),
     [
+        ({}, [[1, 0]], 1, "query labels: expected one for each item, got 1."),
         ({}, [[1, 0]], [1, 2], "query labels: 2 labels for 1 items."),
         ({}, [[0.5, 0.1]], [1], "query codes: expected bits, 0 and 1 or -1 and +1, got real values"),
         ({}, [[1, 0, 1]], [1], "query codes: expected 2 bits as in other batches, got 3."),

@@ -195,6 +195,8 @@ def test_a_query_may_occur_in_several_pairs_of_a_file(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("query,database,score\n9,3,1\n9,4,1\n2,5,1\n")
     assert excluded_rows(path, 12).tolist() == [2, 9]
+    path.write_text("Query,Database\n9,3\n9,4\n")
+    assert excluded_rows(path, 12).tolist() == [9]
     path.write_text("query\n9\n9\n")
     with pytest.raises(ProtocolError, match="expected each row number once, got 9 more than once"):
         excluded_rows(path, 12)

@@ -247,6 +247,7 @@ REFUSED = (
     ({"names": ["int8"], "n_bytes": 0}, "n_bytes: expected an integer >= 1, got 0."),
     ({"names": ["int8"], "train": np.full((3, 16), np.nan)}, "training vectors: row 0: expected finite numbers, got"),
     ({"names": ["int8"], "train": np.ones((3, 4))}, "training vectors: expected dimension 16 as in the query vectors"),
+    ({"cascade": ["sign", "float"], "factors": [2], "seed": -1}, "seed: expected an integer >= 0, got -1."),
     ({"cascade": ["sign"]}, "factors: one for each stage of the cascade but the last, got 0 for 1 stages."),
     ({"cascade": ["sign", "float"], "factors": [4, 2]}, "factors: one for each stage of the cascade but the last, got"),
     ({"factors": [4]}, "factors: one for each stage of the cascade but the last, got 1 for 0 stages."),

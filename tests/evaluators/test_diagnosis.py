@@ -201,11 +201,14 @@ def test_errors_of_the_function_are_shown_as_its_answers():
     assert not diagnosis.matches
     assert "ZeroDivisionError: division by zero" in str(diagnosis)
     assert "no case was answered" in str(diagnosis)
+    assert diagnose(lambda *_: "a" + 1).answers[1].startswith("TypeError: ")
 
 
 def test_a_function_without_a_number_is_refused():
     with pytest.raises(ProtocolError, match="function: expected a number from"):
         diagnose(lambda *_: None)
+    with pytest.raises(ProtocolError, match="function: expected a number from"):
+        diagnose(lambda *_: "high")
     with pytest.raises(ProtocolError, match="codes: expected"):
         diagnose(hashnet, codes="-1/+1")
 

@@ -164,12 +164,17 @@ def test_two_code_lengths_must_both_agree():
         (("high", *case(0)), "score: expected a number from 0 to 1, or in percent, got 'high'."),
         (("-0.1", *case(0)), "score: expected a number from 0 to 1, or in percent, got '-0.1'."),
         ((["0.5", "0.6"], *case(0)), "query codes: expected codes for each of 2 scores, got 3."),
+        (([], *case(0)), "score: the list is empty."),
     ],
 )
 def test_wrong_input_is_explained(arguments, message):
     with pytest.raises(ProtocolError) as caught:
         explained(*arguments)
     assert str(caught.value) == message
+
+
+def test_a_score_may_be_a_number_of_numpy():
+    assert explained(np.float32(0.5), *case(0)).reported == explained("0.5", *case(0)).reported
 
 
 def test_every_variant_is_tried():
@@ -263,3 +268,9 @@ def test_only_the_requested_measure_is_searched():
     assert {way.family for way in found.values} == {"precision"}
     with pytest.raises(ProtocolError, match="measure"):
         explained("0.5", *case(0), measure="mean average precision")
+
+
+def test_the_number_of_threads_is_checked():
+    query, database, *labels = case(0)
+    with pytest.raises(ProtocolError, match=r"^threads: expected an integer >= 1, got 0"):
+        explain("0.5", query, database, query_labels=labels[0], database_labels=labels[1], threads=0)

@@ -125,3 +125,30 @@ def test_the_page_shows_how_unlike_protocols_are_refused(tmp_path, monkeypatch, 
     assert main(refused.text.split()[1:]) == 2
     assert refused.shows(capsys.readouterr().err)
     assert not refused.shows("protocol: nothing to compare: all.json and part.json differ in n_queries (1; 2). See.\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("audit", "a\n1\n", "expected the column finding, got a table without it."),
+        ("audit", "finding,severity,count\nx,error,many\n", "line 2: count: expected a number, got 'many'."),
+        ("selection", "a\n1\n", "expected the column hasher, got a table without it."),
+    ],
+)
+def test_other_tables_are_refused(folder, name, text, message):
+    (folder / f"{name}.csv").write_text(text)
+    with pytest.raises(ProtocolError) as error:
+        checklist(folder)
+    assert str(error.value) == f"{folder / name}.csv: {message}"
+
+
+def test_an_undefined_mean_does_not_hide_the_others(folder):
+    rows = (
+        (folder / "summary.csv")
+        .read_text()
+        .replace("mAP[best],0.5,3,none,class labels,10,40", "mAP[best],,3,none,class labels,10,40")
+    )
+    (folder / "summary.csv").write_text(rows)
+    assert answers(folder)["By how much can the order of ties change mAP?"][0] == (
+        "by 0.1250 at most (gist/class_label/standard, lsh, 8 bits)"
+    )

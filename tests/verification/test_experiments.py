@@ -174,6 +174,37 @@ def test_one_digit_of_a_stored_table_is_refused(table, column, edit, tmp_path):
     assert any(check.text.startswith(f"line {line}: {column} 0.") for check in verification.failures), str(verification)
 
 
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("mean", "line 2: mean: expected a number, got 'x'"),
+        ("n_bits", "You are trying to merge on "),
+    ],
+)
+def test_text_in_place_of_a_number_is_a_failed_check(column, text, tmp_path, monkeypatch, capsys):
+    for name in ("summary", "map_by_run"):
+        shutil.copy(REFERENCE / "cifar10" / f"{name}.csv", tmp_path)
+    cell(tmp_path / "summary.csv", 2, column, lambda _: "x")
+    failures = verify(tmp_path).failures
+    assert failures, column
+    assert failures[0].text.startswith(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "."]) == 1
+    assert f"not verified: {tmp_path.name}/" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_column_that_is_missing_is_a_failed_check(tmp_path):
+    shutil.copy(REFERENCE / "cifar10" / "summary.csv", tmp_path)
+    for path in ("metrics.csv", "runs.csv"):
+        (tmp_path / path).write_text("a\n1\n")
+    codes = tmp_path / "gist" / "improved" / "run0" / "itq" / "codes.h5"
+    codes.parent.mkdir(parents=True)
+    codes.write_bytes(b"")
+    assert [(check.place, check.text) for check in verify(tmp_path).failures] == [
+        (f"{tmp_path.name}/codes", "a table has no rows, or no column 'empty'")
+    ]
+
+
 def test_a_folder_without_tables_is_refused(tmp_path):
     with pytest.raises(
         ProtocolError, match=r"expected the tables of an experiment \(\*\.csv\) there or in its folders"

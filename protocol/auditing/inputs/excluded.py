@@ -87,5 +87,8 @@ def read_excluded(path: str | Path) -> Excluded:
             f"column id, got {','.join(header)[:80]!r}. Positions in one list of queries would be others in every run."
         )
     judged = names.index("judgement") if "judgement" in names and columns == _PAIR else None
+    for line, fields in rows:
+        if judged is not None and fields[judged] not in ("0", "1", "2", "3", ""):
+            raise ProtocolError(f"{path}: line {line}: expected a judgement from 0 to 3, got {fields[judged][:80]!r}.")
     counting = [fields for _, fields in rows if judged is None or fields[judged] in _COUNTED]
     return Excluded(path, [unsafe(row[names.index(name)]) for row in counting for name in columns], columns == _PAIR)
