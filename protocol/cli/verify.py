@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = {name: getattr(arguments, name) for name in _INPUTS}
     check_outputs({"--json": arguments.json}, [arguments.record, arguments.relevance, *files.values()])
     if arguments.record.is_dir() and any(value is not None for value in files.values()):
-        raise ProtocolError(f"{arguments.record}: expected a JSON file with --query-codes and the like, got a folder.")
+        raise ProtocolError(f"{arguments.record}: --query-codes and the like need a JSON file, not a folder.")
     with stages() as report:
         verification = verify(
             arguments.record,
