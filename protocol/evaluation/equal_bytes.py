@@ -37,7 +37,7 @@ class Share(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The representation of at most `n_bytes` that finds most of the K nearest items, and its lead over the second.
+    """The representation of at most `n_bytes` that finds the most of the K nearest items, and its lead over the second.
 
     ``low`` and ``high`` are the ends of the interval of the paired difference over queries, which is corrected for all
     pairs of these representations (Bonferroni), because the two were chosen by their means.
