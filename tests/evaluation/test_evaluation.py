@@ -102,12 +102,12 @@ WORDS = np.array(["ant", "bee", "cat", "dog", "eel"])
 @pytest.mark.parametrize(
     ("query", "database", "absent", "shown"),
     [
-        (OF_QUERY, OF_DATABASE, (4,), "4 of 20 queries have no relevant item; query labels absent from the database: 4"),
-        (OF_QUERY % 4, OF_DATABASE, (), "from the database: none"),
-        (WORDS[OF_QUERY], WORDS[OF_DATABASE], ("eel",), "from the database: eel"),
-        (columns(OF_QUERY, 5), columns(OF_DATABASE, 5), (4,), "from the database: 4"),
-        (columns(OF_QUERY, 4), columns(OF_DATABASE, 4), (), "4 of 20 queries have no relevant item; query labels absent"),
-        (np.arange(20), OF_DATABASE, tuple(range(4, 20)), "from the database: 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 6 more"),
+        (OF_QUERY, OF_DATABASE, (4,), "4 of 20 queries have no relevant item; query labels"),
+        (OF_QUERY % 4, OF_DATABASE, (), "database: none"),
+        (WORDS[OF_QUERY], WORDS[OF_DATABASE], ("eel",), "database: eel"),
+        (columns(OF_QUERY, 5), columns(OF_DATABASE, 5), (4,), "database: 4"),
+        (columns(OF_QUERY, 4), columns(OF_DATABASE, 4), (), "4 of 20 queries have no relevant item; query labels"),
+        (np.arange(20), OF_DATABASE, tuple(range(4, 20)), "database: 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 6 more"),
     ],
 )
 def test_labels_of_queries_that_the_database_lacks_are_reported(query, database, absent, shown):
