@@ -213,7 +213,7 @@ def _check_provenance(path: Path) -> None:
     described = re.findall(r"^\| `(\w+)` \|", _ABOVE, re.MULTILINE)
     missing = set(described) - storage.read_provenance(path).keys()
     if missing:
-        raise SystemExit(f"{path}: provenance: expected the keys {described}, got none of the name {missing}")
+        raise SystemExit(f"{path}: provenance: needs the keys {described}; {missing} is missing")
 
 
 def _arrays(path: Path) -> Iterator[tuple[str, str]]:

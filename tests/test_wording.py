@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 PLACES = ("config", "docs", "protocol", "workflow", "tests", "results/reference")
 SNAKEFILES = ("Snakefile", "workflow/Snakefile")
 FILES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", *SNAKEFILES, "pyproject.toml", "Dockerfile")
-SUFFIXES = {".md", ".py", ".smk", ".yaml", ".rst", ".j2"}
+SUFFIXES = {".md", ".py", ".smk", ".yaml", ".toml", ".rst", ".j2"}
 GENERATED = ("_build", "docs/results", ".snakemake")
 
 PROGRAMS = (
@@ -25,6 +25,12 @@ BANNED = {
     r"doors?": "a metaphor: write entry point, or output of a stage",
     r"wanted\b.*\bcame": "an error message states the problem and the value",
     r"came (?:shape|dtype|type|NaN|none|nothing|-?[0-9{])[^ ]*": "an error message states the problem and the value",
+    r"got (?:none(?! for item)|no such|nothing)\b": "an error message names what is missing",
+    r"expected no such": "write 'already exists', and what to do",
+    r"resembles none": "write matches none",
+    r"labels of queries that the database lacks:": "write query labels absent from the database",
+    r"[Uu]nlike protocols": "write different protocols",
+    r"finds most of": "ambiguous: write finds the most of, or finds the largest share of",
     r"gone on with": "no English idiom: write is resumed, or continues",
     r"on (?:your|its|their|the user's) word": "no English idiom: write what was assumed",
     r"processor[ -](?:seconds?|hours?|time)": "the standard term is CPU time",
@@ -79,6 +85,9 @@ def test_no_banned_word_is_in_use():
         "An interrupted download is gone on with.",
         "two processor seconds and three whole numbers",
         "the rule says which items are relevant",
+        "codes: expected an array, got none.",
+        "nope.npy: expected a file, got no such file.",
+        "sign finds most of the 10 nearest items",
     ],
 )
 def test_a_banned_word_is_found(line, tmp_path):

@@ -110,7 +110,7 @@ class Evidence:
         if self.query_codes is None:
             return None
         if len(runs) > 1:
-            raise ProtocolError(f"database_codes: expected one split, whose codes they are, got {len(runs)}.")
+            raise ProtocolError(f"query_codes and database_codes need a single split: {len(runs)} runs.")
         return audit_codes(runs[0].split, self.query_codes, self.database_codes)
 
     def known(self, dataset: Dataset, n_listed: int) -> Known:

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import stages
 
@@ -43,7 +43,7 @@ def _by_name(results: list[str], distances: list[str]) -> tuple[dict[str, str], 
     """Return the files of results and of distances by the name of the results, which is short if that is unique."""
     if distances and len(distances) != len(results):
         raise ProtocolError(
-            f"--distances: expected {len(results)} files, one for each of --results, got {len(distances)}."
+            f"--distances: {counted(len(distances), 'file')} for {counted(len(results), 'file')} of --results."
         )
     names = [Path(file).stem for file in results]
     names = names if len(set(names)) == len(names) else results

@@ -13,11 +13,11 @@ def run(arguments: argparse.Namespace) -> None:
     from protocol.provenance.storage import replacing
 
     if (arguments.write is None) == (arguments.read is None):
-        raise ProtocolError("diagnose: expected --write DIR or --read F, one of them.")
+        raise ProtocolError("diagnose needs either --write DIR or --read F.")
     if arguments.write is not None:
         answers = arguments.write / ANSWERS
         if answers.exists():
-            raise ProtocolError(f"{answers}: expected no such file, because its answers would be lost.")
+            raise ProtocolError(f"{answers}: this file exists, and its answers would be lost. Choose another folder.")
         write_cases(arguments.write, arguments.cutoff)
         cutoff = "" if arguments.cutoff is None else f" --cutoff {arguments.cutoff}"
         show(f"Score each case, fill in {answers}, and run `protocol diagnose --read {answers}{cutoff}`.")

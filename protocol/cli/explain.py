@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import stages
 
@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> None:
     lengths = arguments.n_bits or [None] * len(arguments.score)
     for option, values in (sides | {"--n-bits": lengths}).items():
         if len(values) != len(arguments.score):
-            raise ProtocolError(f"{option}: expected one for each --score ({len(arguments.score)}), got {len(values)}.")
+            raise ProtocolError(f"{option}: {len(values)} for {counted(len(arguments.score), 'score')}.")
     check_outputs(
         {"--json": arguments.json},
         [

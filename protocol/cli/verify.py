@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.record.is_dir() and (
         lists(arguments) or any(value is not None for value in (*files.values(), *further))
     ):
-        raise ProtocolError(f"{arguments.record}: expected a JSON file with --query-codes and the like, got a folder.")
+        raise ProtocolError(f"{arguments.record}: --query-codes and the like need a JSON file, not a folder.")
     with stages() as report:
         verification = verify(
             arguments.record,

@@ -424,13 +424,14 @@ def _scores_table(
     rows = [_scores_row(method, by_length, lengths, digits) for method, by_length in by_method.items()]
     fields = next(iter(next(iter(by_method.values())).values())).fields
     empty, ties = str(fields["empty"]), str(fields["ties"])
+    ties = f"{ties[:1].lower()}{ties[1:]}".rstrip(".")
     header, value = (
         ["method", "file", "runs", *map("{} bits".format, lengths)],
         "mean ± standard deviation over the runs",
     )
     if {row[2] for row in rows} == {ABSENT}:
         header, rows, value = _without(header, 2), [_without(row, 2) for row in rows], "mean over the queries"
-    statement = f"{metric}: {value}; {_EMPTY.get(empty, f'undefined values: {empty}')}; ties: {ties.rstrip('.')}."
+    statement = f"{metric}: {value}; {_EMPTY.get(empty, f'undefined values: {empty}')}; ties: {ties}."
     return Table(name, " ".join([statement, *assumed]), header, rows, n_labels=2)
 
 

@@ -108,7 +108,7 @@ def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) 
     places = itertools.product(*map(chosen.__getitem__, _PLACE))
     if not any(truth in plans[name].ground_truths and split in plans[name].splits for name, truth, split in places):
         raise ProtocolError(
-            "paper: expected a feature, a ground truth and a split that occur together, got "
+            "paper: no feature, ground truth and split of these occur together: "
             f"{'; '.join(', '.join(chosen[key]) for key in _PLACE)}."
         )
     return chosen

@@ -100,7 +100,7 @@ class Data:
     def __post_init__(self) -> None:
         self._check_ids()
         if not self.arrays:
-            raise ProtocolError("the dataset: expected images, vectors or texts, got none of them.")
+            raise ProtocolError("The dataset contains no images, vectors or texts.")
         if self.texts is not None:
             check_texts(self.texts, n_items=len(self.ids))
         if self.images is not None:

@@ -35,7 +35,7 @@ def _read_folder(folder: str) -> dict[str, list[str]]:
         texts.append("".join(lines(path, "a text")))
         n_bytes += path.stat().st_size
         if n_bytes > limits.TEXT_BYTES:
-            raise ProtocolError(f"{folder}: expected texts of at most {limits.TEXT_BYTES >> 20:,} MiB, got more.")
+            raise ProtocolError(f"{folder}: the texts have more than {limits.TEXT_BYTES >> 20:,} MiB.")
     return {"id": ids, "text": texts, "label": [name.partition("/")[0] for name in ids]}
 
 
@@ -48,7 +48,7 @@ def _read_table(file: str) -> dict[str, list[str]]:
     try:
         for row in reader:
             if None in row or None in row.values():
-                raise ProtocolError(f"{file}: line {reader.line_num}: expected as many fields as in the header.")
+                raise ProtocolError(f"{file}: line {reader.line_num}: not as many fields as in the header.")
             if row.get("label") == "":
                 raise ProtocolError(f"{file}: line {reader.line_num}: the label is empty.")
             rows.append(row)

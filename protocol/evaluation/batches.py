@@ -67,9 +67,7 @@ class Evaluator:
         self._scoring, self._threads = Scoring(metrics, convention, spread), threads
         self._encoding = Codes(None, n_bits, bit_order, binarize)
         if binarize == "median":
-            raise ProtocolError(
-                "binarize: expected sign for batches, got median, which requires the complete database."
-            )
+            raise ProtocolError('binarize="median" needs the complete database; batches allow only binarize="sign".')
         self.clear()
 
     def clear(self) -> None:
@@ -97,8 +95,8 @@ class Evaluator:
             raise ProtocolError(f"{side} codes: expected {self._n_bits} bits as in other batches, got {n_bits}.")
         if before and (array.dtype.kind, array.shape[1:]) != (before[0].dtype.kind, before[0].shape[1:]):
             raise ProtocolError(
-                f"{side} labels: expected {before[0].dtype} as in the batch of shape {before[0].shape} before, got "
-                f"{array.dtype} of shape {array.shape}."
+                f"{side} labels: {array.dtype} of shape {array.shape}, but {before[0].dtype} of shape "
+                f"{before[0].shape} in an earlier batch."
             )
         self._n_bits = n_bits
         self._codes[side].append(packed)

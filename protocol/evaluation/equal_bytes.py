@@ -37,7 +37,7 @@ class Share(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The representation of at most `n_bytes` that finds most of the K nearest items, and its lead over the second.
+    """The representation of at most `n_bytes` that finds the most of the K nearest items, and its lead over the second.
 
     ``low`` and ``high`` are the ends of the interval of the paired difference over queries, which is corrected for all
     pairs of these representations (Bonferroni), because the two were chosen by their means.
@@ -211,13 +211,13 @@ def _answer(rows: Sequence[Represented], best: Sequence[Best], n_bytes: int) -> 
     own = [one for one in best if one.neighbours == k and one.n_bytes <= n_bytes][-1]
     second = "" if own.second is None else f", {'' if own.low > 0 else 'not clearly '}more than {own.second}"
     answer = (
-        f"Of all representations with at most {n_bytes:,} bytes, {own.name} finds most of the {k:,} nearest items: "
+        f"Of all representations with at most {n_bytes:,} bytes, {own.name} finds the most of the {k:,} nearest items: "
         f"{own.share:.1%}{second}{f' ({_lead(own)})' if second else ''}."
     )
     enough = next((one for one in rows if one.shares[k].expected >= target), None)
     if enough is None:
         return f"{answer} No representation finds {target:.0%} of them without re-ranking."
     return (
-        f"{answer} The smallest representation that finds {target:.0%} of them without re-ranking is {enough.name} "
-        f"({enough.n_bytes:,} bytes)."
+        f"{answer} The smallest representation that finds at least {target:.0%} of them without re-ranking is "
+        f"{enough.name} ({enough.n_bytes:,} bytes)."
     )

@@ -71,7 +71,7 @@ def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.
     if twice.size:
         raise ProtocolError(f"{name}: expected each row number once, got {twice[0]} more than once.")
     if rows.size == n_queries:
-        raise ProtocolError(f"{name}: expected fewer than all {n_queries:,} queries, got all of them.")
+        raise ProtocolError(f"{name}: no query would remain: all {n_queries:,} are excluded.")
     return rows
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, registry
-from protocol.checks import ProtocolError, integer, one_of
+from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.counting import HammingCounts, Relevance, count, count_by_distance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
@@ -78,10 +78,10 @@ class Quantisers:
         n_stages, n_factors = len(self.cascade), len(self.factors)
         if n_stages == 1 or n_factors != max(0, n_stages - 1):
             raise ProtocolError(
-                f"factors: one for each stage of the cascade but the last, got {n_factors} for {n_stages} stages."
+                f"factors: {n_factors} for {counted(n_stages, 'stage')}; each stage but the last needs one."
             )
         if list(self.factors) != sorted(self.factors, reverse=True):
-            raise ProtocolError(f"factors: each at most the one before, got {' '.join(map(str, self.factors))}.")
+            raise ProtocolError(f"factors must not increase: {' '.join(map(str, self.factors))}.")
 
     def plugin(self, name: str) -> Quantiser | Hashing:
         """Return the quantiser, or the hasher, with the options in a name.

@@ -424,7 +424,7 @@ class Evaluation(Scores, Printed):
         n = self.queries_without_relevant
         parts = [f"{n:,} of {self.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"]
         if self.labels_not_in_database is not None:
-            parts.append(f"labels of queries that the database lacks: {brief(self.labels_not_in_database, _FEW)}")
+            parts.append(f"query labels absent from the database: {brief(self.labels_not_in_database, _FEW)}")
         else:
             lowest, highest = self.levels
             levels = (

@@ -479,7 +479,7 @@ class Explanation(Printed):
         ]
         more, chance = len(self.matches) - _MOST_SHOWN, self.by_chance(best)
         verdict = (
-            f"{tried[0].upper()}{tried[1:]}. Of those that are as plausible as the first, {chance:.1g} would give "
+            f"{tried[0].upper()}{tried[1:]}. Among those as plausible as the first, {chance:.1g} are expected to give "
             f"{'these scores' if len(self.reported) > 1 else 'this score'} by chance."
         )
         perhaps, decide = "", ""

@@ -57,7 +57,7 @@ def checklist(folder: str | Path) -> Table:
         "denominators": _denominators(scores, audit),
         "ties": _ties(scores),
         "selection on test": _selection(folder, audit),
-        "unlike protocols": _protocols(scores),
+        "different protocols": _protocols(scores),
     }
     rows = [(mistake, *answer) for mistake, answers in mistakes.items() for answer in answers]
     return Table("checklist", f"Checklist of the experiment in {folder}", _HEADER, rows, n_labels=len(_HEADER))

@@ -68,7 +68,7 @@ DISTORTIONS: dict[str, Callable[[Image, np.random.Generator], Image]] = {
     "contrast x 0.6": lambda image, rng: toned(image, rng, 0.6),
     "contrast x 1.5": lambda image, rng: toned(image, rng, 1.5),
     "JPEG of quality 50": compressed,
-    "cropped by 5 %, other tones, JPEG": several,
+    "cropped by 5 % + tone change + JPEG": several,
     "grey": grey,
     "rotated by 5 degrees": rotated,
 }

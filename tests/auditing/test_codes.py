@@ -96,7 +96,7 @@ def test_codes_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ProtocolError, match=r"^query_codes are missing\.$"):
         audit(**SPLIT, database_codes=NOISY[DATABASE])
     splits = [{"query": QUERY, "database": DATABASE}, {"query": QUERY, "database": DATABASE[1:]}]
-    with pytest.raises(ProtocolError, match=r"^database_codes: expected one split, whose codes they are, got 2\.$"):
+    with pytest.raises(ProtocolError, match=r"^query_codes and database_codes need a single split: 2 runs\.$"):
         audit(*splits, labels=Y, **codes)
 
 

@@ -57,12 +57,12 @@ WRONG = {
     "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected a judgement from 0 to 3, got 'near-duplicate'.",
     "": "expected a table of pairs or items, got an empty file.",
     "0\n2\n": "expected the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id, "
-    "got '0'. Positions in one list of queries would be others in every run.",
-    "query\n0\n": "got 'query'. Positions in one list",
+    "got '0'. Positions would mean other queries in every run.",
+    "query\n0\n": "got 'query'. Positions would mean",
     "id\nz\n": "'z' is not an item of the dataset, whose ids are like 'a'.",
     "id\na\nz\n": "'z' is not an item of the dataset",
     "id\n6\n": "expected row numbers from 0 to 5, got 6.",
-    "id\na\nd\nf\n": "expected fewer than all 3 queries, got all of them.",
+    "id\na\nd\nf\n": "no query would remain: all 3 are excluded.",
 }
 
 

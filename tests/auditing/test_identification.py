@@ -49,7 +49,7 @@ def test_a_clean_split_matches_its_protocol(name):
     assert identify(clean_split, declared=name) == ""
     if name not in FIXED:  # protocols without sizes of their own are not named
         count = len(FIXED) + len(PUBLISHED)
-        none = f"resembles none of the {count} declared protocols and published lists of fixed size"
+        none = f"matches none of the {count} declared protocols and published lists of fixed size"
         assert description(clean_split.parts) == none
         return
     assert identify(clean_split).startswith((f"This split matches {name}", f"This split matches cifar10_10k or {name}"))

@@ -18,7 +18,7 @@ WRONG = [
     ({"images": PIXELS[:2]}, f"images: expected uint8 {SHAPES} (2, 4, 4)"),
     ({"images": PIXELS / 2}, "got shape (3, 4, 4) of float64"),
     ({"images": np.zeros((3, 4, 4, 4), np.uint8)}, "got shape (3, 4, 4, 4)"),
-    ({"images": None}, "expected images, vectors or texts, got none of them"),
+    ({"images": None}, "The dataset contains no images, vectors or texts."),
     ({"ids": IDS[:0]}, "ids: expected a string for each item, shape (n,) with n >= 1, got"),
     ({"ids": np.arange(3)}, "ids: expected a string for each item"),
     ({"ids": np.array(["a", "b", "a"])}, "ids: expected unique ids, got 'a' for 2 items"),

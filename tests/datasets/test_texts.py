@@ -76,7 +76,7 @@ def test_a_missing_option_is_found_before_any_job():
 def test_larger_texts_than_the_limit_are_refused(written, monkeypatch):
     monkeypatch.setattr("protocol.inputs.limits.TEXT_BYTES", 1 << 20)
     written({"own/a/1": "x" * 600_000, "own/a/2": "y" * 600_000})
-    refused("own: expected texts of at most 1 MiB, got more.", texts.load, {}, folder="own")
+    refused("own: the texts have more than 1 MiB.", texts.load, {}, folder="own")
 
 
 def test_texts_are_stored_and_read_in_blocks(tmp_path):

@@ -53,7 +53,7 @@ def test_the_complete_help_and_its_page_show_the_measured_accuracy(capsys, root)
         assert " ".join(map(str, (f"{proposals:,}", *counts))) in text
         assert f"| {' | '.join(map(str, (f'{proposals:,}', *counts)))} |" in page
     for name, share in MEASURED["distortions"].items():
-        assert f"{name} {share:.1%}" in text
+        assert f"{name}: {share:.1%}" in text
     for cosine, share in MEASURED["vectors"].items():
         assert f"{share:.1%} at a cosine of {cosine}" in text
     sizes = (f"Of the {MEASURED['n_judged']} near-duplicates", f"{MEASURED['looked_at']} inspected proposals")

@@ -350,6 +350,6 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
     assert main([*command, "--exact"]) == 1
     assert "ids: nearer items left out (1 query, first query 7: item" in capsys.readouterr().out
     assert main([*command, "--distances", "d.npy", "d.npy"]) == 2
-    assert "--distances: expected 1 files, one for each of --results, got 2." in capsys.readouterr().err
+    assert "--distances: 2 files for 1 file of --results." in capsys.readouterr().err
     assert main([*command, "--distance", "cosine"]) == 2
     assert "--distance needs --query-vectors and --database-vectors as well." in capsys.readouterr().err

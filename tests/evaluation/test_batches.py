@@ -87,8 +87,8 @@ def test_codes_that_have_collapsed_are_scored():
         ({}, [[1, 0]], [1, 2], "query labels: 2 labels for 1 items."),
         ({}, [[0.5, 0.1]], [1], "query codes: expected bits, 0 and 1 or -1 and +1, got real values"),
         ({}, [[1, 0, 1]], [1], "query codes: expected 2 bits as in other batches, got 3."),
-        ({}, [[1, 0]], ["cat"], "query labels: expected int64 as in the batch of shape (1,) before, got <U3 of shape"),
-        ({}, [[1, 0]], [[0, 1]], "query labels: expected int64 as in the batch of shape (1,) before, got int64 of"),
+        ({}, [[1, 0]], ["cat"], "query labels: <U3 of shape (1,), but int64 of shape (1,) in an earlier batch."),
+        ({}, [[1, 0]], [[0, 1]], "query labels: int64 of shape (1, 2), but int64 of shape (1,) in an earlier batch."),
         ({"binarize": "sign"}, [[np.nan, 0]], [1], "query codes: expected finite numbers, got NaN or infinity, first"),
     ],
 )
@@ -105,7 +105,7 @@ def test_errors(options, codes, labels, message):
     [
         (
             {"binarize": "median"},
-            "binarize: expected sign for batches, got median, which requires the complete database.",
+            'binarize="median" needs the complete database; batches allow only binarize="sign".',
         ),
         ({"metrics": ["mop"]}, "metric: expected one of"),
         ({"convention": "x"}, "convention: "),

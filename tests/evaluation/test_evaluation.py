@@ -102,12 +102,12 @@ WORDS = np.array(["ant", "bee", "cat", "dog", "eel"])
 @pytest.mark.parametrize(
     ("query", "database", "absent", "shown"),
     [
-        (OF_QUERY, OF_DATABASE, (4,), "4 of 20 queries have no relevant item; labels of queries that the database l"),
-        (OF_QUERY % 4, OF_DATABASE, (), "lacks: none"),
-        (WORDS[OF_QUERY], WORDS[OF_DATABASE], ("eel",), "lacks: eel"),
-        (columns(OF_QUERY, 5), columns(OF_DATABASE, 5), (4,), "lacks: 4"),
-        (columns(OF_QUERY, 4), columns(OF_DATABASE, 4), (), "4 of 20 queries have no relevant item; labels of q"),
-        (np.arange(20), OF_DATABASE, tuple(range(4, 20)), "lacks: 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 6 more"),
+        (OF_QUERY, OF_DATABASE, (4,), "4 of 20 queries have no relevant item; query labels"),
+        (OF_QUERY % 4, OF_DATABASE, (), "database: none"),
+        (WORDS[OF_QUERY], WORDS[OF_DATABASE], ("eel",), "database: eel"),
+        (columns(OF_QUERY, 5), columns(OF_DATABASE, 5), (4,), "database: 4"),
+        (columns(OF_QUERY, 4), columns(OF_DATABASE, 4), (), "4 of 20 queries have no relevant item; query labels"),
+        (np.arange(20), OF_DATABASE, tuple(range(4, 20)), "database: 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 6 more"),
     ],
 )
 def test_labels_of_queries_that_the_database_lacks_are_reported(query, database, absent, shown):
@@ -149,7 +149,7 @@ def test_the_command_refuses_disjoint_labels_and_prints_the_missing_ones(tmp_pat
         np.save(name, array)
     command = ["evaluate", "--query-codes", "q.npy", "--database-codes", "d.npy", "--database-labels", "dl.npy"]
     assert main([*command, "--query-labels", "ql.npy", "--json", "out.json"]) == 0
-    assert "4 of 20 queries have no relevant item; labels of queries that the d" in capsys.readouterr().out
+    assert "4 of 20 queries have no relevant item; query labels absent from the d" in capsys.readouterr().out
     assert json.loads((tmp_path / "out.json").read_text())["labels_not_in_database"] == [4]
     assert main([*command, "--query-labels", "other.npy"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -236,7 +236,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
     assert record["matches"][0]["variants"] == {}
     assert "mAP, the standard" in capsys.readouterr().out
     assert main(["explain", "--score", ".5", ".6", *inputs]) == 2
-    assert "--query-codes: expected one for each --score (2), got 1." in capsys.readouterr().err
+    assert "--query-codes: 1 for 2 scores." in capsys.readouterr().err
 
 
 def test_real_valued_outputs_are_ranked_as_evaluators_do():

@@ -283,7 +283,7 @@ def test_the_status_line_says_when_all_is_well(results):
 def test_nearest_items_that_are_too_good_are_explained(results):
     assert not any("implausibly" in line.text for line in status(results))
     copied = with_near_copies(results)
-    assert any("precision 0.50, second item 0.10" in line.text for line in status(copied))
+    assert any("precision 0.50, second nearest 0.10" in line.text for line in status(copied))
     command = "protocol find-duplicates --query {} --csv pairs.csv {}"
     stored = results.provenance | {"arrays": {"vectors/x": [90, 4]}}
     vectors = changed(copied, images=None, provenance=stored)

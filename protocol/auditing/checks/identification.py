@@ -159,7 +159,7 @@ def identify(split: Split, declared: str | None = None) -> str:
 def _undeclared(matches: Sequence[Match], split: Split) -> str:
     first = matches[0]
     if not first.is_near:
-        return f"resembles none of the {len(matches)} declared protocols and published lists of fixed size"
+        return f"matches none of the {len(matches)} declared protocols and published lists of fixed size"
     text = _sentence(matches)
     if first.published is not None:
         protocol = next(one for one in matches if one.name == first.published.protocol)

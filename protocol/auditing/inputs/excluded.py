@@ -65,7 +65,7 @@ class Excluded:
         else:
             positions = np.flatnonzero(np.isin(split.entries["query"], numbers))
         if len(positions) == len(split.entries["query"]):
-            raise ProtocolError(f"{self.path}: expected fewer than all {len(positions):,} queries, got all of them.")
+            raise ProtocolError(f"{self.path}: no query would remain: all {len(positions):,} are excluded.")
         return positions
 
 
@@ -84,7 +84,7 @@ def read_excluded(path: str | Path) -> Excluded:
     if not set(columns) <= set(names):
         raise ProtocolError(
             f"{path}: expected the columns query,database, as `protocol find-duplicates --csv` writes them, or the "
-            f"column id, got {','.join(header)[:80]!r}. Positions in one list of queries would be others in every run."
+            f"column id, got {','.join(header)[:80]!r}. Positions would mean other queries in every run."
         )
     judged = names.index("judgement") if "judgement" in names and columns == _PAIR else None
     for line, fields in rows:
