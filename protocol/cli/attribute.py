@@ -15,9 +15,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     codes = [arguments.query_codes, arguments.database_codes]
     vectors = [arguments.query_vectors, arguments.database_vectors]
-    check_outputs({"--json": arguments.json}, [*arguments.results, *arguments.distances, *codes, *vectors])
+    ids = (arguments.query_ids, arguments.database_ids)
+    check_outputs({"--json": arguments.json}, [*arguments.results, *arguments.distances, *codes, *vectors, *ids])
     if arguments.distance is not None and not any(vectors):
         raise ProtocolError("--distance needs --query-vectors and --database-vectors as well.")
+    if any(ids) and not all(ids):
+        missing, other = ("query", "database") if ids[0] is None else ("database", "query")
+        raise ProtocolError(f"--{other}-ids needs --{missing}-ids as well.")
     encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
     results, distances = _by_name(arguments.results, arguments.distances)
     with stages() as report:
@@ -26,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
             (Codes(codes[0], *encoding), Codes(codes[1], *encoding)) if any(codes) else None,
             Nearest(vectors[0], vectors[1], distance=arguments.distance or "cosine") if any(vectors) else None,
             distances=distances,
+            ids=ids if any(ids) else None,
             tables=arguments.tables,
             k=arguments.neighbours,
             exact=arguments.exact,

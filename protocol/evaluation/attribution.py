@@ -18,6 +18,7 @@ from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import is_file, named
+from protocol.inputs.judgments import read_ids
 from protocol.inputs.rankings import read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
@@ -199,6 +200,7 @@ def attribute(
     vectors: Nearest | None = None,
     *,
     distances: Any = None,
+    ids: tuple[Any, Any] | None = None,
     tables: Sequence[str] = (),
     k: int | None = None,
     exact: bool = False,
@@ -235,6 +237,9 @@ def attribute(
         The vectors of queries and database, and the distance. Without codes, these are what the engine searches.
     distances : array_like, str, Path, or mapping of str to these, optional
         The distances that the engine returned with the results, in the same form.
+    ids : pair, optional
+        The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
+        with an id on each line. If None, runs have row numbers.
     tables : sequence of str, default=()
         Kinds of hash tables such as ``16x4``, as for `bucket_search`: the items in the query's buckets are ranked by
         Hamming distance, and are a row of their own. They require codes.
@@ -275,7 +280,8 @@ def attribute(
     if space is None:
         raise ProtocolError("codes or vectors are missing: give those that the engine searches.")
     n_queries, n_database = len(space.query), len(space.database)
-    engines = _read(results, distances, n_queries)
+    sides = zip(ids or (), ("query", "database"), (n_queries, n_database), strict=False)
+    engines = _read(results, distances, n_queries, [read_ids(*side) for side in sides])
     if not engines and not tables:
         raise ProtocolError("results are missing.")
     k = integer(_number(k, vectors, engines), "neighbours", maximum=n_database)
@@ -303,7 +309,7 @@ def attribute(
     )
 
 
-def _read(results: Any, distances: Any, n_queries: int) -> list[_Results]:
+def _read(results: Any, distances: Any, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[_Results]:
     """Return the results by name, with their distances."""
     if results is None:
         return []
@@ -314,11 +320,11 @@ def _read(results: Any, distances: Any, n_queries: int) -> list[_Results]:
         raise ProtocolError(f"distances: expected those of results by name: {', '.join(map(str, results))}.")
     engines = []
     for name, values in results.items():
-        ids, own = read_results(values, n_queries), (distances or {}).get(name)
+        found, own = read_results(values, n_queries, ids=ids), (distances or {}).get(name)
         own = None if own is None else read_results(own, n_queries, "distances")
-        if own is not None and own.shape != ids.shape:
-            raise ProtocolError(f"{name}: distances of shape {own.shape} for results of shape {ids.shape}.")
-        engines.append(_Results(name, ids, own, named(values, "results")))
+        if own is not None and own.shape != found.shape:
+            raise ProtocolError(f"{name}: distances of shape {own.shape} for results of shape {found.shape}.")
+        engines.append(_Results(name, found, own, named(values, "results")))
     return engines
 
 

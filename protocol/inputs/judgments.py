@@ -21,7 +21,7 @@ def is_collection(judgments: str | Path) -> bool:
     return str(judgments).startswith(_COLLECTION)
 
 
-def read_ids(values: Any, role: str) -> dict[str, int]:
+def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     """Return the position of each id.
 
     Parameters
@@ -29,12 +29,14 @@ def read_ids(values: Any, role: str) -> dict[str, int]:
     values : array_like, str or Path
         Ids in the order of the items, or a text file with an id on each line.
     role : str
-        The name in error messages, such as "query".
+        The name in error messages: "query" or "database".
+    size : int
+        The number of items.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read, or an id is empty or occurs twice.
+        If the file can't be read, an id is empty or occurs twice, or there are more or fewer ids than items.
     """
     name = named(values, f"{role} ids")
     if is_file(values):
@@ -47,6 +49,9 @@ def read_ids(values: Any, role: str) -> dict[str, int]:
             problem = f"{item!r} is also the id of item {positions[item] + 1:,}" if item else "empty"
             raise ProtocolError(f"{name}: item {position + 1:,}: {problem}.")
         positions[item] = position
+    if len(positions) != size:
+        items = f"{size:,} queries" if role == "query" else counted(size, "database item")
+        raise ProtocolError(f"{name}: {counted(len(positions), 'id')} for {items}.")
     return positions
 
 
@@ -68,11 +73,8 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
         If something can't be read, an id is not in its list, a pair is judged twice, or there are more or fewer ids
         than items.
     """
-    places = read_ids(query_ids, "query"), read_ids(database_ids, "database")
+    places = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
     lists = named(query_ids, "query ids"), named(database_ids, "database ids")
-    for ids, name, size, side in zip(places, lists, sizes, ("query", "database"), strict=True):
-        if len(ids) != size:
-            raise ProtocolError(f"{name}: {counted(len(ids), 'id')} for {counted(size, f'{side} code')}.")
     rows = _collection(str(judgments)) if is_collection(judgments) else _lines(Path(judgments))
     pairs, first, n_lacking = dict[tuple[int, int], int](), "", 0
     for where, query, item, level in rows:

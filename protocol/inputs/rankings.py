@@ -1,8 +1,9 @@
 """Read the results of search engines: the items, or their distances, that each query retrieved, best first."""
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ _LARGEST = 1 << 63
 _ROW = re.compile(r"[A-Za-z]?([0-9]{1,18})")
 
 
-def read_results(values: Any, n_queries: int, role: str = "results") -> NDArray:
+def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequence[Mapping[str, int]] = ()) -> NDArray:
     """Return a row of numbers for each query, best item first.
 
     Parameters
@@ -26,10 +27,12 @@ def read_results(values: Any, n_queries: int, role: str = "results") -> NDArray:
     values : array_like, str or Path
         A matrix (n_queries, K), or a file of it; ``F.jsonl`` with a list of numbers on each line; or ``F.run``,
         ``F.trec`` or a file without extension with lines ``query Q0 item rank score tag``, which are sorted by score.
-        Queries and items of a run are row numbers from 0, after at most one letter: 12, d12 or d0000012.
+        Queries and items of a run are row numbers from 0, after at most one letter: 12, d12 or d0000012; or `ids`.
     n_queries : int
     role : str, default="results"
         The name in error messages.
+    ids : pair of mapping of str to int, optional
+        The row numbers of queries and database items by their ids in a run, see `protocol.inputs.judgments.read_ids`.
 
     Returns
     -------
@@ -43,7 +46,8 @@ def read_results(values: Any, n_queries: int, role: str = "results") -> NDArray:
     """
     suffix = Path(values).suffix.lower() if is_file(values) else None
     if suffix in _JSON or suffix in _RUN:
-        rows: Sequence[Sequence[float]] = (_json_lines if suffix in _JSON else _run)(Path(values), n_queries)
+        path, rows = Path(values), list[Sequence[float]]()
+        rows += _json_lines(path) if suffix in _JSON else _run(path, n_queries, ids)
         array = np.full((len(rows), max(map(len, rows), default=0)), -1, np.result_type(np.int64, *map(np.array, rows)))
         for row, numbers in zip(array, rows, strict=True):
             row[: len(numbers)] = numbers
@@ -56,7 +60,7 @@ def read_results(values: Any, n_queries: int, role: str = "results") -> NDArray:
     return array
 
 
-def _json_lines(path: Path, n_queries: int) -> list[list[float]]:
+def _json_lines(path: Path) -> list[list[float]]:
     rows = []
     for number, line in enumerate(text.lines(path, "a list of numbers for each query"), start=1):
         try:
@@ -73,20 +77,29 @@ def _is_number(value: Any) -> bool:
     return type(value) is float or (type(value) is int and abs(value) < _LARGEST)
 
 
-def _run(path: Path, n_queries: int) -> list[list[int]]:
+def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[list[int]]:
     rows: list[list[tuple[float, int]]] = [[] for _ in range(n_queries)]
     for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
-        fields = line.split()
         try:
-            query, item = (int(_ROW.fullmatch(field)[1]) for field in (fields[0], fields[2]))  # type: ignore[index]
-            score = float(fields[4])
-            if score != score:  # NaN has no place in an order
+            query_id, _, item_id, _, score, *_ = line.split()
+            query, item = map(_row, (query_id, item_id), ids) if ids else map(_row, (query_id, item_id))
+            if math.isnan(float(score)):
                 raise ValueError
-        except (ValueError, IndexError, TypeError):
-            raise ProtocolError(
-                f"{path}: line {number}: expected `query Q0 item rank score tag` with row numbers such as 12 or d12."
-            ) from None
+        except KeyError as error:
+            raise ProtocolError(f"{path}: line {number}: {error} is not in the list of ids.") from None
+        except ValueError:
+            numbers = "" if ids else " with row numbers such as 12 or d12 (other ids need the lists of ids)"
+            raise ProtocolError(f"{path}: line {number}: expected `query Q0 item rank score tag`{numbers}.") from None
         if query >= n_queries:
             raise ProtocolError(f"{path}: line {number}: query {query:,} of {n_queries:,} queries, counted from 0.")
-        rows[query].append((-score, item))
+        rows[query].append((-float(score), item))
     return [[item for _, item in sorted(row, key=lambda pair: pair[0])] for row in rows]
+
+
+def _row(name: str, ids: Mapping[str, int] | None = None) -> int:
+    """Return the row number of an id, or that which the id contains."""
+    if ids is not None:
+        return ids[name]
+    if (found := _ROW.fullmatch(name)) is None:
+        raise ValueError
+    return int(found[1])

@@ -253,6 +253,20 @@ def test_files(exact, tmp_path):
         found = hp.attribute(tmp_path / name, **given)
         np.testing.assert_array_equal(found.per_query[name[0]]["exact"], expected.per_query["results"]["exact"])
         assert not hp.attribute(tmp_path / name, **given, distances=distances, exact=True).faults
+    names = [f"query-{query}" for query in range(30)], [f"doc:{item}" for item in range(200)]
+    run = [
+        f"{names[0][query]} Q0 {names[1][item]} 1 {-rank} x\n"
+        for query in range(30)
+        for rank, item in enumerate(ids[query])
+    ]
+    (tmp_path / "d.run").write_text("".join(run))
+    found = hp.attribute(tmp_path / "d.run", **given, distances=distances, ids=names, exact=True)
+    np.testing.assert_array_equal(found.per_query["d"]["exact"], expected.per_query["results"]["exact"])
+    assert not found.faults
+    with pytest.raises(ProtocolError, match=r"d\.run: line 1: 'query-0' is not in the list of ids\.$"):
+        hp.attribute(tmp_path / "d.run", **given, ids=([str(query) for query in range(30)], names[1]))
+    with pytest.raises(ProtocolError, match=r"^database ids: 199 ids for 200 database items\.$"):
+        hp.attribute(tmp_path / "d.run", **given, ids=(names[0], names[1][1:]))
     labels = np.zeros(30, int), np.zeros(200, int)
     options = TrecOptions(tmp_path, depth=K)
     hp.evaluate(*given["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(options)
@@ -270,7 +284,7 @@ def test_files(exact, tmp_path):
         (
             "x.run",
             "0 Q0 doc-7 1 2.0 x\n",
-            "{path}: line 1: expected `query Q0 item rank score tag` with row numbers such as 12 or d12.",
+            "{path}: line 1: expected `query Q0 item rank score tag` with row numbers such as 12 or d12 (other ids",
         ),
         ("x.jsonl", "[0.5]\n" * 30, "{path}: results: expected integers, got 0.5."),
         ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 of 30 queries, counted from 0."),

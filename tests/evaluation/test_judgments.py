@@ -106,7 +106,7 @@ def test_unusable_judgments_are_refused(files, content, message):
 @pytest.mark.parametrize(
     ("query_ids", "message"),
     [
-        (["a", "b"], "query ids: 2 ids for 3 query codes."),
+        (["a", "b"], "query ids: 2 ids for 3 queries."),
         (["a", "b", "a"], "query ids: item 3: 'a' is also the id of item 1."),
         (["a", "", "b"], "query ids: item 2: empty."),
         ("no.txt", "no.txt: no such file."),
