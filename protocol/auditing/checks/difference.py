@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ _KIND = "split-difference"
 _Table = tuple[list[str], list[list[str]]]
 
 
-class _Texts:
+class _Texts(ABC):
     """The text and the Markdown of a comparison."""
 
     n_names: ClassVar[int] = 1
@@ -41,9 +42,9 @@ class _Texts:
         parts = [tables.markdown(header, rows, numbers=header[self.n_names :]) for header, rows in shown]
         return "\n\n".join([f"#### {title}", *parts, *sentences])
 
+    @abstractmethod
     def _parts(self) -> tuple[str, list[_Table], list[str]]:
         """Return the title, tables whose first `n_names` columns are names, and sentences."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
