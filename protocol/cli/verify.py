@@ -9,7 +9,6 @@ from protocol.cli._progress import stages
 from protocol.cli.evaluate import lists, relevance
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
-_FURTHER = ("relevance", "query_ids", "database_ids", "query_vectors", "database_vectors")
 _ENCODING = ("n_bits", "bit_order", "binarize")
 
 
@@ -20,11 +19,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     files = {name: getattr(arguments, name) for name in _INPUTS}
     check_outputs({"--json": arguments.json}, [arguments.record, arguments.relevance, *files.values()])
-    further = [getattr(arguments, name) for name in _FURTHER]
-    if arguments.record.is_dir() and (
-        lists(arguments) or any(value is not None for value in (*files.values(), *further))
-    ):
-        raise ProtocolError(f"{arguments.record}: --query-codes and the like need a JSON file, not a folder.")
     with stages() as report:
         verification = verify(
             arguments.record,

@@ -83,7 +83,8 @@ def verify(
     Raises
     ------
     ProtocolError
-        If the record is missing or anything else. Inputs that can't be read are failed checks.
+        If the record is missing or anything else, or a folder comes with inputs of a record. Inputs that can't be read
+        are failed checks.
 
     Examples
     --------
@@ -98,6 +99,9 @@ def verify(
     integer(digits, "digits", maximum=DIGITS)
     path = Path(record)
     if path.is_dir():
+        inputs = (query_codes, database_codes, query_labels, database_labels, truth, lists or None)
+        if digits != DIGITS or any(one is not None for one in inputs):
+            raise ProtocolError(f"{path}: codes, a ground truth, lists and digits need a JSON file, not a folder.")
         return verify_folder(path, progress)
     of_record, given = _Record(path, read_json(path)), (query_codes, database_codes)
     checks = list[Check]()

@@ -375,9 +375,10 @@ def test_the_sizes_of_a_declared_protocol(folder):
         ("record.json --n-bits 12", "--n-bits needs --query-codes and --database-codes as well."),
         ("record.json --json record.json", "--json: expected a file that is not an input, got record.json"),
         ("record.json --query-vectors qv.npy", "database vectors are missing."),
-        (". --query-codes q.npy", ".: --query-codes and the like need a JSON file, not a folder."),
-        (". --relevance r.txt", ".: --query-codes and the like need a JSON file, not a folder."),
-        (". --query-list q.txt", ".: --query-codes and the like need a JSON file, not a folder."),
+        (". --query-codes q.npy", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
+        (". --relevance r.txt", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
+        (". --query-list q.txt", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
+        (". --digits 12", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
         ("empty", "empty: expected the tables of an experiment (*.csv) there or in its folders."),
     ],
 )
