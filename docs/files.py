@@ -25,7 +25,7 @@ _ABOVE = """\
 An experiment writes these files to `results/`. `NAME` is the name of the experiment, and `DATASET` that of the dataset,
 followed by a digest of its options if these are not the defaults. `DRAW` is a draw: the queries, the validation sets
 and the training set of a run, which split protocols share if they differ only in their database. `R` is the number of
-the run. `LIST` stands for the name of an official part of a dataset.
+the run. `LIST` stands for the name of an official split of a dataset.
 
 HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
 attributes: `digest`, which depends only on the arrays and the provenance, and `provenance`, a JSON object:
@@ -47,7 +47,7 @@ _HDF5 = {
         "ids": "The name of each item, UTF-8, (n,).",
         "labels": "Class labels, (n,), or bool (n, n_classes) if an item may have several. Absent without labels.",
         "class_names": "The name of each class, UTF-8, (n_classes,).",
-        "partitions/LIST": "Row numbers of an official part, if there are any.",
+        "partitions/LIST": "Row numbers of an official split, if there are any.",
     },
     "datasets/DATASET/content.h5": {
         "images": "(n, height, width) or (n, height, width, 3). Absent for a dataset of vectors.",

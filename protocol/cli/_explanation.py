@@ -173,7 +173,7 @@ def _partition(part: str, split: "SplitProtocol") -> str:
         case Drawn():
             return "items drawn at random; the key split_sizes of the config file sets their number"
         case Official():
-            return f"the official part {items.part!r}, {items.size:,} items"
+            return f"the official split {items.part!r}, {items.size:,} items"
         case Listed():
             return f"the items in your own file{'' if items.required else ' (optional)'}"
         case SameAs():

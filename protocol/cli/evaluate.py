@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from protocol.checks import ProtocolError, one_of
 from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import stages
-from protocol.scores.identity import RANKINGS
+from protocol.scores.metadata import RANKINGS
 
 if TYPE_CHECKING:
     from protocol.evaluation import Evaluation, Judgments, Nearest, Relevant, TrecOptions

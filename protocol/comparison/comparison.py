@@ -30,7 +30,7 @@ from protocol.report.figure import (
     spread,
     tooltips,
 )
-from protocol.scores.identity import NONE_EXCLUDED, NOTED, PROTOCOL
+from protocol.scores.metadata import NONE_EXCLUDED, NOTED, PROTOCOL
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, half_width, shared_variance
 from protocol.scores.tables import Table, filled
 
@@ -96,7 +96,7 @@ class Comparison:
     def to_frame(self) -> "pd.DataFrame":
         """Return the compared scores: a row per file, method, code length and metric.
 
-        Columns: ``section``, ``method``, ``ranking``, ``file``, the fields of `protocol.scores.identity.PROTOCOL`,
+        Columns: ``section``, ``method``, ``ranking``, ``file``, the fields of `protocol.scores.metadata.PROTOCOL`,
         ``n_bits``, ``metric``, ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the
         names of the assumed fields.
         """
@@ -198,7 +198,7 @@ def compare(
         The metrics to compare, ``"all"`` for all of them. If empty, all metrics if they make at most six tables, and
         otherwise mAP (or else the first metric) under the first protocol.
     assume : sequence of str, default=()
-        Fields of `protocol.scores.identity.PROTOCOL` that are assumed to agree if a source does not record them:
+        Fields of `protocol.scores.metadata.PROTOCOL` that are assumed to agree if a source does not record them:
         ``FIELD``, or ``FIELD=VALUE`` if the other sources record several values. A recorded value is never replaced.
     against : str, optional
         The reference method of the paired differences; if None, the method with the best mean in each table.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.comparison.reading import Score, named_by_method
 from protocol.report.figure import listed
-from protocol.scores.identity import PROTOCOL
+from protocol.scores.metadata import PROTOCOL
 
 NOT_RECORDED = "not recorded"
 """The value of a field that no file records and that is assumed to agree."""

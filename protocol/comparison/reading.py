@@ -17,7 +17,7 @@ from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
-from protocol.scores.identity import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
+from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
 from protocol.scores.summary import TOLERANCE, check_mean, read_summary
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ class Score:
     method : str
         The method, with the name of the ranking if that is not the Hamming ranking.
     ranking : str
-        One of `protocol.scores.identity.RANKINGS`.
+        One of `protocol.scores.metadata.RANKINGS`.
     protocol : tuple of str or None
-        The values of the fields `protocol.scores.identity.PROTOCOL`; None for fields that the file does not record.
+        The values of the fields `protocol.scores.metadata.PROTOCOL`; None for fields that the file does not record.
     n_bits : int
     metric : str
     mean, std : float

@@ -9,7 +9,7 @@ from typing import Any
 
 from protocol import datasets, registry
 from protocol.configuration.options import filled
-from protocol.scores.identity import supervision_of
+from protocol.scores.metadata import supervision_of
 from protocol.splits import draw_of
 
 

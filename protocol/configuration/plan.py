@@ -17,7 +17,7 @@ from protocol.configuration.experiment import Combination, Experiment, FeaturePl
 from protocol.configuration.resources import n_parts, need
 from protocol.inputs.arrays import path_of
 from protocol.provenance.seeds import derive
-from protocol.scores.identity import SUPERVISION_KEYS, options_text
+from protocol.scores.metadata import SUPERVISION_KEYS, options_text
 from protocol.splits import draw_of, drawing_split, list_paths
 
 TARGETS = ("report", "paper", "leak")

@@ -40,7 +40,7 @@ class _Compiled(Plain):
         """Return the average precision with ties in the order of the database, as `Plain.average_precision`.
 
         Queries are processed in smaller blocks than for counting, so that the relevant items of all of them fit in
-        memory, but the bit planes are not computed again for each.
+        memory, but the bit planes are not recomputed for each.
         """
         numbers, found = np.arange(len(self._queries))[block], np.empty(len(retrieved))
         step = max(16, _ROW_BYTES // len(self._items))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocol.counting.counts import HammingCounts, unpack_counts
 from protocol.provenance import storage
-from protocol.scores.identity import items_sha256
+from protocol.scores.metadata import items_sha256
 from protocol.truth.relevance import Relevance, ground_truth_sha256
 
 

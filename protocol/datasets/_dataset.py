@@ -69,7 +69,7 @@ class Data:
     vectors : mapping of str to Sliceable of float32 or integers, shape (n, d)
         Vectors that are a part of the dataset, by name: ``gist``, ``bow``, ``tags``, ``features``, ...
     partitions : mapping of str to ndarray of int64
-        Row numbers of the dataset's official parts: ``train``, ``test``, ``query``, ...; they may overlap.
+        Row numbers of the dataset's official splits: ``train``, ``test``, ``query``, ...; they may overlap.
     notes : tuple of str
         Remarks for readers of the results; default ().
     texts : ndarray of StringDType, shape (n,), or None

@@ -24,7 +24,7 @@ class Evaluator:
     ----------
     metrics : str or sequence of str, optional
         Registered metrics, as for `evaluate`.
-    convention : str, default="protocol"
+    convention : str, default="default"
         Determines how undefined values count, and the default metrics.
     spread : bool, default=False
         Whether to compute, in addition, all values that some convention calls mAP.
@@ -60,7 +60,7 @@ class Evaluator:
         bit_order: str = "little",
         binarize: str | None = None,
         metrics: Any = None,
-        convention: str = "protocol",
+        convention: str = "default",
         spread: bool = False,
         threads: int = 1,
     ) -> None:

@@ -77,7 +77,7 @@ def bucket_search(
     query_labels: Any = None,
     database_labels: Any = None,
     truth: Truth | None = None,
-    convention: str = "protocol",
+    convention: str = "default",
     threads: int = 1,
 ) -> BucketSearches:
     """Score the items in the union of each query's buckets in several hash tables.
@@ -98,7 +98,7 @@ def bucket_search(
         Threads for the search of the nearest items and for counting.
     tables : str or sequence of str
         Kinds of hash tables, each as ``KxL``: L tables over segments of K bits, for example ``16x4``.
-    convention : str, default="protocol"
+    convention : str, default="default"
         Determines the value of 0/0.
 
     Raises

@@ -85,7 +85,7 @@ class CodePair(NamedTuple):
     database: NDArray[np.uint8]
     n_bits: int
     ranking: str = "hamming"
-    """One of `protocol.scores.identity.RANKINGS`."""
+    """One of `protocol.scores.metadata.RANKINGS`."""
     binarize: str | None = None
     """How real values were binarised; None if codes were given."""
 

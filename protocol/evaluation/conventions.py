@@ -71,4 +71,4 @@ def _read() -> tuple[Convention, ...]:
 
 
 CONVENTIONS = _read()
-"""Our own convention, then those of papers, then those of tools."""
+"""The default convention, then those of papers, then those of tools."""

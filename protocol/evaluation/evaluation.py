@@ -26,7 +26,7 @@ def evaluate(
     database_labels: Any = None,
     truth: Truth | None = None,
     metrics: str | Sequence[str] | None = None,
-    convention: str = "protocol",
+    convention: str = "default",
     spread: bool = False,
     threads: int = 1,
     progress: Progress = None,
@@ -59,7 +59,7 @@ def evaluate(
         metric with K = 1000 and R = 0, 1, 2. If None, those of the convention. ``["all"]`` and the conventions omit
         metrics whose radius exceeds `n_bits`. Metrics of the Hamming radius or of the buckets require the Hamming
         ranking.
-    convention : str, default="protocol"
+    convention : str, default="default"
         Determines how undefined values count, and the default metrics; ``protocol list conventions`` lists all
         conventions.
     spread : bool, default=False

@@ -13,7 +13,7 @@ from protocol.checks import ProtocolError
 from protocol.inputs.arrays import as_integers, path_of, read_array
 from protocol.inputs.conversion import as_numpy, is_file, named
 from protocol.inputs.text import lines
-from protocol.scores.identity import NONE_EXCLUDED
+from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.tables import read_table
 
 _ROLE = "exclude_queries"

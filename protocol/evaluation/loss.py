@@ -161,7 +161,7 @@ def quantisation(
     quantisers: Quantisers | Sequence[str] = (),
     measure_speed: bool = False,
     metrics: str | Sequence[str] | None = None,
-    convention: str = "protocol",
+    convention: str = "default",
     spread: bool = False,
     threads: int = 1,
     progress: Progress = None,
@@ -185,7 +185,7 @@ def quantisation(
     metrics : str or sequence of str, optional
         Registered metrics, as for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see
         `Nearest`.
-    convention : str, default="protocol"
+    convention : str, default="default"
         Determines how undefined values count, and the default metrics.
     spread : bool, default=False
         Whether to compute, in addition, all values that some convention calls mAP.

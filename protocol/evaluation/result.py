@@ -27,7 +27,7 @@ from protocol.evaluation.scoring import Scores, undefined
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
 from protocol.inputs.labels import brief
 from protocol.provenance.storage import file_sha256, replacing
-from protocol.scores.identity import NONE_EXCLUDED, NOTED, SCORE, method_name
+from protocol.scores.metadata import NONE_EXCLUDED, NOTED, SCORE, method_name
 from protocol.scores.tables import DIGITS, Table, write_csv
 from protocol.truth.relevance import labels_sha256
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-_IDENTITY = (
+_METADATA = (
     "name",
     "dataset",
     "ground_truth",
@@ -77,11 +77,11 @@ class Evaluation(Scores, Printed):
     n_bits : int
         The code length.
     ranking : str
-        How the database is ordered: one of `protocol.scores.identity.RANKINGS`.
+        How the database is ordered: one of `protocol.scores.metadata.RANKINGS`.
     binarize : str or None
         How real-valued outputs were binarised; None if codes were given.
     relevance : str
-        The kind of relevance, as in `protocol.scores.identity`.
+        The kind of relevance, as in `protocol.scores.metadata`.
     convention : str
         The name of the convention.
     labels_not_in_database : tuple of int or str, or None
@@ -360,11 +360,11 @@ class Evaluation(Scores, Printed):
     ) -> Iterator[dict[str, Any]]:
         """Yield a record for each metric; `queries` are the fields of the queries that were scored."""
         rules = find(self.convention)
-        shared = {name: getattr(self, name) for name in _IDENTITY} | {"version": __version__} | queries
+        shared = {name: getattr(self, name) for name in _METADATA} | {"version": __version__} | queries
         for metric, mean in means.items():
-            identity = shared | {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
+            complete = shared | {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
             yield {"name": self.name, "metric": metric, "value": mean, "undefined": n_undefined[metric]} | {
-                column: metric if column == "metric" else identity[column]
+                column: metric if column == "metric" else complete[column]
                 for column in (*SCORE, "ranking", "binarize", *NOTED)
             }
 
@@ -377,7 +377,7 @@ class Evaluation(Scores, Printed):
         was requested; ``code_use`` if the codes follow the labels, are few, or have constant bits.
         """
         rules = find(self.convention)
-        content: dict[str, Any] = {name: getattr(self, name) for name in _IDENTITY} | {"version": __version__}
+        content: dict[str, Any] = {name: getattr(self, name) for name in _METADATA} | {"version": __version__}
         relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
         content |= {name: getattr(self, name) for name in relevant}
         content |= {"metrics": self.metrics, "undefined": self.undefined}

@@ -34,7 +34,7 @@ class Scoring:
     ----------
     metrics : str or sequence of str, optional
         Registered metrics, or ``all``. If None, those of the convention.
-    convention : str, default="protocol"
+    convention : str, default="default"
     spread : bool, default=False
         Whether all values that some convention calls mAP are computed in addition.
 
@@ -45,7 +45,7 @@ class Scoring:
     """
 
     metrics: str | Sequence[str] | None = None
-    convention: str = "protocol"
+    convention: str = "default"
     spread: bool = False
 
     def __post_init__(self) -> None:

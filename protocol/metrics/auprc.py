@@ -145,7 +145,7 @@ _metric = partial(
     better="higher",
     empty="At a radius with only empty balls, precision is 0, or the curve has no point; without relevant items, "
     "the area is 0, or left out.",
-    ties="None: a ball holds all items at a distance or none.",
+    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
     denominator="items in the balls of all queries (precision), relevant items of all queries (recall)",
 )
@@ -175,7 +175,7 @@ _metric(
     range=(0.0, 1.0),
     better="higher",
     empty="A query without relevant items counts as 0, or is left out.",
-    ties="None: a ball holds all items at a distance or none.",
+    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
     denominator="items in the ball (precision), all relevant items (recall)",
 )

@@ -11,7 +11,10 @@ from protocol.metrics._ties import EMPTY, ratio
 from protocol.registry import MetricRecord
 
 _metric = partial(
-    MetricRecord, ties="None: the order of items plays no part.", defined_on="buckets", needs="bucket_sizes"
+    MetricRecord,
+    ties="Not affected: the order of the items does not matter.",
+    defined_on="buckets",
+    needs="bucket_sizes",
 )
 
 
@@ -177,7 +180,7 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
     range=(0.0, 1.0),
     better="higher",
     empty="Always defined.",
-    ties="None: the order of items plays no part.",
+    ties="Not affected: the order of the items does not matter.",
     defined_on="buckets",
     denominator="min(2^n_bits, database)",
     needs="bucket_sizes",

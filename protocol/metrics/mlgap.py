@@ -16,7 +16,7 @@ from protocol.registry import MetricRecord
     range=(0.0, 1.0),
     better="higher",
     empty="A radius with an empty ball counts as 0, or is left out of the query's mean.",
-    ties="None: a ball holds all items at a distance or none.",
+    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
     denominator="items in the ball's largest bucket times codes in the ball",
     needs="largest_bucket",

@@ -14,7 +14,7 @@ _metric = partial(
     MetricRecord,
     range=(0.0, 1.0),
     better="higher",
-    ties="None: a ball holds all items at a distance or none.",
+    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
     beyond="If R exceeds n_bits, the ball is the complete database.",
 )

@@ -34,7 +34,7 @@ _Answers = Iterator[tuple[str, str, str]]
 def checklist(folder: str | Path) -> Table:
     """Return a table with a row for each question of the checklist, answered from the files of an experiment.
 
-    Nothing is computed again. A question that these files can't answer has the answer "not measured", and as its source
+    Nothing is recomputed. A question that these files can't answer has the answer "not measured", and as its source
     the command that answers it.
 
     Parameters

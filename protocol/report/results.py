@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.report.display import middle
 from protocol.report.figure import listed
-from protocol.scores.identity import UNSUPERVISED, supervision_of
+from protocol.scores.metadata import UNSUPERVISED, supervision_of
 from protocol.scores.statistics import Lead, lead
 from protocol.scores.summary import PLACE, at, shared_of
 

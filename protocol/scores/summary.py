@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, printable
-from protocol.scores.identity import NONE_EXCLUDED, pipeline_convention
+from protocol.scores.metadata import NONE_EXCLUDED, pipeline_convention
 from protocol.scores.statistics import shared_variance
 from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
 
@@ -55,7 +55,7 @@ def summarise(
     """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
     The standard deviation is that of a sample (n - 1 in the denominator), and is missing for a single run. The columns
-    after ``n_runs`` are those of `protocol.scores.identity`; a number of items that differs between runs is given as
+    after ``n_runs`` are those of `protocol.scores.metadata`; a number of items that differs between runs is given as
     a range.
 
     Parameters
@@ -65,10 +65,10 @@ def summarise(
     empty : {"zero", "drop"}, default="zero"
         How undefined values were treated.
     options : mapping of str to str, optional
-        The values of the column ``options``, as `protocol.scores.identity.options_text` writes them, by feature, ground
+        The values of the column ``options``, as `protocol.scores.metadata.options_text` writes them, by feature, ground
         truth and split, separated by spaces.
     supervision : mapping of str to str, optional
-        The values of the column ``supervision``, as `protocol.scores.identity.supervision_of` returns them, by feature
+        The values of the column ``supervision``, as `protocol.scores.metadata.supervision_of` returns them, by feature
         and hasher, separated by a space; by default unknown.
     excluded : mapping of str to str, optional
         The values of the column ``excluded_queries``, as `protocol.evaluation.exclusion` makes them, by feature
@@ -115,7 +115,7 @@ def _one_or_range(values: "pd.Series") -> Any:
 def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     """Return the items on which each run was scored: a row per feature, ground truth, split and run, with `ITEMS`.
 
-    ``items`` is the digest of `protocol.scores.identity.items_sha256`, which is the same for two experiments
+    ``items`` is the digest of `protocol.scores.metadata.items_sha256`, which is the same for two experiments
     exactly if the queries, the database and the ground truth of the run are the same.
     """
     columns = [*PLACE, "run", *ITEMS]

@@ -62,7 +62,7 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
 
 
 def official_parts(items: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
-    """Return the row numbers of a dataset's official parts by name, from the arrays of its ``items.h5``."""
+    """Return the row numbers of a dataset's official splits by name, from the arrays of its ``items.h5``."""
     return {name: rows[:] for name, rows in storage.grouped(items).get("partitions", {}).items()}
 
 

@@ -42,7 +42,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Official:
-    """An official part of the dataset, unchanged and the same in every run."""
+    """An official split of the dataset, unchanged and the same in every run."""
 
     part: str
     size: int
@@ -185,7 +185,7 @@ class SplitProtocol:
         n_classes : int or None
             Number of classes of the dataset; None if unknown, or without labels.
         official : mapping of str to int, or None
-            The sizes of the dataset's official parts; None if unknown.
+            The sizes of the dataset's official splits; None if unknown.
         needed : sequence of str
             The partitions that must not be empty; default: all.
 
@@ -202,7 +202,7 @@ class SplitProtocol:
         for part in self._of(Official).values():
             if official is not None and official.get(part.part) != part.size:
                 got = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
-                raise ProtocolError(f"expected an official part {part.part!r} with {part.size:,} items, got {got}.")
+                raise ProtocolError(f"expected an official split {part.part!r} with {part.size:,} items, got {got}.")
         if n_items is not None:
             self._check_sizes(sizes, n_items, needed)
 
@@ -241,7 +241,7 @@ class SplitProtocol:
         sizes : mapping
             Sizes of the `open` partitions, as for `sizes`.
         official : mapping of str to ndarray of int64
-            Row numbers of the dataset's official parts, by name.
+            Row numbers of the dataset's official splits, by name.
         lists : mapping of str to ndarray of int64
             Row numbers of the `listed` partitions, by partition.
 
@@ -253,7 +253,7 @@ class SplitProtocol:
         Raises
         ------
         ProtocolError
-            As for `check`; or if a class has fewer items than are drawn for it, official parts share items although
+            As for `check`; or if a class has fewer items than are drawn for it, official splits share items although
             they must be disjoint, or a list is missing.
         """
         parts = self._draw(PARTITIONS, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
@@ -318,7 +318,7 @@ class SplitProtocol:
             shared = found[a][np.isin(found[a], found[b])]
             if shared.size and not self.overlaps(a, b):
                 raise ProtocolError(
-                    f"expected disjoint official parts for {a} and {b}, got {shared.size} shared items, the "
+                    f"expected disjoint official splits for {a} and {b}, got {shared.size} shared items, the "
                     f"first is row {shared[0]}."
                 )
         return found

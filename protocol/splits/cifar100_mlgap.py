@@ -1,4 +1,4 @@
-"""CIFAR-100 with its official parts: the test images are the queries; all others are both training set and database.
+"""CIFAR-100 with its official splits: the test images are the queries; all others are both training set and database.
 
 It is declared for both levels of labels together (``dataset_options: {labels: both}``, 20 groups and 100 classes), on
 which the authors of mLGAP train. Items are relevant if they share any label, so the evaluation is by group.

@@ -1,4 +1,4 @@
-"""SIFT1M with its official parts: `base` is the database, `learn` the training set, `query` the queries."""
+"""SIFT1M with its official splits: `base` is the database, `learn` the training set, `query` the queries."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol
@@ -7,7 +7,7 @@ SIFT1M = SplitRecord(
     "sift1m",
     module=__name__,
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V",
-    summary="SIFT1M with its official parts: 10,000 queries, a database of 1,000,000 items, and 100,000 others for "
+    summary="SIFT1M with its official splits: 10,000 queries, a database of 1,000,000 items, and 100,000 others for "
     "training",
 )(
     SplitProtocol(

@@ -3,7 +3,7 @@ r"""Exact search for neighbours within a radius, or for the k nearest ones, at t
 The *key* of a pair grows with its distance and consists of inner products: the squared distance
 :math:`|a|^2 + |b|^2 - 2 \langle a, b \rangle`, or minus the inner product of the pair (cosine and dot). One product
 of matrices, tile by tile, gives a lower bound on the keys of all pairs. Pairs whose lower bound exceeds the key of the
-radius, or the k-th smallest key found so far, are dropped. The rest is computed again from the formulas in
+radius, or the k-th smallest key found so far, are dropped. The rest is recomputed from the formulas in
 `protocol.truth._distances`, so the result is theirs, independent of tiles, threads and the order of additions.
 
 Let u = 2^-53. An inner product of d terms, added in any order, is off by at most d u |a||b| (Higham, Accuracy and

@@ -119,7 +119,7 @@ def epsilon_ball(
 
     Notes
     -----
-    Distances are exact: pairs that float32 arithmetic can't decide are computed again in float64.
+    Distances are exact: pairs that float32 arithmetic can't decide are recomputed in float64.
     """
     _check(
         n_neighbours=n_neighbours,

@@ -64,7 +64,7 @@ def nearest_neighbours(
 
     Notes
     -----
-    Distances are exact: pairs that float32 arithmetic can't decide are computed again in float64.
+    Distances are exact: pairs that float32 arithmetic can't decide are recomputed in float64.
     """
     _check(n_neighbours=n_neighbours, distance=distance, n_database=len(database.X))
     found = nearest(query.X, database.X, n_neighbours, distance=distance)

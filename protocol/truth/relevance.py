@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs.validation import array_of, class_labels, rows
-from protocol.scores.identity import OF_LABELS
+from protocol.scores.metadata import OF_LABELS
 
 _BLOCK_BYTES = 32 << 20
 
@@ -24,7 +24,7 @@ class Relevance(Protocol):
     levels: NDArray[np.int64]
     """The relevance levels that may occur: positive, ascending, and at least one."""
     kind: str
-    """The kind of relevance, as in `protocol.scores.identity`: "class labels", "shared labels" and so on."""
+    """The kind of relevance, as in `protocol.scores.metadata`: "class labels", "shared labels" and so on."""
 
     def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the distinct database positions of the items relevant to a query, and their levels."""

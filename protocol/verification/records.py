@@ -252,7 +252,7 @@ class _Record:
         if names := [name for name in _NAMES if self.content.get(name) is not None]:
             yield Check(UNCHECKED, ", ".join(names), "names, which nothing but the record states")
         if others := [key for key in self.content if key not in (*expected, "inputs", "lists", *FILES)]:
-            yield Check(UNCHECKED, ", ".join(others), "not computed again")
+            yield Check(UNCHECKED, ", ".join(others), "not recomputed")
         if (version := self.content.get("version")) != __version__:
             yield Check(NOTE, "version", f"{version} recorded, {__version__} installed")
 

@@ -21,7 +21,7 @@ class Check(NamedTuple):
     place: str
     text: str
     n_values: int = 0
-    """The number of values that were computed again, and are the same."""
+    """The number of values that were recomputed, and are the same."""
 
     def __str__(self) -> str:
         return f"{self.outcome:<{len(UNCHECKED)}}  {self.place}: {self.text}"
@@ -43,7 +43,7 @@ class Verification(Printed):
 
     @property
     def n_values(self) -> int:
-        """The number of values that were computed again, and are the same."""
+        """The number of values that were recomputed, and are the same."""
         return sum(check.n_values for check in self.checks)
 
     @property
@@ -53,7 +53,7 @@ class Verification(Printed):
 
     @property
     def holds(self) -> bool:
-        """Whether at least one value was computed again and no check failed."""
+        """Whether at least one value was recomputed and no check failed."""
         return self.n_values > 0 and not self.failures
 
     @property
@@ -62,9 +62,9 @@ class Verification(Printed):
         if self.holds:
             n = sum(check.outcome == UNCHECKED for check in self.checks)
             lines = f"; {counted(n, 'line')} above not checked" if n else ""
-            return f"{self.file}: verified: {counted(self.n_values, 'value')} computed again{lines}."
+            return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
         if not self.failures:
-            return f"{self.file}: not verified: no value was computed again."
+            return f"{self.file}: not verified: no value was recomputed."
         first, n_more = self.failures[0], len(self.failures) - 1
         more = f" ({n_more:,} more)" if n_more else ""
         return f"{self.file}: not verified: {first.place}: {first.text.rstrip('.')}{more}."

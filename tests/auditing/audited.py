@@ -26,7 +26,7 @@ def with_known(run, **known):
 
 
 def _official(protocol, n_items):
-    """Return rows for the official parts: one after another, and inside the database for those that may overlap it."""
+    """Return rows for the official splits: one after another, and inside the database for those that may overlap it."""
     sizes = {part.part: part.size for part in protocol.partitions.values() if isinstance(part, Official)}
     database_part = getattr(protocol.partitions["database"], "part", None)
     found, free = {}, 0

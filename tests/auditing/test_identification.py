@@ -53,11 +53,11 @@ def test_a_clean_split_matches_its_protocol(name):
         assert description(clean_split.parts) == none
         return
     assert identify(clean_split).startswith((f"This split matches {name}", f"This split matches cifar10_10k or {name}"))
-    # Without labels and official parts, only sizes and overlaps are compared and named.
+    # Without labels and official splits, only sizes and overlaps are compared and named.
     bare = description(clean_split.parts)
     assert name in bare
     assert "classes" not in bare
-    assert "official parts" not in bare
+    assert "official splits" not in bare
 
 
 def test_matches_are_ordered_by_distance_and_deterministic():
@@ -94,11 +94,11 @@ def test_official_parts_distinguish_protocols_of_equal_sizes():
     official = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
     parts = {"query": official["test"], "train": official["train"], "database": official["train"]}
     known = {"n_items": 60_000, "official": official}
-    named = "matches cifar100_mlgap or cifar10_s2 in sizes, overlaps and official parts"
+    named = "matches cifar100_mlgap or cifar10_s2 in sizes, overlaps and official splits"
     assert description(parts) == "matches cifar100_mlgap or cifar10_10k or cifar10_s2 in sizes and overlaps"
     assert description(parts, **known) == named
     labelled = description(parts, **known, y=np.arange(60_000) % 10)
-    assert labelled == "matches cifar10_s2 in sizes, classes, overlaps and official parts"
+    assert labelled == "matches cifar10_s2 in sizes, classes, overlaps and official splits"
     drawn = np.arange(60_000) % 6 == 0
     parts = {"query": np.flatnonzero(drawn), "train": np.flatnonzero(~drawn), "database": np.flatnonzero(~drawn)}
     assert description(parts, **known) == "matches cifar10_10k in sizes and overlaps"

@@ -356,7 +356,7 @@ Made by `python tests/benchmarks/growth.py --shards {table["n_shards"].iloc[0]}`
 classes in files, {N_QUERIES:,} queries, and the metrics {", ".join(ADDED)}. The first rows are the jobs of the
 pipeline; for a rule with several jobs, they contain the longest time and the largest memory of a job. The others are
 `protocol evaluate`, which maps codes and labels from their files; the last column excludes the pages of these files.
-The row `with buckets` has the metrics of the convention `protocol`, including mLGAP and utilisation. All results are
+The row `with buckets` has the metrics of the convention `default`, including mLGAP and utilisation. All results are
 the same to nine digits.
 
 | what | threads | seconds | CPU seconds | peak memory, MB | without mapped files, MB |

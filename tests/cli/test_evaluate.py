@@ -60,7 +60,7 @@ def test_a_hand_computed_case_from_text(folder, capsys):
     metrics = ["--metric", "mAP", "--metric", "mAP[worst]", "--metric", "precision@r1"]
     assert main([*(part.replace(".npy", ".csv") for part in COMMAND), *metrics]) == 0
     out = capsys.readouterr().out
-    assert "1 queries, 4 database items, 2 bits; Hamming ranking; convention protocol" in out
+    assert "1 queries, 4 database items, 2 bits; Hamming ranking; convention default" in out
     assert re.search(r"^mAP +0.9167  none +expected value +all relevant items$", out, re.M)
     assert re.search(r"^mAP\[worst\] +0.8333  none +relevant items last +all relevant items$", out, re.M)
     assert re.search(r"^precision@r1 +0.6667  none +none +items in the ball$", out, re.M)

@@ -47,7 +47,7 @@ def test_a_metric(capsys):
     for line in (
         "range of values: 0 to 1",
         "computed with: average_precision(ties='expected', cutoff=K, denominator='all', empty='zero')",
-        "conventions: protocol",
+        "conventions: default",
         "source: He et al., Hashing as Tie-Aware Learning to Rank, eq. 17",
     ):
         assert f"\n  {line}\n" in out

@@ -21,7 +21,7 @@ def experiment(tmp_path):
         folder.mkdir()
         for change in changes or ({},):
             row = PLACE | {"hasher": "itq", "n_bits": 16, "extension": "none", "extension_bits": 0, "metric": "mAP"}
-            row |= {"mean": 0.5, "std": 0.01, "n_runs": 3} | IDENTITY | {"options": "", "convention": "protocol"}
+            row |= {"mean": 0.5, "std": 0.01, "n_runs": 3} | IDENTITY | {"options": "", "convention": "default"}
             row |= {"version": __version__, "ranking": "hamming"} | change
             numbers = row.pop("values", None)
             if numbers is not None:
@@ -47,7 +47,7 @@ def codes(tmp_path):
     """Return a function that writes the JSON of an evaluation, and its values per query where they are given."""
 
     def written(file, *, per_query=None, names=True, **changes):
-        content = {"name": None, "n_bits": 16, "ranking": "hamming", "convention": "protocol", "version": __version__}
+        content = {"name": None, "n_bits": 16, "ranking": "hamming", "convention": "default", "version": __version__}
         content |= IDENTITY
         content |= {field: PLACE[field] if names else None for field in ("dataset", "ground_truth", "split")}
         content |= {"metrics": {"mAP": 0.7}, "ground_truth_sha256": "a" * 64} | changes

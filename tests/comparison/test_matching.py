@@ -11,7 +11,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.matching import assumptions
-from protocol.scores.identity import PROTOCOL
+from protocol.scores.metadata import PROTOCOL
 
 CASES = yaml.safe_load(Path(__file__).with_name("matching.yaml").read_text())
 CLI_ADVICE = ' See "Compare results" in the documentation.'

@@ -17,7 +17,7 @@ from protocol.comparison import compare
 from protocol.comparison.reading import Values, pair, read_scores
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
-from protocol.scores.identity import PROTOCOL
+from protocol.scores.metadata import PROTOCOL
 
 OUTPUTS = np.random.default_rng(0).normal(size=(60, 16))
 METRICS = ["mAP", "precision@r6", "precision_micro@r6"]

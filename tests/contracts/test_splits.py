@@ -13,7 +13,7 @@ SIZES = {"query": 50, "validation_query": 30, "validation_database": 100, "train
 
 
 def drawable(protocol):
-    """Return whether a dataset of some size with one label for each item and no official parts suffices."""
+    """Return whether a dataset of some size with one label for each item and no official splits suffices."""
     official = any(isinstance(part, Official) for part in protocol.partitions.values())
     return not protocol.listed and not official and protocol.n_items in (None, 60_000, 1_797)
 

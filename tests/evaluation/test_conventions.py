@@ -25,13 +25,13 @@ def test_a_convention_lists_registered_metrics_and_describes_itself(rules):
         assert text.strip() == text
         assert "\n" not in text
     assert all(any(name.startswith(start) for name in rules.metrics) for start in rules.drops)
-    assert bool(rules.not_copied) == (rules.name != "protocol")
+    assert bool(rules.not_copied) == (rules.name != "default")
     assert find(rules.name) is rules
 
 
 def test_the_conventions_by_name():
     names = [rules.name for rules in CONVENTIONS]
-    assert names == ["protocol", "ramap", "talr", "mlgap", "thesis", "habir", "deephash", "hashnet", "mihash"]
+    assert names == ["default", "ramap", "talr", "mlgap", "thesis", "habir", "deephash", "hashnet", "mihash"]
     with pytest.raises(
         ProtocolError, match=r"convention: expected deephash, .*, got 'hashnt'\. Did you mean 'hashnet'"
     ):
@@ -44,7 +44,7 @@ def test_the_conventions_by_name():
 @pytest.mark.parametrize(
     ("convention", "metric", "expected"),
     [
-        ("protocol", "mAP", sum(EXPECTED) / 3),
+        ("default", "mAP", sum(EXPECTED) / 3),
         ("talr", "mAP", sum(EXPECTED) / 3),
         ("mlgap", "mAP", sum(EXPECTED) / 3),
         ("deephash", "mAP", sum(EXPECTED) / 3),

@@ -28,7 +28,7 @@ def test_evaluate_equals_counting_and_metrics():
     reference = metrics.evaluate(counts, METRICS)
     for threads in (1, 2):
         result = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS, threads=threads)
-        assert (result.n_queries, result.n_database, result.n_bits, result.convention) == (20, 50, 12, "protocol")
+        assert (result.n_queries, result.n_database, result.n_bits, result.convention) == (20, 50, 12, "default")
         assert list(result.metrics) == list(result.per_query) == METRICS
         for name in METRICS:
             np.testing.assert_array_equal(result.per_query[name], reference[name])
@@ -63,7 +63,7 @@ def test_the_spread_lists_every_map_once_with_its_conventions():
         assert by_row[name, ("zero",)].value == pytest.approx(value / 2)
         assert by_row[name, ("drop",)].value == pytest.approx(value)
     assert {key: row.conventions for key, row in by_row.items() if row.conventions} == {
-        ("mAP", ("zero",)): ("protocol", "talr", "mlgap", "deephash"),
+        ("mAP", ("zero",)): ("default", "talr", "mlgap", "deephash"),
         ("mAP", ("drop",)): ("hashnet",),
         ("mAP[index]", ("drop",)): ("mihash",),
         ("mAP[index]", ("zero",)): ("thesis",),

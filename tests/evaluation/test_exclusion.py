@@ -33,7 +33,7 @@ def without(queries=EXCLUDED, **options):
     return found(**options).without(queries)
 
 
-@pytest.mark.parametrize("convention", ["protocol", "hashnet"])
+@pytest.mark.parametrize("convention", ["default", "hashnet"])
 def test_scores_without_queries_equal_those_of_the_remaining_queries(convention):
     left = without(metrics=["all"], convention=convention)
     alone = found(np.delete(np.arange(12), EXCLUDED), metrics=["all"], convention=convention)

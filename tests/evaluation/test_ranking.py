@@ -46,7 +46,7 @@ def test_it_is_a_plain_sort_by_the_inner_product(binarize):
 def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(monkeypatch):
     monkeypatch.setattr(asymmetric, "_BLOCK_BYTES", 8 * 90 * 3 * 5)  # three blocks
     signs = np.where(QUERY > 0, 1, -1)
-    for convention in ("protocol", "hashnet"):
+    for convention in ("default", "hashnet"):
         of_codes = evaluate(signs, DATABASE > 0, **LABELS, metrics="all", convention=convention, spread=True)
         found = asymmetric_scores(signs, DATABASE > 0, binarize=None, metrics="all", convention=convention, spread=True)
         on_ranking = [name for name in of_codes.metrics if registry.METRICS.entry(name).defined_on == "ranking"]
@@ -78,8 +78,8 @@ def test_every_result_names_the_ranking(tmp_path):
     for ranking, shown in names.items():
         found = asymmetric_scores(ranking=ranking, metrics=["mAP", "P@5"])
         assert found.ranking == ranking
-        assert f"; {shown} ranking; convention protocol" in " ".join(repr(found).split())
-        assert f"; {shown} ranking; convention protocol" in found._repr_html_()
+        assert f"; {shown} ranking; convention default" in " ".join(repr(found).split())
+        assert f"; {shown} ranking; convention default" in found._repr_html_()
         assert found.to_frame()["ranking"].tolist() == [ranking, ranking]
         assert json.loads(found.to_json())["ranking"] == ranking
         found.write_per_query(tmp_path / "values.csv")
@@ -133,7 +133,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     command = [*codes, "--query-labels", "query_labels.npy", "--database-labels", "database_labels.npy"]
     command += ["--ranking", "asymmetric"]
     assert main([*command, "--per-query", "v.csv", "--json", "m.json", "--top-n-curves", "t.csv"]) == 0
-    assert "; asymmetric ranking; convention protocol " in " ".join(capsys.readouterr().out.split())
+    assert "; asymmetric ranking; convention default " in " ".join(capsys.readouterr().out.split())
     assert json.loads((tmp_path / "m.json").read_text())["metrics"] == asymmetric_scores().metrics
     with open("v.csv") as file:
         assert [row["ranking"] for row in csv.DictReader(file)] == ["asymmetric"] * 12

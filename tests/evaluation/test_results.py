@@ -11,7 +11,7 @@ from protocol import __version__, registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import CONVENTIONS, Nearest, bucket_search, evaluate, lookup_time, quantisation
-from protocol.scores import identity
+from protocol.scores import metadata
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
@@ -52,7 +52,7 @@ def test_every_table_is_narrow_and_lists_the_differences_from_the_original(rules
     text = str(result)
     assert repr(result) == text
     assert all(len(line) <= 100 and line == line.rstrip() for line in text.split("\n"))
-    assert ("not copied from the original:" in text) == (rules.name != "protocol")
+    assert ("not copied from the original:" in text) == (rules.name != "default")
     for line in rules.not_copied:
         assert line in " ".join(text.split())
 
@@ -89,7 +89,7 @@ def test_small_numbers_keep_their_digits():
     assert re.search("^RAMAP@r40 +2.22e-14 +none ", text, re.M)
 
 
-def test_json_has_the_means_and_their_identity(tmp_path):
+def test_json_has_the_means_and_their_metadata(tmp_path):
     path = tmp_path / "means.json"
     evaluation = found(metrics=["mAP", "AUPRC[area]"], dataset="digits", split="improved", binarize="sign")
     evaluation.write_json(path)
@@ -105,7 +105,7 @@ def test_json_has_the_means_and_their_identity(tmp_path):
         "n_bits": 2,
         "ranking": "hamming",
         "binarize": "sign",
-        "convention": "protocol",
+        "convention": "default",
         "ground_truth_sha256": found().ground_truth_sha256,
         "version": __version__,
         "queries_without_relevant": 1,
@@ -159,7 +159,7 @@ def test_per_query_values(tmp_path):
 
 def test_undefined_queries_are_counted_under_either_treatment():
     names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
-    for convention in ("protocol", "hashnet"):
+    for convention in ("default", "hashnet"):
         assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))
     names = ["mAP@1[retrieved]", "precision@r0", "precision_micro@r0"]
     nothing = evaluate([[0, 0], [0, 0]], [[1, 0], [1, 1]], query_labels=[1, 1], database_labels=[2, 1], metrics=names)
@@ -185,14 +185,14 @@ def test_html_has_the_cells_of_the_table_and_escapes_everything():
     assert "<script>" not in risky._repr_html_()
 
 
-def test_a_data_frame_has_a_row_for_each_metric_with_its_identity():
+def test_a_data_frame_has_a_row_for_each_metric_with_its_metadata():
     evaluation = found(metrics=["mAP", "precision@r1"], convention="hashnet", dataset="digits", name="mine")
     frame = evaluation.to_frame()
     assert frame["metric"].tolist() == ["mAP", "precision@r1"]
     assert frame["value"].tolist() == list(evaluation.metrics.values())
     assert frame["undefined"].tolist() == [1, 0]
     assert frame["empty"].tolist() == ["drop", "zero"]
-    assert {*identity.SCORE, *identity.NOTED, "name", "binarize"} <= set(frame.columns)
+    assert {*metadata.SCORE, *metadata.NOTED, "name", "binarize"} <= set(frame.columns)
     assert set(frame["dataset"]) == {"digits"}
     assert set(frame["version"]) == {__version__}
 

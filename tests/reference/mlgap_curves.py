@@ -89,7 +89,7 @@ def followed(hasher: type) -> type:
 
 
 def images() -> dict[str, NDArray]:
-    """Return the pixels of all images, their classes, and the rows of the official parts."""
+    """Return the pixels of all images, their classes, and the rows of the official splits."""
     (folder,) = (path.parents[1] for path in (ROOT / "results" / "datasets").glob("cifar10*/pixels/features.h5"))
     return storage.read(folder / "pixels" / "features.h5", ["X"]) | storage.read(folder / "items.h5")
 

@@ -36,7 +36,7 @@ Scores = dict[str, NDArray[np.float64]]
 
 
 class Source(NamedTuple):
-    """A dataset: its labels, the row numbers of its official parts, and raw descriptors of each modality."""
+    """A dataset: its labels, the row numbers of its official splits, and raw descriptors of each modality."""
 
     labels: NDArray
     official: dict[str, NDArray[np.int64]]

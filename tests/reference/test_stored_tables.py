@@ -1,4 +1,4 @@
-"""The stored tables are those of their experiments and of each other, and parts of them are computed again."""
+"""The stored tables are those of their experiments and of each other, and parts of them are recomputed."""
 
 import functools
 import importlib

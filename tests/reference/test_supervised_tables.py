@@ -1,4 +1,4 @@
-"""The stored comparison of supervised hashers: intervals by hand, and a run that is computed again."""
+"""The stored comparison of supervised hashers: intervals by hand, and a run that is recomputed."""
 
 import pandas as pd
 import pytest

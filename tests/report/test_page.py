@@ -224,7 +224,7 @@ def with_audit_of_two_kinds(results):
             "answer",
             "2 of the 10 queries have no relevant item and lower every mean: they count 0.",
         ),
-        (with_official_parts, "partitions", "Official parts of the dataset: train 2,000, test 3."),
+        (with_official_parts, "partitions", "Official splits of the dataset: train 2,000, test 3."),
         (
             uneven,
             "partitions",

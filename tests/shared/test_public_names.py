@@ -40,7 +40,7 @@ def test_evaluating_and_printing_requires_only_numpy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(
-        "1 queries, 2 database items, 2 bits, binarised by sign; Hamming ranking; convention protocol\n"
+        "1 queries, 2 database items, 2 bits, binarised by sign; Hamming ranking; convention default\n"
     )
     assert done.stdout.split("\n")[-3].startswith("altair is not installed.")
     assert done.stdout.split("\n")[-2].startswith("pandas is not installed.")

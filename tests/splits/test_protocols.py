@@ -31,7 +31,7 @@ CASES = yaml.safe_load((Path(__file__).parent / "protocols.yaml").read_text())
 
 @functools.cache
 def dataset(name):
-    """Return the number of items of a dataset, its labels and its official parts."""
+    """Return the number of items of a dataset, its labels and its official splits."""
     case, rng = CASES[name], np.random.default_rng(0)
     n_items, y = case["items"], None
     if "classes" in case:
@@ -325,7 +325,7 @@ def test_official_parts_with_forbidden_overlaps_are_refused():
     official = {"a": np.array([0, 4]), "b": np.array([1, 2, 4])}
     with pytest.raises(
         ProtocolError,
-        match=r"expected disjoint official parts for query and database, got 1 shared items, the first is row 4\.$",
+        match=r"expected disjoint official splits for query and database, got 1 shared items, the first is row 4\.$",
     ):
         protocol.split(5, None, official=official, seed=0)
 

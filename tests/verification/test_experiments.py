@@ -1,4 +1,4 @@
-"""The tables of an experiment are computed again from its codes, and stored tables from each other."""
+"""The tables of an experiment are recomputed from its codes, and stored tables from each other."""
 
 import csv
 import shutil

@@ -90,7 +90,7 @@ def test_the_record_verifies_from_any_working_directory(folder, capsys):
         assert f"holds        {metric}: {mean!r}\n" in out
     assert "holds        audit: no error; the split protocol is from_lists\n" in out
     assert "not checked  name, dataset, split: names, which nothing but the record states\n" in out
-    assert out.endswith("record.json: verified: 4 values computed again; 1 line above not checked.\n")
+    assert out.endswith("record.json: verified: 4 values recomputed; 1 line above not checked.\n")
     checks = json.loads(Path("checks.json").read_text())
     assert checks["verified"]
     assert len(checks["checks"]) == len(verify(folder / "record.json").checks)
@@ -163,7 +163,7 @@ def test_verifying_a_record_requires_only_numpy(folder):
     done = subprocess.run(
         [sys.executable, "-c", code, folder / "record.json"], capture_output=True, text=True, check=True
     )
-    assert "verified: 4 values computed again" in done.stdout
+    assert "verified: 4 values recomputed" in done.stdout
 
 
 def test_the_reference_describes_all_fields(folder):

@@ -35,7 +35,7 @@ rule downloads:
 
 
 rule dataset:
-    """Load the dataset: images and vectors into one file; ids, labels and official partitions into another."""
+    """Load the dataset: images and vectors into one file; ids, labels and official splits into another."""
     input:
         stamps("dataset.py"),
         files=rules.downloads.input.files,

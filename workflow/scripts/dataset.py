@@ -1,4 +1,4 @@
-"""Load a dataset: images and vectors into one file; ids, labels and official partitions into another."""
+"""Load a dataset: images and vectors into one file; ids, labels and official splits into another."""
 
 import json
 from pathlib import Path

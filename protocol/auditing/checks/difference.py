@@ -115,7 +115,7 @@ class Difference(_Texts):
 
 @dataclass(frozen=True)
 class ProtocolDifference(_Texts):
-    """The differences between a split and a declared protocol: sizes, overlaps, classes and official parts.
+    """The differences between a split and a declared protocol: sizes, overlaps, classes and official splits.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray 
         The record of a file with fitted values; ``fitted_on`` is the digest of the data on which they were fitted, and
         ``fitted_on_labels`` that of the labels.
     training : ndarray
-        The data of the training set, computed again from the split.
+        The data of the training set, recomputed from the split.
     labels : ndarray, optional
         The labels of the training set, if something was fitted on them.
     """
@@ -43,7 +43,7 @@ def audit_learned(provenance: Mapping[str, Any], parts: Mapping[str, NDArray], l
     provenance : mapping
         The record of a selection (`audit_selection`), or of a supervision (`audit_fit`).
     parts : mapping of str to ndarray
-        The data of all partitions, computed again from the split.
+        The data of all partitions, recomputed from the split.
     labels : ndarray or None
         Labels of the training set.
     """
@@ -58,7 +58,7 @@ def audit_selection(provenance: Mapping[str, Any], parts: Mapping[str, NDArray])
     provenance : mapping
         The record of a selection; ``read`` has the digest of the data that were read as each partition.
     parts : mapping of str to ndarray
-        The data of all partitions, computed again from the split. Those of `LEARNING` may be read, those of `TEST`
+        The data of all partitions, recomputed from the split. Those of `LEARNING` may be read, those of `TEST`
         may not.
     """
     digests = {name: array_digest(data) for name, data in parts.items()}

@@ -14,7 +14,7 @@ from protocol.auditing.inputs.split import Split, distinct
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
-_KINDS = ("sizes", "classes", "overlaps", "official parts")
+_KINDS = ("sizes", "classes", "overlaps", "official splits")
 _NOUNS = {"query": "queries", "train": "training items"}
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
@@ -26,7 +26,7 @@ class Comparison:
 
     Parameters
     ----------
-    by : {"sizes", "classes", "overlaps", "official parts"}
+    by : {"sizes", "classes", "overlaps", "official splits"}
     what : str
         The partition or pair of partitions that is compared.
     here, declared : str
@@ -185,7 +185,7 @@ def nearest(split: Split) -> list[Match]:
       set that is in the database although it should not be, or vice versa.
     - Classes: 1 if their number differs; and for each partition that is drawn class by class, the share of its items
       that would have to belong to another class.
-    - Official parts: the share of a partition's items that are not in its official part.
+    - Official splits: the share of a partition's items that are not in its official split.
 
     A split is near a protocol if at least two sizes were compared, those of the query and database partitions together
     differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: with them, a
@@ -322,8 +322,8 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
     for part, declared in protocol.partitions.items():
         if isinstance(declared, Official) and declared.part in official and part in facts.sizes:
             size, actual = facts.sizes[part], int(np.isin(facts.split[part], official[declared.part]).sum())
-            text = f"{size - actual:,} items of {_the(part)} are not of the official part {declared.part!r}"
-            yield _numbers("official parts", part, actual, size, 1 - actual / size, text)
+            text = f"{size - actual:,} items of {_the(part)} are not of the official split {declared.part!r}"
+            yield _numbers("official splits", part, actual, size, 1 - actual / size, text)
 
 
 def _recognised(split: Split) -> list[str]:

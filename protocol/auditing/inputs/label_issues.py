@@ -172,7 +172,7 @@ def _from_annotators(reader: _Reader, array: NDArray) -> LabelIssues:
 def _rows_of(counts: NDArray[np.float64], reader: _Reader, y: NDArray) -> tuple[NDArray[np.int64], str]:
     """Return the items to which the rows of a table belong, and a description of this choice.
 
-    The table has a row for each item, or for each item of an official part, or for the first or the last items:
+    The table has a row for each item, or for each item of an official split, or for the first or the last items:
     CIFAR-10H covers the 10,000 test images among 60,000. For more than half of these items, the most frequent label
     must be the given one.
     """

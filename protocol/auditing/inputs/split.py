@@ -55,7 +55,7 @@ class Dataset:
     class_names : sequence of str
         Names of the classes 0, 1, ...; if empty, classes are named by their numbers.
     official : mapping of str to ndarray of int64
-        Row numbers of the dataset's official parts.
+        Row numbers of the dataset's official splits.
     digest : str or None
         Digest of the file from which this was read; splits that were drawn from that file can be drawn again.
     name : str or None

@@ -189,7 +189,7 @@ class NetworkHasher(Hasher):
     ) -> dict[str, Any]:
         torch = need("torch", "learned")
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        identity = self._identity(training) if checkpoint else {}
+        described = self._provenance(training) if checkpoint else {}
         n_steps = ceil(len(training.X) / self.batch_size)
         with _reproducible(device):
             self._prepare(training, rng)
@@ -197,13 +197,13 @@ class NetworkHasher(Hasher):
             self._initialise(network, rng)
             run = _Run(self, network.to(device), training, device)
             if checkpoint:
-                run.load(checkpoint, identity)
+                run.load(checkpoint, described)
             with progress(f"{type(self).__name__}, {self.n_bits} bits", self.epochs * n_steps, run.losses) as steps:
                 while not self._finished(epochs := _means(run.losses, n_steps)):
                     run.epoch(len(epochs), n_steps, steps)
                     self._after_epoch(network, training, _means(run.losses, n_steps))
                     if checkpoint:
-                        run.save(checkpoint, identity)
+                        run.save(checkpoint, described)
         self.network_ = network.cpu().eval()
         self.mean_, scale = training.mean, np.float32(training.scale)
         if type(self)._network is NetworkHasher._network:  # divide the weights of its linear first layer
@@ -230,11 +230,11 @@ class NetworkHasher(Hasher):
         waited = len(losses) - 1 - int(np.argmin(losses)) if losses else 0
         return len(losses) == self.epochs or (self.patience is not None and waited >= self.patience)
 
-    def _identity(self, training: TrainingSet) -> dict[str, Any]:
+    def _provenance(self, training: TrainingSet) -> dict[str, Any]:
         """Return everything on which the result of a training depends, as it is stored in JSON."""
         import torch
 
-        identity = {
+        described = {
             "hasher": type(self).__name__,
             "parameters": self.get_params(),
             "rows": storage.array_digest(training.X),
@@ -242,7 +242,7 @@ class NetworkHasher(Hasher):
             "code": _code_of(type(self)),
             "torch": str(torch.__version__),
         }
-        return json.loads(json.dumps(identity, default=np.generic.item))
+        return json.loads(json.dumps(described, default=np.generic.item))
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         import torch
@@ -317,23 +317,23 @@ class _Run:
                 f"{type(self._hasher).__name__}.{method}: expected a tensor of shape {shape}, got {got}."
             )
 
-    def save(self, path: str | Path, identity: dict[str, Any]) -> None:
+    def save(self, path: str | Path, described: dict[str, Any]) -> None:
         """Write everything on which later epochs depend: the states of network, optimiser and scheduler, as bytes."""
         import torch
 
         state = io.BytesIO()
         torch.save([part.state_dict() for part in self._parts], state)
         arrays = {"losses": np.array(self.losses), "state": np.frombuffer(state.getvalue(), dtype=np.uint8)}
-        storage.write(path, arrays, storage.provenance("checkpoint", parameters=identity, inputs={}))
+        storage.write(path, arrays, storage.provenance("checkpoint", parameters=described, inputs={}))
 
-    def load(self, path: str | Path, identity: dict[str, Any]) -> None:
+    def load(self, path: str | Path, described: dict[str, Any]) -> None:
         """Resume from a file if it belongs to the same training; otherwise, or if it is damaged, ignore it."""
         import torch
 
         if not Path(path).exists():
             return
         try:
-            if storage.read_provenance(path)["parameters"] != identity:
+            if storage.read_provenance(path)["parameters"] != described:
                 raise ProtocolError(f"{path}: expected a checkpoint of this training, got one of another training.")
             arrays = storage.read(path)
         except ProtocolError as error:

@@ -10,7 +10,7 @@ from protocol import registry
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Section, between, decimals, spread
 from protocol.report.results import Results, named
-from protocol.scores.identity import NONE_EXCLUDED
+from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, PairedDifference, paired_differences
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table

@@ -10,7 +10,7 @@ from protocol.report.figure import ABSENT, Figure, Section, listed
 from protocol.report.layout import WORDS, counts_of, layouts
 from protocol.report.results import Results
 from protocol.report.sections.conventions import difference_figure, paired
-from protocol.scores.identity import supervision_of
+from protocol.scores.metadata import supervision_of
 from protocol.scores.statistics import CORRECTED
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
@@ -109,7 +109,7 @@ def _duplicates_advice(results: Results) -> list[str]:
 
 
 def _official(results: Results) -> list[str]:
-    """Return a sentence on the sizes of the dataset's official parts, if it has any."""
+    """Return a sentence on the sizes of the dataset's official splits, if it has any."""
     parts = grouped(results.items).get("partitions", {})
     return [PAGE.text("official", parts=parts)] if parts else []
 

@@ -119,7 +119,7 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     ----------
     values : str, Path, array_like of int, shape (n_pairs, 3), or None
         A name in `SHIPPED`; or a CSV file whose header has the columns ``query``, ``database`` and ``judgement`` (ids
-        or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official parts), and possibly
+        or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official splits), and possibly
         others, which are ignored; or an array with the columns row number, row number and judgement. A judgement is 0
         (exact copy), 1 (near-duplicate) or 2 (very similar). Rows with judgement 3 (different) or none are skipped.
     dataset : Dataset

@@ -1,4 +1,4 @@
-"""The identity of a score: the fields in which two scores must agree to be compared."""
+"""Metadata of scores: the fields in which two scores must agree to be compared."""
 
 import hashlib
 from collections.abc import Mapping
@@ -133,11 +133,11 @@ def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
 
 
 def pipeline_convention(empty: str) -> str:
-    """Return the convention of an experiment: ``"protocol"``, or ``"protocol, undefined left out"``.
+    """Return the convention of an experiment: ``"default"``, or ``"default, undefined values left out"``.
 
-    The pipeline scores like the convention ``protocol``, unless its config file has ``empty: drop``.
+    The pipeline scores like the convention ``default``, unless its config file has ``empty: drop``.
     """
-    return "protocol" if empty == "zero" else "protocol, undefined left out"
+    return "default" if empty == "zero" else "default, undefined values left out"
 
 
 def items_sha256(query: str, database: str, ground_truth: str) -> str:
