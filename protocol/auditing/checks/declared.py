@@ -98,8 +98,8 @@ def audit_seed(run: Run) -> list[Finding]:
 def audit_runs(runs: Sequence[Run]) -> Findings:
     """Return findings by run: partitions identical to those of another run, or overlaps that are unlikely by chance.
 
-    If nothing is drawn, as for official splits and lists, runs are identical by declaration. All runs are of one dataset
-    and one protocol.
+    If nothing is drawn, as for official splits and lists, runs are identical by declaration. All runs are of one
+    dataset and one protocol.
     """
     findings: Findings = {run.file: [] for run in runs}
     for part in runs[0].protocol.balanced:
