@@ -23,9 +23,9 @@ _ABOVE = """\
 # File formats
 
 An experiment writes these files to `results/`. `NAME` is the name of the experiment, and `DATASET` that of the dataset,
-followed by a digest of its options if these are not the defaults. `DRAW` is a draw: the queries, the validation sets
-and the training set of a run, which split protocols share if they differ only in their database. `R` is the number of
-the run. `LIST` stands for the name of an official split of a dataset.
+followed by a digest of its options if these are not the defaults. `SAMPLE` is the name of a sampled split: the queries,
+the validation sets and the training set of a run, which split protocols share if they differ only in their database.
+`R` is the number of the run. `LIST` stands for the name of an official split of a dataset.
 
 HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
 attributes: `digest`, which depends only on the arrays and the provenance, and `provenance`, a JSON object:
@@ -58,7 +58,7 @@ _HDF5 = {
         "X": "The features of each item before preprocessing, (n, d). Some features have several rows for an item.",
         "image": "For each row of `X`, the row number of its item.",
     },
-    "NAME/draws/DRAW/runR.h5": {
+    "NAME/samples/SAMPLE/runR.h5": {
         "query": "Row numbers of the test queries, ascending.",
         "train": "Row numbers of the training set.",
         "validation_query": "Row numbers of the validation queries; empty if the protocol has none.",
@@ -66,30 +66,30 @@ _HDF5 = {
     },
     "NAME/splits/SPLIT/runR/splits.h5": {
         "database": "Row numbers of the items that are ranked for each query, ascending.",
-        "query": "As in the draw.",
-        "train": "As in the draw.",
-        "validation_query": "As in the draw.",
-        "validation_database": "As in the draw.",
+        "query": "As in the sampled split.",
+        "train": "As in the sampled split.",
+        "validation_query": "As in the sampled split.",
+        "validation_database": "As in the sampled split.",
     },
-    "NAME/FEATURE/DRAW/runR/preprocessing.h5": {
+    "NAME/FEATURE/SAMPLE/runR/preprocessing.h5": {
         "mean": "The mean of the training set, (d,), if it is subtracted.",
         "model/vocabulary": "The visual words of `bow`, fitted on the training set.",
         "model/terms": "The terms of `tfidf` and `lsa`, UTF-8, in alphabetical order, from the training set.",
         "model/idf": "The inverse document frequency of each term.",
         "model/components": "The singular vectors of `lsa`, (n_components, n_terms).",
     },
-    "NAME/FEATURE/DRAW/runR/ground_truth.h5": {
+    "NAME/FEATURE/SAMPLE/runR/ground_truth.h5": {
         "SPLIT/GROUND_TRUTH/query_labels": "The labels of the queries (ground truths by labels).",
         "SPLIT/GROUND_TRUTH/database_labels": "The labels of the database.",
         "SPLIT/GROUND_TRUTH/indptr": "The position in `indices` at which each query begins, (n_queries + 1,).",
         "SPLIT/GROUND_TRUTH/indices": "Positions of the relevant items in the database, query by query.",
         "SPLIT/GROUND_TRUTH/radius": "The radius of `epsilon_ball`, (1,).",
     },
-    "NAME/FEATURE/DRAW/runR/HASHER/models.h5": {
+    "NAME/FEATURE/SAMPLE/runR/HASHER/models.h5": {
         "N_BITS/model": "The hasher's class, options and record of the fit, as JSON.",
         "N_BITS/LEARNED": "Each learned array of the hasher. Its name ends in `_`.",
     },
-    "NAME/FEATURE/DRAW/runR/HASHER/codes.h5": {
+    "NAME/FEATURE/SAMPLE/runR/HASHER/codes.h5": {
         "N_BITS/query": "Packed codes of the queries, (n_queries, n_bytes); the first bit has weight 1.",
         "N_BITS/items": "Packed codes of all items of the dataset, from which each split takes its database.",
         "image": "For each row of `items`, the row number of its item.",
@@ -176,7 +176,7 @@ _OTHERS = {
     "that have a judged near-duplicate.",
     "`NAME/leak/`, `NAME/leak.csv`, `NAME/leak_summary.csv`, `NAME/leak.md`": "Only with the key `leak`: the "
     "[leak study](../explanation/split-protocols.md).",
-    "`NAME/FEATURE/DRAW/runR/labels.h5`, `affinities.h5`": "Only for supervised hashers: the labels or affinities of "
+    "`NAME/FEATURE/SAMPLE/runR/labels.h5`, `affinities.h5`": "Only for supervised hashers: the labels or affinities of "
     "the training set.",
     "`NAME/logs/`, `NAME/benchmarks/`": "The output of the jobs; their time and memory.",
     "`downloads/`": "The downloaded files, each with its provenance.",

@@ -140,7 +140,7 @@ def test_listing_every_plug_in_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-FREQUENT = ("count", "draw", "ground_truth", "model", "preprocessing", "score", "split")
+FREQUENT = ("count", "sample", "ground_truth", "model", "preprocessing", "score", "split")
 """The scripts of the rules with most jobs, whose start takes most of their time."""
 
 
@@ -193,7 +193,7 @@ def test_a_rule_depends_on_its_script_and_on_the_plug_ins_that_this_gets(script)
 # The kinds of plug-ins that jobs use, by the names that the rules have for them.
 USERS = {
     "extraction": "feature",
-    "draw": "split",
+    "sample": "split",
     "ground_truths": "ground_truth",
     "supervision": "ground_truth",
     "selection": "ground_truth",

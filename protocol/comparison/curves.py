@@ -45,8 +45,8 @@ class Curves(NamedTuple):
         return self.pr.get("micro") if kind == "precision-recall" else self.top_n
 
 
-class Displays:
-    """The tables with the curves of an experiment, in ``FEATURE/display/SPLIT/`` next to its summary."""
+class CurveTables:
+    """The tables with the curves of an experiment, in ``FEATURE/examples/SPLIT/`` next to its summary."""
 
     def __init__(self, summary: Path, file: str) -> None:
         self._folder, self._file = summary.parent, file
@@ -54,10 +54,10 @@ class Displays:
 
     def curves(self, feature: str, split: str, **place: Any) -> Curves | str:
         """Return the mean curves over the runs of one hasher and code length, or the reason why there are none."""
-        missing = f"{self._file} has no FEATURE/display/SPLIT/curves.csv and radii.csv next to it"
+        missing = f"{self._file} has no FEATURE/examples/SPLIT/curves.csv and radii.csv next to it"
         if not all(re.fullmatch(r"[\w.-]+", name) for name in (feature, split)):
             return missing
-        files = [self._folder / feature / "display" / split / f"{name}.csv" for name in ("radii", "curves")]
+        files = [self._folder / feature / "examples" / split / f"{name}.csv" for name in ("radii", "curves")]
         if not all(file.is_file() for file in files):
             return missing
         radii, curves = at(self._read(files[0]), **place, extension="none"), at(self._read(files[1]), **place)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, need, printable
-from protocol.comparison.curves import Curves, Displays, written_curves
+from protocol.comparison.curves import Curves, CurveTables, written_curves
 from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
@@ -234,7 +234,7 @@ def _check_ranking(where: str | Path, value: Any) -> None:
 def _of_summary(path: Path, file: str) -> list[Score]:
     rows = [row for row in read_summary(path) if row["extension"] == "none"]
     _check_once(path, rows)
-    runs, displays, scores = _Runs(path, file), Displays(path, file), []
+    runs, stored, scores = _Runs(path, file), CurveTables(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
         recorded = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED} | row
@@ -245,7 +245,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
             recorded[field] = with_options(recorded[field], field, row.get("options", ""))
         values = functools.partial(runs.values, tuple(row[column] for column in _COMBINATION), row["mean"])
         place = {column: row[column] for column in _COMBINATION if column != "metric"}
-        curves = functools.partial(displays.curves, **place)
+        curves = functools.partial(stored.curves, **place)
         name = f"{row['hasher']}, {row['feature']}"
         scores.append(_score(recorded, file, name, printable(row["metric"]), values, curves))
     return scores

@@ -10,7 +10,7 @@ from typing import Any
 from protocol import datasets, registry
 from protocol.configuration.options import filled
 from protocol.scores.metadata import supervision_of
-from protocol.splits import draw_of
+from protocol.splits import sample_of
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Combination:
     feature: str
     extraction: str
     split: str
-    draw: str
+    sample: str
     run: int
     hasher: str
     finished: bool
@@ -174,7 +174,7 @@ class Experiment:
     def combinations(self) -> list[Combination]:
         """Return each combination that is scored. A method with finished codes counts as a hasher."""
         return [
-            Combination(feature.name, feature.extraction, split, draw_of(split), run, hasher, hasher in self.codes)
+            Combination(feature.name, feature.extraction, split, sample_of(split), run, hasher, hasher in self.codes)
             for feature in self.features.values()
             for split in feature.splits
             for run in range(feature.runs)

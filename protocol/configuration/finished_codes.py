@@ -11,7 +11,7 @@ from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes
 from protocol.configuration.uses import check_letters
 from protocol.inputs.arrays import path_of, row_count
-from protocol.splits import draw_of
+from protocol.splits import sample_of
 
 PLACEHOLDERS = ("split", "run", "n_bits")
 ROLES = ("query", "database")
@@ -125,12 +125,13 @@ def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
 
 
 def _rows(split: str, run: int, role: str) -> tuple[str, int | None]:
-    """Return the split (or draw) and the run that determine the queries or the database.
+    """Return the split (or sampled split) and the run that determine the queries or the database.
 
-    Splits that share a draw have the same queries. The run is None if a protocol has the same items in every run.
+    Split protocols that share a sampled split have the same queries. The run is None if a protocol has the same items in
+    every run.
     """
     fixed = registry.get("split", split).is_fixed(role)
-    return (draw_of(split) if role == "query" else split), (None if fixed else run)
+    return (sample_of(split) if role == "query" else split), (None if fixed else run)
 
 
 def _difference(placeholder: str, role: str) -> str:

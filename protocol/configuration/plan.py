@@ -18,10 +18,10 @@ from protocol.configuration.resources import n_parts, need
 from protocol.inputs.arrays import path_of
 from protocol.provenance.seeds import derive
 from protocol.scores.metadata import SUPERVISION_KEYS, options_text
-from protocol.splits import draw_of, drawing_split, list_paths
+from protocol.splits import list_paths, sample_of, sampling_split
 
 TARGETS = ("report", "paper", "leak")
-_RUN = "{feature}/{draw}/run{run}"
+_RUN = "{feature}/{sample}/run{run}"
 _HASHER = f"{_RUN}/{{hasher}}"
 _SELECTION = f"<results>/{_HASHER}/selection.h5"
 _REPORT_ONLY = ("score_without", "duplicates", "selection_table", "audit", "claims")
@@ -37,8 +37,8 @@ class Plan:
     --------
     >>> from protocol.configuration import load
     >>> plan = Plan(load({"runs": 2, "features": {"gist": {}}}, from_file=False))
-    >>> plan.each("results/digits/draws/{draw}/run{run}.h5")
-    ['results/digits/draws/thesis/run0.h5', 'results/digits/draws/thesis/run1.h5']
+    >>> plan.each("results/digits/samples/{sample}/run{run}.h5")
+    ['results/digits/samples/thesis/run0.h5', 'results/digits/samples/thesis/run1.h5']
     """
 
     experiment: Experiment
@@ -111,7 +111,7 @@ class Plan:
         if {"report", "paper"} & set(targets):
             runs, codes, scores = len(self.each(_RUN)), len(self.each(_HASHER)), len(self.each("{feature}/{hasher}"))
             found |= {
-                "draw": len(self.each("{draw}/{run}")),
+                "sample": len(self.each("{sample}/{run}")),
                 "split": len(self.each("{split}/{run}")),
                 "preprocessing": runs,
                 "ground_truth": runs,
@@ -126,7 +126,7 @@ class Plan:
                 "score": scores,
                 "score_without": scores * len(self.duplicates),
                 "duplicates": len(self.duplicates),
-                "display": len(self.each("{feature}/{split}")),
+                "examples": len(self.each("{feature}/{split}")),
                 "metrics": 1,
                 "selection_table": len(self.selection_table),
                 "audit": 1,
@@ -161,7 +161,7 @@ class Plan:
             "feature": experiment.features,
             "extraction": experiment.extractions,
             "split": splits,
-            "draw": sorted({draw_of(split) for split in splits}),
+            "sample": sorted({sample_of(split) for split in splits}),
             "hasher": [*experiment.hashers, *experiment.codes],
             "supervision": experiment.supervising(),
         }
@@ -210,12 +210,12 @@ class Plan:
         return ["<results>/claims.json"] if self.config["reproduction"] else []
 
     @cached_property
-    def displayed(self) -> list[str]:
+    def examples(self) -> list[str]:
         """The tables, in addition to the summary, from which the figures are drawn."""
         tables = [
-            *(f"<results>/{{feature}}/display/{{split}}/{name}.csv" for name in ("radii", "curves", "conventions")),
-            *(f"<results>/{{feature}}/display/{{split}}/{name}.csv" for name in ("buckets", "histogram", "retrieved")),
-            "<benchmarks>/{feature}/display/{split}/lookups.csv",
+            *(f"<results>/{{feature}}/examples/{{split}}/{name}.csv" for name in ("radii", "curves", "conventions")),
+            *(f"<results>/{{feature}}/examples/{{split}}/{name}.csv" for name in ("buckets", "histogram", "retrieved")),
+            "<benchmarks>/{feature}/examples/{split}/lookups.csv",
         ]
         return [file for table in tables for file in self.each(table)]
 
@@ -223,7 +223,7 @@ class Plan:
     def tables(self) -> list[str]:
         """The CSV and JSON files of other stages that the report reads."""
         always = ["<results>/metrics.csv", "<results>/summary.csv", "<results>/audit.csv"]
-        return [*always, *self.claims, *self.selection_table, *self.duplicates, *self.displayed]
+        return [*always, *self.claims, *self.selection_table, *self.duplicates, *self.examples]
 
     @property
     def provenance(self) -> list[str]:
@@ -231,12 +231,12 @@ class Plan:
         return [
             "<data>/content.h5",
             *self.each("<data>/{extraction}/features.h5"),
-            *self.each("<results>/draws/{draw}/run0.h5"),
+            *self.each("<results>/samples/{sample}/run0.h5"),
             *self.each("<results>/splits/{split}/run0/splits.h5"),
-            *self.each("<results>/{feature}/{draw}/run0/preprocessing.h5"),
-            *self.each("<results>/{feature}/{draw}/run0/ground_truth.h5"),
-            *self.each("<results>/{feature}/{draw}/run0/{hasher}/models.h5", finished=False),
-            *self.each("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
+            *self.each("<results>/{feature}/{sample}/run0/preprocessing.h5"),
+            *self.each("<results>/{feature}/{sample}/run0/ground_truth.h5"),
+            *self.each("<results>/{feature}/{sample}/run0/{hasher}/models.h5", finished=False),
+            *self.each("<results>/{feature}/{sample}/run0/{hasher}/codes.h5"),
         ]
 
     @property
@@ -246,7 +246,7 @@ class Plan:
         shards = [f"{hasher}/shards/{shard}/count_shard.tsv" for shard in self.shards]
         return [
             "<data>/benchmarks/dataset.tsv",
-            *self.each("<benchmarks>/draws/{draw}/run{run}/draw.tsv"),
+            *self.each("<benchmarks>/samples/{sample}/run{run}/sample.tsv"),
             *self.each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
             *self.each(f"<benchmarks>/{_RUN}/preprocessing.tsv"),
             *self.each(f"<benchmarks>/{_RUN}/ground_truth.tsv"),
@@ -363,7 +363,7 @@ class Job:
         """Return the files of a pattern for every combination that agrees with the wildcards, each once."""
         return self.plan.each(pattern, **self.combination)
 
-    def of_cells(self, pattern: str) -> list[str]:
+    def of_combinations(self, pattern: str) -> list[str]:
         """Return the file of a pattern for every split and run of a feature and hasher, in the order of `keys`."""
         return [pattern.format(**one) for one in self.plan.combinations(**self.combination)]
 
@@ -391,7 +391,7 @@ class Job:
     def shards(self) -> list[str]:
         """The counts of all shards, for every split and run."""
         folder = f"<results>/{_HASHER}/shards"
-        return [f"{one}/{shard}.h5" for one in self.of_cells(folder) for shard in self.plan.shards]
+        return [f"{one}/{shard}.h5" for one in self.of_combinations(folder) for shard in self.plan.shards]
 
     @property
     def supervision_file(self) -> dict[str, str]:
@@ -406,7 +406,7 @@ class Job:
 
     @property
     def list_files(self) -> list[Path]:
-        """The user's files that list the items of a split or draw; protocols that share a draw read no lists for it."""
+        """The user's files that list the items of a split, but none for a sampled split that protocols share."""
         return list(list_paths(registry.get("split", self.split), self.split_options).values())
 
     @property
@@ -452,8 +452,8 @@ class Job:
 
     @property
     def split(self) -> str:
-        """The split protocol, or the one that makes a draw."""
-        return self.wildcards.get("split") or drawing_split(self.wildcards["draw"])
+        """The split protocol, or the one that makes a sampled split."""
+        return self.wildcards.get("split") or sampling_split(self.wildcards["sample"])
 
     @property
     def split_options(self) -> dict[str, Any]:
@@ -462,7 +462,7 @@ class Job:
         return options
 
     @property
-    def draw_sizes(self) -> dict[str, int]:
+    def sample_sizes(self) -> dict[str, int]:
         """The sizes that the config file gives; a protocol declares all others in its code."""
         return {name: self.plan.config["split_sizes"].get(name, 0) for name in registry.get("split", self.split).open}
 
@@ -538,8 +538,8 @@ class Job:
         return derive(self.plan.config["seed"], self.plan.config["dataset"], *parts)
 
     @property
-    def draw_seed(self) -> int:
-        """The seed of a draw."""
+    def sample_seed(self) -> int:
+        """The seed of a sampled split."""
         return self._seed("split", self.run)
 
     @property

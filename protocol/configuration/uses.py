@@ -12,7 +12,7 @@ from protocol.configuration.experiment import Use
 from protocol.configuration.schema import LONGEST_NAME, shown
 
 _NAME = re.compile("[a-z0-9][a-z0-9_]*")
-RESERVED = ("benchmarks", "display", "draws", "figures", "leak", "logs", "scores", "splits", "tables")
+RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "scores", "splits", "tables")
 """Names of folders in an experiment's results, which a feature or hasher may not have."""
 
 

@@ -50,7 +50,7 @@ class FigureData:
     summary : DataFrame
         Means over the runs, as `protocol.scores.summary.summarise` returns them.
     radii, histogram : DataFrame
-        The tables of `protocol.report.display` of these names. ``radii`` also has the table ``lookups``, as the metric
+        The tables of `protocol.report.examples` of these names. ``radii`` also has the table ``lookups``, as the metric
         ``milliseconds``.
     alpha : DataFrame
         Scores of the hashers of TALR by ``alpha``, its first value, and ``growth``, the factor by which it grew until
@@ -68,12 +68,12 @@ class FigureData:
         name, dataset = results.config["experiment"], results.config["dataset"]
         uses = results.config.get("hasher_uses", {})
         summary = _named(results.ordered(results.summary).assign(experiment=name), "summary", uses)
-        displayed = [
+        shown = [
             (kind, _named(results.table[kind].assign(experiment=name, dataset=dataset), kind, uses))
             for kind in ("radii", "lookups", "histogram")
         ]
         alpha = _with_slope(summary, results.config.get("hasher_options", {}))
-        return cls(**_together([("summary", summary), *displayed, ("alpha", alpha)]))
+        return cls(**_together([("summary", summary), *shown, ("alpha", alpha)]))
 
     @classmethod
     def in_folder(cls, folder: str | Path) -> Self:
@@ -100,7 +100,7 @@ class FigureData:
 
 
 def _of_experiment(summary_csv: Path) -> "Iterator[tuple[str, pd.DataFrame]]":
-    """Yield the tables of an experiment with their names, those of the rule `display` included."""
+    """Yield the tables of an experiment with their names, those of the rule `examples` included."""
     folder = summary_csv.parent
     name = folder.absolute().name
     summary = _named(_summary(summary_csv).assign(experiment=name), "summary")
@@ -109,7 +109,7 @@ def _of_experiment(summary_csv: Path) -> "Iterator[tuple[str, pd.DataFrame]]":
     options = {path.parent.name: storage.read_provenance(path)["parameters"] for path in models}
     yield "alpha", _with_slope(summary, options)
     for kind in ("radii", "histogram", "lookups"):
-        for path in sorted(folder.glob(f"*/display/*/{kind}.csv")):
+        for path in sorted(folder.glob(f"*/examples/*/{kind}.csv")):
             place = {"experiment": name, "feature": path.parts[-4], "split": path.parts[-2]}
             yield kind, _named(_table(path).assign(**place, dataset=summary["dataset"].iloc[0]), kind)
 

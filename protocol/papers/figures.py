@@ -1,8 +1,8 @@
 """Figures and tables of the papers, drawn from our results: ``figures.yaml`` declares each, named as in its paper.
 
 Each is drawn by a function of `KINDS`, which takes `FigureData` and returns `Drawn`: the figures and tables that the
-results allow, and the missing results. Values that are in neither `protocol.report.display` nor the summary tables have
-to be added there first.
+results allow, and the missing results. Values that are in neither `protocol.report.examples` nor the summary tables
+have to be added there first.
 """
 
 import functools

@@ -32,7 +32,7 @@ def reading(
     files : mapping of str to path or paths
         ``content``, ``labels``, ``metrics``, ``summary``, ``audit``; lists: ``selection``, ``duplicates``, ``splits``,
         ``claims``, ``published``, ``published_losses`` (these three are empty unless the experiment is a reproduction),
-        ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times`` (Snakemake's
+        ``examples``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times`` (Snakemake's
         benchmark files).
     config : mapping
         The checked configuration.
@@ -60,7 +60,7 @@ def reading(
             splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
             published=next(map(pd.read_csv, files["published"]), None),
             published_losses=next(map(pd.read_csv, files["published_losses"]), None),
-            displayed=displayed(files["displayed"]),
+            examples=read_examples(files["examples"]),
             times=times(files["times"]),
             libraries=_libraries([*files["provenance"], *files["models"]]),
             records={str(path): storage.read_provenance(path) for path in files["provenance"]},
@@ -78,13 +78,13 @@ def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
     return made
 
 
-def displayed(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
-    """Return the tables of the rule `display` by name, with columns for the feature and the split in their paths.
+def read_examples(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
+    """Return the tables of the rule `examples` by name, with columns for the feature and the split in their paths.
 
     Parameters
     ----------
     paths : iterable of path
-        ``.../{feature}/display/{split}/{name}.csv``
+        ``.../{feature}/examples/{split}/{name}.csv``
     """
     import pandas as pd
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.report.display import middle
+from protocol.report.examples import middle
 from protocol.report.figure import listed
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
 from protocol.scores.statistics import Lead, lead
@@ -118,8 +118,8 @@ class Results:
     published, published_losses : DataFrame or None
         Published scores, and published losses of binary codes on other data; None unless the experiment is a
         reproduction.
-    displayed : mapping of str to DataFrame
-        The tables of `protocol.report.display` by name, with columns for the feature and the split.
+    examples : mapping of str to DataFrame
+        The tables of `protocol.report.examples` by name, with columns for the feature and the split.
     times : DataFrame
         A row per job: ``stage``, ``seconds``, ``megabytes``.
     libraries : mapping of str to mapping
@@ -150,7 +150,7 @@ class Results:
     splits: Mapping[str, Mapping[str, NDArray]]
     published: "pd.DataFrame | None"
     published_losses: "pd.DataFrame | None"
-    displayed: Mapping[str, "pd.DataFrame"]
+    examples: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
     libraries: Mapping[str, Mapping[str, int]]
     records: Mapping[str, Mapping[str, Any]]
@@ -211,8 +211,8 @@ class Results:
 
     @cached_property
     def table(self) -> dict[str, "pd.DataFrame"]:
-        """The tables of `displayed`, ordered."""
-        return {name: self.ordered(table) for name, table in self.displayed.items()}
+        """The tables of `examples`, ordered."""
+        return {name: self.ordered(table) for name, table in self.examples.items()}
 
     def select(self, selection: Mapping[str, Any]) -> "Results":
         """Return the results with another selection, and with everything that does not depend on it."""
@@ -312,7 +312,7 @@ def named(results: Results) -> Results:
         selection=None if results.selection is None else shown(results.selection),
         duplicates=None if results.duplicates is None else shown(results.duplicates),
         splits=_renamed(results.splits, names["split"]),
-        displayed={name: shown(table) for name, table in results.displayed.items()},
+        examples={name: shown(table) for name, table in results.examples.items()},
         names={kind: {text: name for name, text in of.items()} for kind, of in names.items()},
     )
 

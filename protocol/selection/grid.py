@@ -12,7 +12,7 @@ from protocol.checks import ProtocolError
 from protocol.provenance import storage
 from protocol.scores.tables import DIGITS, write_csv
 
-_COMBINATION = ("dataset", "feature", "ground_truth", "draw", "run", "hasher")
+_COMBINATION = ("dataset", "feature", "ground_truth", "sample", "run", "hasher")
 COLUMNS = (*_COMBINATION, "n_bits", "metric", "options", "default", "chosen", "score")
 
 
@@ -84,7 +84,7 @@ def selection_provenance(
     made_of : mapping of int to mapping
         As for `protocol.provenance.reuse.unchanged`.
     place : mapping
-        The dataset, feature, draw, run, hasher and criterion.
+        The dataset, feature, sample, run, hasher and criterion.
     options : mapping
         The options of the hasher that were not searched.
     inputs : mapping of str to path

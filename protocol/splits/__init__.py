@@ -27,8 +27,8 @@ from protocol.splits._protocol import (
     Rest,
     SameAs,
     SplitProtocol,
-    draw_of,
-    drawing_split,
+    sample_of,
+    sampling_split,
 )
 
 __all__ = [
@@ -43,8 +43,6 @@ __all__ = [
     "SameAs",
     "Split",
     "SplitProtocol",
-    "draw_of",
-    "drawing_split",
     "list_paths",
     "load_split",
     "official_parts",
@@ -54,6 +52,8 @@ __all__ = [
     "read_parts",
     "read_split",
     "rows_of",
+    "sample_of",
+    "sampling_split",
     "sole_key",
     "write_items",
     "write_list",

@@ -75,8 +75,8 @@ class SplitProtocol:
     """A way to divide a dataset into partitions: the source and size of each, and which of them may overlap.
 
     The draw depends only on the seed and on the drawn partitions: with the same seed, protocols that draw the same
-    partitions have the same queries, validation sets and training set. Such protocols share a `draw` and differ only in
-    their database, so the pipeline prepares features, trains and encodes once for all of them.
+    partitions have the same queries, validation sets and training set. Such protocols share a `sample` and differ only
+    in their database, so the pipeline prepares features, trains and encodes once for all of them.
 
     Parameters
     ----------
@@ -88,16 +88,16 @@ class SplitProtocol:
         Required number of items of the dataset; None for any.
     n_classes : int or None
         Required number of classes of the dataset; None for any.
-    draw : str
-        Name of the draw, that is, of all partitions except the database, for protocols that share it. Default: the
-        protocol shares its draw with no other.
+    sample : str
+        Name of the sampled split, that is, of all partitions except the database, for protocols that share it. Default:
+        the protocol shares its sampled split with no other.
     """
 
     partitions: Mapping[str, Partition]
     may_overlap: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     n_items: int | None = None
     n_classes: int | None = None
-    draw: str = ""
+    sample: str = ""
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ class SplitProtocol:
     ) -> dict[str, NDArray[np.int64]]:
         """Return the partitions of one run except the database; parameters and errors as for `split`.
 
-        Protocols with the same `draw` return the same partitions, even if one of them leaves no item for its database.
+        Protocols with the same `sample` return the same partitions, even if one leaves no item for its database.
         """
         return self._draw(DRAWN, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
 
@@ -368,31 +368,31 @@ def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int
     return np.flatnonzero(is_unused)
 
 
-def draw_of(split: str) -> str:
-    """Return the name of a registered split protocol's draw; by default, the name of the protocol."""
-    return registry.get("split", split).draw or split
+def sample_of(split: str) -> str:
+    """Return the name of a registered split protocol's sampled split; by default, the name of the protocol."""
+    return registry.get("split", split).sample or split
 
 
-def drawing_split(draw: str) -> str:
-    """Return the name of the registered split protocol that computes a draw: the first of those that share it.
+def sampling_split(sample: str) -> str:
+    """Return the name of the registered split protocol that computes a sampled split: the first of those that share it.
 
     Raises
     ------
     ProtocolError
-        If protocols with the same draw declare different partitions, overlaps or sizes, apart from the database.
+        If protocols with the same sampled split declare other partitions, overlaps or sizes, apart from the database.
     """
-    first, *others = [split for split in registry.names("split") if draw_of(split) == draw]
+    first, *others = [split for split in registry.names("split") if sample_of(split) == sample]
     for other in others:
         if _declared(other) != _declared(first):
             raise ProtocolError(
-                f"split {other!r}: expected the same partitions as split {first!r}, apart from the database, because "
-                f"both share the draw {draw!r}, got different ones. Give the split a draw of its own."
+                f"Splits {first!r} and {other!r} share the sampled split {sample!r}, but declare different partitions "
+                f"apart from the database. Give one of them another `sample`."
             )
     return first
 
 
 def _declared(split: str) -> tuple:
-    """Return the declarations on which a split protocol's draw depends."""
+    """Return the declarations on which a split protocol's sampled split depends."""
     protocol: SplitProtocol = registry.get("split", split)
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
     return [protocol.partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes

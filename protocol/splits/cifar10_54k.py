@@ -1,4 +1,4 @@
-"""CIFAR-10 with the draw of `cifar10_s1` and a database that does not contain the training set."""
+"""CIFAR-10 with the queries and training set of `cifar10_s1` and a database that does not contain the training set."""
 
 import dataclasses
 

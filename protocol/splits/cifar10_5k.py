@@ -1,4 +1,4 @@
-"""CIFAR-10 with the draw of `cifar10_s1` and the training set as the complete database.
+"""CIFAR-10 with the queries and training set of `cifar10_s1` and the training set as the complete database.
 
 The loaders of ITQ_PyTorch and LSH_PyTorch return these 5,000 images as the database, but their READMEs describe
 another one.

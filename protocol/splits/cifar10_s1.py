@@ -15,6 +15,6 @@ CIFAR10_S1 = SplitRecord(
         may_overlap={"database": ("train",)},
         n_items=60_000,
         n_classes=10,
-        draw="cifar10_1k_5k",
+        sample="cifar10_1k_5k",
     )
 )

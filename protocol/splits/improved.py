@@ -1,4 +1,4 @@
-"""The improved split: the draw of `standard` and a database that is disjoint from all other partitions."""
+"""The improved split: the sampled split of `standard`, and a database that is disjoint from all other partitions."""
 
 import dataclasses
 

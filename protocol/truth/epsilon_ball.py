@@ -87,7 +87,7 @@ def epsilon_ball(
     train : Items
         Prepared features (n, d) of the training set, on which alone the radius is fitted.
     seed : int, default=0
-        Seed of the draw of training points.
+        Seed of the sample of training points.
     n_neighbours : int, default=50
         R in the thesis.
     n_sample : int, default=100

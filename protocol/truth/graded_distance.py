@@ -63,7 +63,7 @@ def graded_distance(
     train : Items
         Prepared features (n, d) of the training set, on which alone the radii are fitted.
     seed : int, default=0
-        Seed of the draw of training points.
+        Seed of the sample of training points.
     percentiles : sequence of float, default=(5, 1, 0.2, 0.1)
         The radii, as percentiles of the distances between the drawn training points, in (0, 100), descending.
     levels : sequence of int, default=(1, 2, 5, 10)

@@ -37,7 +37,7 @@ def test_it_prints_the_jobs_and_their_needs(file, capsys):
         "gist: 512 dimensions; 2 hashers x 2 code lengths x 2 runs x 2 splits\n",
         "little (gist): 128 dimensions; 2 hashers x 2 code lengths x 1 run x 2 splits\n",
         "files      none\n",
-        "draw 2, split 4, preprocessing 3, ground_truth 3",
+        "sample 2, split 4, preprocessing 3, ground_truth 3",
         "model 6, count 4",
         "feature matrices 4 MB in total\n",
         "MB, for a job of metrics\n",

@@ -16,15 +16,15 @@ REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 def folder(tmp_path):
     """Return a folder of results: an experiment with curves and a model, and stored tables."""
     experiment = tmp_path / "results" / "mine"
-    display = experiment / "gist" / "display" / "standard"
-    display.mkdir(parents=True)
+    examples = experiment / "gist" / "examples" / "standard"
+    examples.mkdir(parents=True)
     summary = "dataset,feature,ground_truth,split,hasher,n_bits,extension,extension_bits,metric,mean,std,n_runs\n"
     cell = "cifar10,gist,class_label,standard,{},32,none,0,mAP,0.5,,1\n"
     (experiment / "summary.csv").write_text(summary + "".join(map(cell.format, ("itq", "sh", "talr_ap", "talr_ap_5"))))
     header = "ground_truth,hasher,n_bits,extension,extension_bits,metric,radius,value,n_runs\n"
     cell = "class_label,{},32,none,0,{}_micro,{},0.5,1\n"
     cells = [(hasher, side, r) for hasher in ("itq", "sh") for side in ("precision", "recall") for r in (0, 1)]
-    (display / "radii.csv").write_text(header + "".join(cell.format(*values) for values in cells))
+    (examples / "radii.csv").write_text(header + "".join(cell.format(*values) for values in cells))
     for hasher, alpha in (("talr_ap", 1.0), ("talr_ap_5", 5.0)):
         path = experiment / "gist" / "thesis" / "run0" / hasher / "models.h5"
         path.parent.mkdir(parents=True)

@@ -87,7 +87,7 @@ def test_the_curves_of_several_methods_are_lines_of_one_figure(files, kind):
     chart = compare(*evaluations).plot(kind)
     for evaluation in evaluations:
         assert points(chart, evaluation.name) == points(evaluation.plot(kind), evaluation.name) != []
-    with pytest.raises(ProtocolError, match=r"no method has this curve: a/summary.csv has no FEATURE/display/SPLIT"):
+    with pytest.raises(ProtocolError, match=r"no method has this curve: a/summary.csv has no FEATURE/examples/SPLIT"):
         compare(*files, assume="relevance").plot(kind)
     with pytest.raises(ProtocolError, match=r"no method has this curve: n_bits=9, not 8\.$"):
         compare(*evaluations).plot(kind, n_bits=9)
@@ -149,7 +149,7 @@ def test_files_refer_to_their_curves(tmp_path):
 
 def with_curves(summary):
     """Write the tables of curves of the pipeline next to a summary."""
-    row, folder = pd.read_csv(summary).iloc[0], summary.parent / "gist" / "display" / "standard"
+    row, folder = pd.read_csv(summary).iloc[0], summary.parent / "gist" / "examples" / "standard"
     folder.mkdir(parents=True)
     place = {"ground_truth": row["ground_truth"], "hasher": row["hasher"], "n_bits": row["n_bits"]}
     radii = [

@@ -70,7 +70,7 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
     ]
     jobs = configuration.Plan(experiment).jobs()
     assert (jobs["model"], jobs["finished_codes"], jobs["count"], jobs["score"]) == (4, 4, 4, 4)
-    job = configuration.Plan(experiment).job({"feature": "gist", "draw": "thesis", "run": "1", "hasher": "part"})
+    job = configuration.Plan(experiment).job({"feature": "gist", "sample": "thesis", "run": "1", "hasher": "part"})
     assert job.files("{split}") == list(job.code_files) == ["improved"]
     paths = [Path("codes/improved/run1/query_16.npy"), Path("codes/improved/run1/database_16.npy")]
     assert job.code_paths == paths
@@ -111,7 +111,7 @@ def test_an_array_inside_a_file(here):
         )
     inside = {"query": "query.npz:run{run}_{n_bits}", "database": "database.npz:run{run}_{n_bits}"}
     experiment = load({"mine": inside | {"splits": ["improved"]}})
-    job = configuration.Plan(experiment).job({"feature": "gist", "draw": "thesis", "run": "0", "hasher": "mine"})
+    job = configuration.Plan(experiment).job({"feature": "gist", "sample": "thesis", "run": "0", "hasher": "mine"})
     assert job.code_paths == [Path("query.npz"), Path("database.npz")]
 
 

@@ -28,14 +28,14 @@ def test_splits_of_one_draw_share_everything_but_the_split():
     assert jobs() == {
         "dataset": 1,
         "feature": 1,
-        "draw": 2,  # runs
+        "sample": 2,  # runs
         "split": 4,  # splits x runs
         "preprocessing": 2,
         "ground_truth": 2,
         "model": 4,  # runs x hashers
         "count": 2,  # hashers
         "score": 2,
-        "display": 2,
+        "examples": 2,
         "metrics": 1,
         "audit": 1,
         "claims": 1,
@@ -51,8 +51,8 @@ def test_each_shard_is_counted_in_a_separate_job():
 
 def test_features_share_draws_and_splits():
     found = jobs(features={"gist": {}, "sift": {"runs": 3, "hashers": ["lsh"], "splits": ["standard"]}})
-    assert (found["draw"], found["split"]) == (3, 2 + 3)
-    assert (found["preprocessing"], found["model"], found["score"], found["display"]) == (2 + 3, 4 + 3, 2 + 1, 2 + 1)
+    assert (found["sample"], found["split"]) == (3, 2 + 3)
+    assert (found["preprocessing"], found["model"], found["score"], found["examples"]) == (2 + 3, 4 + 3, 2 + 1, 2 + 1)
 
 
 def test_selection_and_supervision():
@@ -104,33 +104,33 @@ def test_scores_without_near_duplicates_need_judged_pairs(root):
     assert not {"score_without", "duplicates"} & set(jobs())
 
 
-CODES = "<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"
+CODES = "<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"
 
 
 def test_files_agree_with_the_wildcards(root):
     plan = planned(features={"gist": {}, "sift": {"runs": 1, "splits": ["improved"], "hashers": ["lsh"]}})
-    assert plan.each("{draw}/run{run}") == ["thesis/run0", "thesis/run1"]
+    assert plan.each("{sample}/run{run}") == ["thesis/run0", "thesis/run1"]
     assert plan.keys("feature", "hasher") == [("gist", "lsh"), ("gist", "itq"), ("sift", "lsh")]
-    of_run = plan.job({"feature": "gist", "draw": "thesis", "run": "1"})
+    of_run = plan.job({"feature": "gist", "sample": "thesis", "run": "1"})
     assert of_run.files("<results>/splits/{split}/run{run}/splits.h5") == [
         "<results>/splits/standard/run1/splits.h5",
         "<results>/splits/improved/run1/splits.h5",
     ]
     of_hasher = plan.job({"feature": "gist", "hasher": "itq"})
-    assert of_hasher.keys("draw", "run") == [("thesis", 0), ("thesis", 1)]  # of two splits
+    assert of_hasher.keys("sample", "run") == [("thesis", 0), ("thesis", 1)]  # of two splits
     assert of_hasher.keys("split", "run") == [("standard", 0), ("standard", 1), ("improved", 0), ("improved", 1)]
-    assert of_hasher.of_cells("{split} {draw}") == ["standard thesis"] * 2 + ["improved thesis"] * 2
+    assert of_hasher.of_combinations("{split} {sample}") == ["standard thesis"] * 2 + ["improved thesis"] * 2
     assert of_run.file("<data>/{extraction}/features.h5") == "<data>/gist/features.h5"
     assert plan.job({"feature": "sift", "split": "improved"}).files(CODES) == [
         "<results>/sift/thesis/run0/lsh/codes.h5"
     ]
     with pytest.raises(ProtocolError, match=r"^experiment 'small' has no job for feature sift, run 1\.$"):
-        plan.job({"feature": "sift", "run": "1"}).file("{draw}")
-    # Two splits with different draws: `display` reads the codes of the draw of its split alone.
+        plan.job({"feature": "sift", "run": "1"}).file("{sample}")
+    # Two splits with different samples: `examples` reads the codes of the sample of its split alone.
     plan = shipped(root, "cifar10_s1")
     wildcards = {"feature": next(iter(plan.experiment.features)), "split": "cifar10_s1"}
     assert {path.split("/")[2] for path in plan.job(wildcards).files(CODES)} == {"cifar10_1k_5k"}
-    assert plan.job({"split": "cifar10_s1", "run": "0"}).file("{draw}") == "cifar10_1k_5k"
+    assert plan.job({"split": "cifar10_s1", "run": "0"}).file("{sample}") == "cifar10_1k_5k"
 
 
 def test_features_with_other_options_have_another_folder():
@@ -151,8 +151,8 @@ def test_large_extractions_are_divided(root):
 
 def test_seeds_depend_on_what_is_drawn_and_on_nothing_else():
     plan = planned()
-    job = plan.job({"feature": "gist", "draw": "thesis", "run": "1", "hasher": "itq"})
-    assert job.draw_seed == derive(0, "digits", "split", 1)
+    job = plan.job({"feature": "gist", "sample": "thesis", "run": "1", "hasher": "itq"})
+    assert job.sample_seed == derive(0, "digits", "split", 1)
     assert job.preprocessing_seed == derive(0, "digits", "preprocess", "gist", 1)
     assert job.ground_truth_seed == derive(0, "digits", "groundtruth", "gist", 1)
     assert job.model_seeds == {n_bits: derive(0, "digits", "gist", "itq", n_bits, 1) for n_bits in (8, 16)}
@@ -163,7 +163,9 @@ def test_seeds_depend_on_what_is_drawn_and_on_nothing_else():
 def test_a_hasher_reads_its_supervision_and_its_selection():
     grid = {"itq": {"n_iter": [5, 10]}}
     plan = planned(hashers=["lsh", "itq", "ksh"], hasher_grids=grid, affinities="graded_distance")
-    job = {name: plan.job({"feature": "gist", "draw": "thesis", "run": "0", "hasher": name}) for name in ("itq", "ksh")}
+    job = {
+        name: plan.job({"feature": "gist", "sample": "thesis", "run": "0", "hasher": name}) for name in ("itq", "ksh")
+    }
     assert job["itq"].selection_file == {"selection": "<results>/gist/thesis/run0/itq/selection.h5"}
     assert (job["itq"].supervision_file, job["ksh"].selection_file) == ({}, {})
     assert job["ksh"].supervision_file == {"supervision": "<results>/gist/thesis/run0/affinities.h5"}
@@ -183,13 +185,13 @@ def test_only_split_protocols_with_lists_read_files(tmp_path, monkeypatch):
         (tmp_path / f"{name}.txt").write_text("\n".join(map(str, rows)))
     lists = {name: f"{name}.txt" for name in ("query", "train", "database")}
     plan = planned(splits=["from_lists", "improved"], split_options={"from_lists": lists}, runs=1)
-    listed = plan.job({"draw": "from_lists", "run": "0"})
+    listed = plan.job({"sample": "from_lists", "run": "0"})
     assert [str(path) for path in listed.list_files] == list(lists.values())
     assert listed.split_options.items() >= lists.items()
     assert plan.job({"split": "from_lists", "run": "0"}).list_files == listed.list_files
-    drawn = plan.job({"draw": "thesis", "run": "0"})
+    drawn = plan.job({"sample": "thesis", "run": "0"})
     assert (drawn.list_files, drawn.split_options) == ([], {})
-    assert drawn.draw_sizes == SMALL["split_sizes"]
+    assert drawn.sample_sizes == SMALL["split_sizes"]
 
 
 def test_counting():
@@ -204,7 +206,7 @@ def test_counting():
     assert sum(path.endswith("count_shard.tsv") for path in plan.times) == 3 * plan.jobs()["model"]
     assert sum(path.endswith("add_counts.tsv") for path in plan.times) == 2  # hashers
     shards = plan.job({"feature": "gist", "hasher": "itq"}).shards
-    assert len(shards) == 3 * 4  # of each run of both splits, which share a draw
+    assert len(shards) == 3 * 4  # of each run of both splits, which share a sampled split
     assert shards[:4:3] == [f"<results>/gist/thesis/run{run}/itq/shards/1-of-3.h5" for run in (0, 1)]
 
 
@@ -228,8 +230,8 @@ def test_the_report_reads_what_the_experiment_has():
         f"<results>/{name}" for name in ("metrics.csv", "summary.csv", "audit.csv", "claims.json")
     ]
     assert (plan.selection_table, plan.duplicates, planned(reproduction=False).claims) == ([], [], [])
-    assert plan.displayed[:2] == [f"<results>/gist/display/{split}/radii.csv" for split in ("standard", "improved")]
-    assert len(plan.displayed) == 7 * 2
+    assert plan.examples[:2] == [f"<results>/gist/examples/{split}/radii.csv" for split in ("standard", "improved")]
+    assert len(plan.examples) == 7 * 2
     assert plan.dimensions == {"gist": 512}
     assert plan.options_of_scores == {
         f"gist {truth} {split}": "" for truth in SMALL["ground_truths"] for split in SMALL["splits"]
@@ -240,7 +242,7 @@ def test_the_report_reads_what_the_experiment_has():
 
 def test_a_job_needs_what_its_feature_and_hasher_need():
     plan = planned(features={"gist": {}, "pixels": {}}, hashers=["lsh", "itq"])
-    wildcards = {"feature": "pixels", "draw": "thesis", "run": "0", "hasher": "lsh"}
+    wildcards = {"feature": "pixels", "sample": "thesis", "run": "0", "hasher": "lsh"}
     expected = configuration.need(plan.experiment, "model", feature="pixels", hasher="lsh", attempt=2)
     assert plan.job(wildcards).need("model", 2) == expected
     assert plan.job({"extraction": "gist"}).need("feature", 1) == configuration.need(

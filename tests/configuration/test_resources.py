@@ -13,7 +13,7 @@ from protocol.configuration import need
 from protocol.configuration.options import options
 from protocol.configuration.plan import TARGETS
 from protocol.configuration.resources import INDEXED, NEEDS, items, loaded_mb, row_bytes
-from protocol.report.display import LOOKUP_ITEMS
+from protocol.report.examples import LOOKUP_ITEMS
 
 MEASURED = yaml.safe_load(Path(__file__).with_name("measured.yaml").read_text())
 

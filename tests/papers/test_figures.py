@@ -72,9 +72,9 @@ def test_a_table_as_latex():
 def test_ramap_figure_7_draws_the_measured_times_of_an_experiment_and_the_stored_ones(tmp_path):
     cells = [(hasher, radius) for hasher in ("deep_squared", "m_dsh_8") for radius in range(3)]
     rows = "".join(f"{hasher},48,{radius},{10**radius},{0.01 * 10**radius:g}\n" for hasher, radius in cells)
-    display = tmp_path / "mine" / "gist" / "display" / "s"
-    display.mkdir(parents=True)
-    (display / "lookups.csv").write_text("hasher,n_bits,radius,codes,milliseconds\n" + rows)
+    examples = tmp_path / "mine" / "gist" / "examples" / "s"
+    examples.mkdir(parents=True)
+    (examples / "lookups.csv").write_text("hasher,n_bits,radius,codes,milliseconds\n" + rows)
     write_summary(tmp_path / "mine" / "summary.csv", [{}])
     own, *stored = DRAWINGS["ramap_figure_7"](FigureData.in_folder(tmp_path)).figures
     assert own.name == "ramap-figure-7-mine-cifar10-gist-s-48"

@@ -25,7 +25,7 @@ from protocol import codes, registry
 from protocol.counting import lookup_time, read_counts
 from protocol.metrics import evaluate, mean
 from protocol.provenance import storage
-from protocol.report.display import histogram_rows
+from protocol.report.examples import histogram_rows
 from protocol.scores.tables import DIGITS
 
 FOLDER = pages.REFERENCE / "learned"
@@ -117,7 +117,7 @@ def _times(run: Path, feature: str, draw: Path) -> list[dict[str, Any]]:
             if "loss" in fit
         ]
         seconds = f"{pd.read_csv(path, sep=chr(9))['cpu_time'].iloc[0]:.0f}"
-        row = {"hasher": hasher, "feature": feature, "draw": draw.name}
+        row = {"hasher": hasher, "feature": feature, "sample": draw.name}
         rows.append(row | {"epochs": epochs, "seconds": seconds, "losses": "; ".join(losses)})
     return rows
 

@@ -48,7 +48,7 @@ def results_of(name: str, folder: Path) -> Results:
         splits={},
         published=pd.DataFrame(),
         published_losses=pd.read_csv(PUBLISHED),
-        displayed={},
+        examples={},
         times=pd.DataFrame(),
         libraries={},
         records={},

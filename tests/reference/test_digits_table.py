@@ -1,4 +1,4 @@
-"""The stored table of hashers on the digits, partly recomputed, and compared with new draws."""
+"""The stored table of hashers on the digits, partly recomputed, and compared with new samples."""
 
 import itertools
 

@@ -21,7 +21,7 @@ PLACE = {"dataset": "cifar10", "feature": "gist", "split": "standard"}
 def main() -> None:
     if (RUN / "summary.csv").exists():
         pages.write(pd.read_csv(RUN / "summary.csv"), FOLDER / "summary.csv", "%.9g")
-        radii = pd.read_csv(RUN / PLACE["feature"] / "display" / PLACE["split"] / "radii.csv")
+        radii = pd.read_csv(RUN / PLACE["feature"] / "examples" / PLACE["split"] / "radii.csv")
         shown = radii[radii["metric"].isin(["precision_micro", "recall_micro"])].assign(**PLACE)
         pages.write(shown, FOLDER / "radii.csv", "%.9g")
         recorded = {}

@@ -9,8 +9,7 @@ import pytest
 
 from protocol import codes, metrics
 from protocol.counting import StoredCounts, count
-from protocol.report import display as displaying
-from protocol.report import page
+from protocol.report import examples, page
 from protocol.report.results import Results
 from protocol.scores.summary import COLUMNS, ITEMS, summarise
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
@@ -55,8 +54,8 @@ def codes_of(labels, n_bits, run, noise):
 
 
 def experiment(labels):
-    """Return the scores of all runs, the tables of `display` and the parts of each split; itq's codes are better."""
-    rows, displayed, splits = [], {}, {}
+    """Return the scores of all runs, the tables of `examples` and the parts of each split; itq's codes are better."""
+    rows, shown, splits = [], {}, {}
     for split, start in zip(SPLITS, (10, 30), strict=True):
         parts = {"query": np.arange(10), "database": np.arange(start, N), "train": np.arange(30)}
         query, database = parts["query"], parts["database"]
@@ -80,16 +79,16 @@ def experiment(labels):
                         rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
                     stored = StoredCounts(split, run, n_bits, truth, items[0], items[3], plain)
                     extensions = EXTENSIONS if hasher == "lsh" and n_bits == min(LENGTHS) else ()
-                    of_radii = displaying.radius_rows(stored, extensions, empty="zero")
+                    of_radii = examples.radius_rows(stored, extensions, empty="zero")
                     radii += [{"hasher": hasher} | row for row in of_radii]
-                    curves += [{"hasher": hasher} | row for row in displaying.curve_rows(stored, empty="zero")]
-        tables = displaying.of_run(first_codes, truths, parts, LENGTHS)
-        tables |= {"radii": displaying.mean_over_runs(radii), "curves": displaying.mean_over_runs(curves)}
+                    curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, empty="zero")]
+        tables = examples.of_run(first_codes, truths, parts, LENGTHS)
+        tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
         for name, table in tables.items():
-            displayed.setdefault(name, []).append(table.assign(feature="gist", split=split))
+            shown.setdefault(name, []).append(table.assign(feature="gist", split=split))
         splits[split] = parts
     scores = pd.DataFrame(rows, columns=[*COLUMNS[:-1], *ITEMS, "value"])
-    return scores, {name: pd.concat(tables, ignore_index=True) for name, tables in displayed.items()}, splits
+    return scores, {name: pd.concat(tables, ignore_index=True) for name, tables in shown.items()}, splits
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +96,7 @@ def results():
     """Return the results of two runs, two hashers, two lengths, two ground truths, two splits, with images."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, N)
-    scores, displayed, splits = experiment(labels)
+    scores, shown, splits = experiment(labels)
     needed = (scores["metric"] == "mAP") | (scores["ground_truth"] == "nearest_neighbours")
     record = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
     record |= {"versions": {"numpy": "2"}}
@@ -119,7 +118,7 @@ def results():
         splits=splits,
         published=pd.DataFrame([PUBLISHED | {"provenance": "read"}]),
         published_losses=pd.DataFrame([LOSS]),
-        displayed=displayed,
+        examples=shown,
         times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
         libraries={"numpy": {"2": 7}},
         records={"results/made/content.h5": record},
@@ -156,7 +155,7 @@ def bare(results):
         run_scores=kept(results.run_scores[results.run_scores["metric"] == "precision@r2"]),
         findings=results.findings[:0],
         splits={"standard": results.splits["standard"]},
-        displayed={name: kept(table) for name, table in results.displayed.items()}
-        | {"histogram": kept(results.displayed["histogram"])[:0]},
+        examples={name: kept(table) for name, table in results.examples.items()}
+        | {"histogram": kept(results.examples["histogram"])[:0]},
         times=results.times[:0],
     )

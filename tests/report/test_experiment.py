@@ -16,7 +16,7 @@ def test_choices_are_counted_over_runs_and_scores_averaged():
         *((2, 8, "n_iter=5", False, False, 0.5), (2, 8, "n_iter=50", True, True, 0.6)),
         (0, 4, "n_iter=7", False, True, 0.2),  # without the default
     ]
-    place = {"feature": "gist", "draw": "thesis", "hasher": "itq", "ground_truth": "class_label", "metric": "mAP"}
+    place = {"feature": "gist", "sample": "thesis", "hasher": "itq", "ground_truth": "class_label", "metric": "mAP"}
     table = [("digits", "gist", "class_label", "thesis", run, "itq", n_bits, "mAP", *own) for run, n_bits, *own in rows]
     shortest, longest = choices(pd.DataFrame(table, columns=COLUMNS))
     assert longest == place | {

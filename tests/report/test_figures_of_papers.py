@@ -13,9 +13,9 @@ from protocol.scores.summary import at
 def renamed(results, names):
     """Return results whose hashers have other names."""
     summary = results.summary.assign(hasher=results.summary["hasher"].replace(names))
-    displayed = {name: table.assign(hasher=table["hasher"].replace(names)) for name, table in results.displayed.items()}
+    shown = {name: table.assign(hasher=table["hasher"].replace(names)) for name, table in results.examples.items()}
     config = results.config | {"hashers": [names.get(name, name) for name in results.config["hashers"]]}
-    return dataclasses.replace(results, summary=summary, displayed=displayed, config=config)
+    return dataclasses.replace(results, summary=summary, examples=shown, config=config)
 
 
 def test_an_experiment_about_no_paper_has_no_such_section(results):

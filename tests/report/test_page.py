@@ -96,10 +96,10 @@ def texts_of(section):
     ]
 
 
-def changed(results, *, config=None, displayed=None, **fields):
-    """Return the results with other fields, and other entries of their configuration and their displayed tables."""
-    config, displayed = results.config | (config or {}), results.displayed | (displayed or {})
-    return dataclasses.replace(results, config=config, displayed=displayed, **fields)
+def changed(results, *, config=None, examples=None, **fields):
+    """Return the results with other fields, and other entries of their configuration and their tables of examples."""
+    config, tables = results.config | (config or {}), results.examples | (examples or {})
+    return dataclasses.replace(results, config=config, examples=tables, **fields)
 
 
 def scored(results, values, **columns):
@@ -180,24 +180,24 @@ def test_the_answer_counts_other_hashers_and_runs_apart(results):
 def uneven(results):
     """Return the results with another feature of one hasher and three runs, together with ten runs of the first."""
     features, bow = results.config["features"], {"feature": "bow", "n_runs": 3}
-    summary, radii = (table.assign(n_runs=10) for table in (results.summary, results.displayed["radii"]))
+    summary, radii = (table.assign(n_runs=10) for table in (results.summary, results.examples["radii"]))
     more = [pd.concat([own, at(own, hasher="lsh").assign(**bow)], ignore_index=True) for own in (summary, radii)]
     config = {"features": features | {"bow": features["gist"] | {"hashers": ["lsh"]}}}
-    return changed(results, config=config, summary=more[0], displayed={"radii": more[1]})
+    return changed(results, config=config, summary=more[0], examples={"radii": more[1]})
 
 
 def with_queries_without_relevant(results):
-    curves = results.displayed["curves"]
+    curves = results.examples["curves"]
     value = curves["value"].mask(curves["metric"] == "without_relevant", 0.2)
-    return changed(results, displayed={"curves": curves.assign(value=value)})
+    return changed(results, examples={"curves": curves.assign(value=value)})
 
 
 def with_empty_balls(results):
     """Return the results with the fewest empty balls for lsh, though itq is the best by mAP."""
-    radii = results.displayed["radii"]
+    radii = results.examples["radii"]
     is_empty = (radii["metric"] == "empty") & (radii["radius"] == 2)
     value = radii["value"].mask(is_empty, radii["hasher"].map({"lsh": 0.25, "itq": 0.5}))
-    return changed(results, displayed={"radii": radii.assign(value=value)})
+    return changed(results, examples={"radii": radii.assign(value=value)})
 
 
 def with_other_databases(results):
@@ -251,12 +251,12 @@ def test_a_section_states_what_is_special_about_the_results(results, change, sec
 
 def with_near_copies(results):
     """Return results in which only the nearest items are relevant more often."""
-    curves = results.displayed["curves"]
+    curves = results.examples["curves"]
     shown = ["feature", "split", "ground_truth", "hasher", "n_bits"]
     first = curves[curves["metric"] == "precision"].drop_duplicates(shown)
     copies = [first.assign(at=1, value=0.5), first.assign(at=2, value=0.3)]
     kept = curves[(curves["metric"] != "precision") | (curves["at"] > 2)]
-    return changed(results, displayed={"curves": pd.concat([kept, *copies], ignore_index=True)})
+    return changed(results, examples={"curves": pd.concat([kept, *copies], ignore_index=True)})
 
 
 def test_the_status_line_counts_findings_once_for_all_runs(results):
@@ -478,7 +478,7 @@ def test_finished_codes_are_one_more_method_and_the_page_identifies_them(results
         results,
         config={"hashers": ["lsh"], "codes": {"mine": mine}},
         summary=selected(results.summary),
-        displayed={name: selected(table) for name, table in results.displayed.items()},
+        examples={name: selected(table) for name, table in results.examples.items()},
     )
     assert list(finished.hashers) == ["lsh", "mine"]
     assert "2 hashers" in experiment_line(finished)
@@ -517,17 +517,17 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
 
 
 def test_points_of_few_pairs_are_left_out_of_the_precision_recall_curves(results):
-    radii = results.displayed["radii"]
+    radii = results.examples["radii"]
     few = (radii["metric"] == "recall_micro") & (radii["radius"] == 0)
-    figure = of(changed(results, displayed={"radii": radii.assign(value=radii["value"].mask(few, 0.0005))}), "curves")
+    figure = of(changed(results, examples={"radii": radii.assign(value=radii["value"].mask(few, 0.0005))}), "curves")
     points = figure.figures[2].data
     assert points["radius"].min() == 1
     assert "Points with a recall below 0.001 are left out." in figure.figures[2].shows
 
 
 def test_the_curves_state_the_number_of_runs_that_are_shown(results):
-    curves = results.displayed["curves"].assign(n_runs=lambda rows: rows["n_bits"].map({4: 3, 8: 10}))
-    made = changed(results, displayed={"curves": curves})
+    curves = results.examples["curves"].assign(n_runs=lambda rows: rows["n_bits"].map({4: 3, 8: 10}))
+    made = changed(results, examples={"curves": curves})
     assert of(made, "curves").text[0].startswith("Means over 10 runs.")
     fewer = made.select(next(own for own in made.selections if own["n_bits"] == 4))
     assert of(fewer, "curves").text[0].startswith("Means over 3 runs.")
@@ -674,8 +674,8 @@ def test_no_legend_of_four_methods_is_cut_off_on_a_phone(browser, results, tmp_p
         own = table[table["hasher"] == "itq"] if "hasher" in table else None
         return table if own is None else pd.concat([own.assign(hasher=name) for name in names], ignore_index=True)
 
-    displayed = {name: four(table) for name, table in results.displayed.items()}
-    made = changed(results, config={"hashers": list(names)}, summary=four(results.summary), displayed=displayed)
+    shown = {name: four(table) for name, table in results.examples.items()}
+    made = changed(results, config={"hashers": list(names)}, summary=four(results.summary), examples=shown)
     path = tmp_path / "report.html"
     path.write_text(page(changed(made, run_scores=four(results.run_scores))))
     with opened(browser, path, width=390) as (tab, wrong):
@@ -732,7 +732,7 @@ def partial(results, tmp_path_factory):
         config={"features": dict.fromkeys(("gist", "bow"), results.config["features"]["gist"])},
         summary=more(results.summary),
         run_scores=more(results.run_scores),
-        displayed={name: more(table) for name, table in results.displayed.items()},
+        examples={name: more(table) for name, table in results.examples.items()},
     )
     path = tmp_path_factory.mktemp("partial") / "report.html"
     path.write_text(page(made))

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.provenance.storage import replacing
-from protocol.report.reading import displayed, times
+from protocol.report.reading import read_examples, times
 
 HEADER = "hasher,n_bits,code,items\n"
 
@@ -16,22 +16,22 @@ def test_tables_carry_their_feature_and_split_and_numbers_stay_numbers_beside_a_
         ("gist", "improved", "lsh,8,3,5\n"),
         ("gist", "standard", ""),
     ):
-        folder = tmp_path / feature / "display" / split
+        folder = tmp_path / feature / "examples" / split
         folder.mkdir(parents=True)
         with replacing(folder / "histogram.csv", checksum=True) as path:
             path.write_text(HEADER + rows)
         paths.append(folder / "histogram.csv")
-    table = displayed(paths)["histogram"]
+    table = read_examples(paths)["histogram"]
     assert table.to_numpy().tolist() == [["lsh", 8, 3, 5, "gist", "improved"]]
     assert list(table.select_dtypes("number")) == ["n_bits", "code", "items"]
-    assert displayed(paths[:1])["histogram"].empty
+    assert read_examples(paths[:1])["histogram"].empty
 
 
 def test_a_stage_is_the_name_of_its_benchmark_file(tmp_path):
     names = (
         "gist/thesis/run0/lsh/model",
         "bow/thesis/run12/sign/model",
-        "draws/thesis/run0/draw",
+        "samples/thesis/run0/sample",
         "splits/standard/run0/split",
         "metrics",
     )
@@ -40,7 +40,7 @@ def test_a_stage_is_the_name_of_its_benchmark_file(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("s\th:m:s\tmax_rss\n1.5\t0:00:01\t-\n")
     found = times(paths)
-    assert found["stage"].tolist() == ["model", "model", "draw", "split", "metrics"]
+    assert found["stage"].tolist() == ["model", "model", "sample", "split", "metrics"]
     assert found["seconds"].tolist() == [1.5] * 5
     assert found["megabytes"].isna().all()
     assert times([]).empty

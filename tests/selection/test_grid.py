@@ -39,7 +39,7 @@ def test_the_name_of_a_point_lists_its_options():
 
 
 def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50}), chosen=1):
-    combination = {"dataset": "digits", "feature": "gist", "draw": "thesis", "run": run, "hasher": hasher}
+    combination = {"dataset": "digits", "feature": "gist", "sample": "thesis", "run": run, "hasher": hasher}
     provenance = storage.provenance(
         "selection",
         parameters=combination | {"ground_truth": "class_label", "metric": "mAP"},

@@ -1,4 +1,4 @@
-"""Each shipped protocol against its paper, and the draw that all protocols share, checked with sets and counters."""
+"""Each shipped protocol against its paper, and the sampling that all protocols share, checked with sets and counters."""
 
 import functools
 import itertools
@@ -21,8 +21,8 @@ from protocol.splits import (
     Rest,
     SameAs,
     SplitProtocol,
-    draw_of,
-    drawing_split,
+    sample_of,
+    sampling_split,
 )
 
 GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
@@ -127,8 +127,8 @@ def test_a_database_may_be_declared_to_be_the_training_set():
 
 
 SHARED = {
-    name: [split for split in registry.names("split") if registry.get("split", split).draw == name]
-    for name in sorted({registry.get("split", split).draw for split in registry.names("split")} - {""})
+    name: [split for split in registry.names("split") if registry.get("split", split).sample == name]
+    for name in sorted({registry.get("split", split).sample for split in registry.names("split")} - {""})
 }
 
 
@@ -139,8 +139,8 @@ def test_protocols_that_share_a_draw_differ_in_the_database_only():
         for other, part in itertools.product(drawn[1:], DRAWN):
             np.testing.assert_array_equal(drawn[0][part], other[part])
     assert set(draw("improved")["database"].tolist()) < set(draw("standard")["database"].tolist())
-    assert [draw_of(split) for split in ("improved", "standard", "sift1m")] == ["thesis", "thesis", "sift1m"]
-    assert [drawing_split(draw) for draw in ("thesis", "sift1m")] == ["improved", "sift1m"]
+    assert [sample_of(split) for split in ("improved", "standard", "sift1m")] == ["thesis", "thesis", "sift1m"]
+    assert [sampling_split(sample) for sample in ("thesis", "sift1m")] == ["improved", "sift1m"]
     assert not set(SHARED) & set(registry.names("split"))
 
 
@@ -148,7 +148,7 @@ def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
     sizes = {"query": 50, "train": 50}
     with pytest.raises(ProtocolError, match="the database is empty"):
         registry.get("split", "improved").split(100, None, sizes=sizes, seed=0)
-    parts = registry.get("split", drawing_split("thesis")).drawn(100, None, sizes=sizes, seed=0)
+    parts = registry.get("split", sampling_split("thesis")).drawn(100, None, sizes=sizes, seed=0)
     assert len(registry.get("split", "standard").database(parts, 100)) == 50
 
 
@@ -274,7 +274,7 @@ def test_several_labels_are_balanced_wherever_that_is_possible(n_items, n_classe
 
 
 def test_items_that_a_later_class_needs_are_reassigned():
-    """Class 0 may take any item, class 1 only the first two, so a greedy draw would often leave class 1 with none."""
+    """Class 0 may take any item, class 1 only the first two, so greedy sampling would often leave class 1 with none."""
     members = np.array([[True, True], [True, True], [True, False], [True, False]])
     protocol = SplitProtocol({"query": Drawn(per_class=1), "train": Drawn(per_class=1)})
     for seed in range(30):
@@ -368,7 +368,7 @@ def test_the_properties_of_a_protocol():
     assert set(lists.listed) == set(PARTITIONS)
 
 
-# The digests of the first protocols, from before others were declared: these draws must not change.
+# The digests of the first protocols, from before others were declared: these splits must not change.
 @pytest.mark.parametrize(
     ("name", "labelled", "digest"),
     [

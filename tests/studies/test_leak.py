@@ -1,4 +1,4 @@
-"""The draw of the leak study and its four rankings, with fake hashers whose leak is known."""
+"""The sampled splits of the leak study and its four rankings, with fake hashers whose leak is known."""
 
 import numpy as np
 import pytest
@@ -39,14 +39,14 @@ def test_both_sides_are_balanced_and_share_only_queries_and_items_outside():
 
 
 def test_every_item_is_as_likely_on_either_side():
-    """Over 400 draws, how often an item is in a minus how often in b: 0, with a standard deviation below 20."""
+    """Over 400 samples, how often an item is in a minus how often in b: 0, with a standard deviation below 20."""
     difference = np.zeros(Y.size)
     for seed in range(400):
         drawn = halves(Y, **SIZES, seed=seed)
         difference[drawn["a"]["database"]] += 1
         difference[drawn["b"]["database"]] -= 1
     assert np.abs(difference).max() < 5 * 20
-    assert difference.std() > 5  # the draws differ
+    assert difference.std() > 5  # the samples differ
 
 
 def test_a_seed_gives_one_draw_and_another_seed_another():

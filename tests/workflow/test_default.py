@@ -107,7 +107,7 @@ def test_no_job_takes_more_than_its_rule_declares(default):
     assert logged == {
         "dataset",
         "feature",
-        "draw",
+        "sample",
         "split",
         "preprocessing",
         "ground_truth",
@@ -116,7 +116,7 @@ def test_no_job_takes_more_than_its_rule_declares(default):
         "score",
         "metrics",
         "audit",
-        "display",
+        "examples",
         "report",
     }
     assert measured == logged - {"feature"}  # which may come from Snakemake's cache, without a measurement

@@ -32,7 +32,7 @@ def scores(name):
 def test_all_scores_are_those_without_the_queries_and_no_model_is_trained_again(results, capsys):
     config = SMALL | {"exclude_queries": "pairs.csv"}
     everything = scores("metrics")
-    rerun = {"excluded": 1, "score": 2, "metrics": 1, "display": 2, "claims": 1, "report": 1}
+    rerun = {"excluded": 1, "score": 2, "metrics": 1, "examples": 2, "claims": 1, "report": 1}
     assert results.planned(config, "report") == rerun
     results.stages(config, "report")
     assert not results.planned(config, "report")

@@ -50,7 +50,7 @@ def scored(tiny, tmp_path_factory, config):
     results = tiny.copy_to(Results(tmp_path_factory.mktemp("scored")))
     export(results)
     namespace(results.folder, blocks("python")[2])
-    jobs = {"finished_codes": 6, "count": 3, "score": 3, "metrics": 1, "claims": 1, "display": 2, "report": 1}
+    jobs = {"finished_codes": 6, "count": 3, "score": 3, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
     assert results.planned(config, "report") == jobs
     return results.stages(config, "all", "paper")
 
@@ -83,9 +83,9 @@ def test_the_page_s_network_learns(scored):
 
 
 def test_they_are_in_every_table_and_figure(scored, browser):
-    displayed = {path: pd.read_csv(path) for path in sorted((scored.folder / RESULTS).glob("gist/display/*/*.csv"))}
-    assert len(displayed) == 12
-    for path, table in displayed.items():
+    shown = {path: pd.read_csv(path) for path in sorted((scored.folder / RESULTS).glob("gist/examples/*/*.csv"))}
+    assert len(shown) == 12
+    for path, table in shown.items():
         found, expected = set(table["hasher"]), {"lsh", "itq", "exported"}
         if path.stem != "histogram":  # of the shortest codes
             expected |= {"my_network"} | ({"exported_part"} if "improved" in path.parts else set())
@@ -120,7 +120,7 @@ def test_a_changed_file_scores_its_own_run_again(scored, config):
     assert scored.planned(config, "report", "paper") == {}
     file = scored.folder / "codes" / "improved" / "run1" / "query_16.npy"
     np.save(file, ~np.load(file))
-    again = {"finished_codes": 1, "count": 1, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1}
+    again = {"finished_codes": 1, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
     assert scored.planned(config, "report") == again
 
 

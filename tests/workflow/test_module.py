@@ -179,7 +179,7 @@ def test_a_deployed_workflow_runs_the_default_experiment_and_edits_of_it_also_in
     splits = ("--sdm", "conda", "--", "splits")
     deployed.run(*splits)
     started = (tmp_path / "started").read_text()
-    assert sorted(re.findall(r"(\w+)\.py$", started, re.M)) == ["dataset", "draw", "split"]
+    assert sorted(re.findall(r"(\w+)\.py$", started, re.M)) == ["dataset", "sample", "split"]
     assert "Nothing to be done" in deployed.run("--dry-run", *splits)
 
 

@@ -38,9 +38,9 @@ def selection(project):
 def test_every_point_of_every_run_has_a_row_and_the_first_best_is_chosen(nested):
     table = selection(nested)
     assert tuple(table) == COLUMNS
-    assert len(table) == 2 * (3 + 2)  # runs, points; both splits have one draw
-    assert set(table["draw"]) == {"thesis"}
-    for (hasher, *_), own in table.groupby(["hasher", "draw", "run"]):
+    assert len(table) == 2 * (3 + 2)  # runs, points; both splits have one sampled split
+    assert set(table["sample"]) == {"thesis"}
+    for (hasher, *_), own in table.groupby(["hasher", "sample", "run"]):
         options = "gamma={}" if hasher == "sklsh" else "alpha={} n_neighbors=3"
         assert own["options"].tolist() == [options.format(value) for value in next(iter(GRIDS[hasher].values()))]
         assert own["default"].tolist() == ([False, True, False] if hasher == "sklsh" else [True, False])
@@ -115,10 +115,10 @@ def test_the_selection_does_not_read_test_queries_and_database(nested, tmp_path)
     """Nothing changes if their rows are moved, and every item outside the three partitions is destroyed."""
     before = searched(nested, tmp_path)
     assert set(before["read"]) == {"validation_query", "validation_database", "train"}
-    source = results(nested) / "draws" / "thesis" / "run1.h5"
+    source = results(nested) / "samples" / "thesis" / "run1.h5"
     split = storage.read(results(nested) / "splits" / "improved" / "run1" / "splits.h5")
-    moved = rewritten(source, tmp_path / "draw.h5", query=np.arange(3), database=np.arange(5))
-    assert searched(nested, tmp_path, draw=moved) == before
+    moved = rewritten(source, tmp_path / "sample.h5", query=np.arange(3), database=np.arange(5))
+    assert searched(nested, tmp_path, sample=moved) == before
     X, y = (storage.read(nested.data / name) for name in ("gist/features.h5", "items.h5"))
     outside = np.setdiff1d(np.arange(len(y["labels"])), np.concatenate([split[name] for name in before["read"]]))
     assert np.isin(split["query"], outside).all()
@@ -126,23 +126,23 @@ def test_the_selection_does_not_read_test_queries_and_database(nested, tmp_path)
     X["X"][outside], y["labels"][outside] = np.nan, -1
     features = rewritten(nested.data / "gist" / "features.h5", tmp_path / "features.h5", X=X["X"])
     labels = rewritten(nested.data / "items.h5", tmp_path / "items.h5", labels=y["labels"])
-    assert searched(nested, tmp_path, draw=moved, features=features, labels=labels) == before
+    assert searched(nested, tmp_path, sample=moved, features=features, labels=labels) == before
 
 
 def test_other_validation_queries_make_other_scores(nested, tmp_path):
-    source = results(nested) / "draws" / "thesis" / "run1.h5"
-    moved = rewritten(source, tmp_path / "draw.h5", validation_query=storage.read(source)["query"])
-    assert searched(nested, tmp_path, draw=moved)["scores"] != searched(nested, tmp_path)["scores"]
+    source = results(nested) / "samples" / "thesis" / "run1.h5"
+    moved = rewritten(source, tmp_path / "sample.h5", validation_query=storage.read(source)["query"])
+    assert searched(nested, tmp_path, sample=moved)["scores"] != searched(nested, tmp_path)["scores"]
 
 
 def test_the_audit_finds_a_selection_on_test_queries(tmp_path):
     unfair = Results(tmp_path)
     unfair.scripts = shutil.copytree(unfair.scripts, tmp_path / "scripts")
     script = unfair.scripts / "selection.py"
-    reading = "storage.read(job.input.draw, PARTITIONS)\n"
+    reading = "storage.read(job.input.sample, PARTITIONS)\n"
     leaking = script.read_text().replace(
         reading,
-        'dict(zip(PARTITIONS, storage.read(job.input.draw, ["query", *PARTITIONS[1:]]).values(), strict=True))\n',
+        'dict(zip(PARTITIONS, storage.read(job.input.sample, ["query", *PARTITIONS[1:]]).values(), strict=True))\n',
     )
     assert leaking != script.read_text()
     script.write_text(leaking)
@@ -176,7 +176,7 @@ def test_the_report_has_the_selected_options(nested):
     page = (results(nested) / "report.html").read_text().partition("<script>")[0]
     assert '<section id="options"' in page
     assert "gamma = chosen from 0.01, 1, 3" in page
-    for (hasher, _), own in selection(nested).groupby(["hasher", "draw"]):
+    for (hasher, _), own in selection(nested).groupby(["hasher", "sample"]):
         first = own.loc[own["chosen"], "options"].value_counts().index[0]
         assert f"{first} (" in page, hasher
 
@@ -185,7 +185,7 @@ def test_only_hashers_with_a_grid_are_searched_and_the_selection_writes_no_codes
     assert Results(tmp_path).planned(NESTED, "selections") == {
         "dataset": 1,
         "feature": 1,
-        "draw": 2,
+        "sample": 2,
         "preprocessing": 2,
         "selection": 4,
         "selection_table": 1,

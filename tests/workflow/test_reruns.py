@@ -9,7 +9,7 @@ import pytest
 from project import SMALL
 
 pytestmark = pytest.mark.ci
-AFTER_ITQ = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
+AFTER_ITQ = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1, "all": 1}
 
 
 def append(path: Path, text: str) -> None:
@@ -30,7 +30,7 @@ def test_only_changes_of_code_run_again_also_without_snakemake_s_records(ran):
     assert ran.jobs("report") == {"report": 1}
     assert ran.jobs("metrics") == {}
     ran.write(SMALL | {"seed": 1})
-    assert ran.jobs("splits") == {"draw": 2, "split": 4, "splits": 1}
+    assert ran.jobs("splits") == {"sample": 2, "split": 4, "splits": 1}
     ran.write(SMALL)
     assert ran.jobs("metrics") == {}
     itq = (package / "hashers" / "itq.py").read_text()
@@ -38,7 +38,7 @@ def test_only_changes_of_code_run_again_also_without_snakemake_s_records(ran):
     assert ran.jobs() == AFTER_ITQ
     (package / "hashers" / "itq.py").write_text(itq)
     assert ran.jobs("metrics") == {}
-    append(package / "metrics" / "ndcg.py", "edited = 1\n")  # `display` does not compute it
+    append(package / "metrics" / "ndcg.py", "edited = 1\n")  # `examples` does not compute it
     assert ran.jobs("report") == {"claims": 1, "report": 1}
 
 
@@ -80,7 +80,7 @@ def test_a_job_whose_code_was_not_edited_does_not_read_it(ran, monkeypatch):
 def test_a_job_is_refused_if_its_code_was_edited_after_the_plan(ran):
     itq = ran.folder / "protocol" / "hashers" / "itq.py"
     refused = "hasher itq: its code was edited after this run had begun. Run again."
-    node = ("--mode", "remote", "--target-jobs", "model:feature=gist,draw=thesis,run=0,hasher=itq", "--force")
+    node = ("--mode", "remote", "--target-jobs", "model:feature=gist,sample=thesis,run=0,hasher=itq", "--force")
     assert ran.run(*node, "--allowed-rules", "model").returncode == 0
     append(itq, "edited = 1\n")
     done = ran.run(*node, "--allowed-rules", "model")

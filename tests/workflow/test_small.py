@@ -26,9 +26,9 @@ def edit(project, file):
 
 
 def test_it_makes_the_same_bytes_as_the_stages_in_one_process(small, tiny):
-    displayed = sorted((small.folder / RESULTS).glob("gist/display/*/*.csv"))
-    assert len(displayed) == 12
-    tables = [str(path.relative_to(small.folder)) for path in displayed]
+    shown = sorted((small.folder / RESULTS).glob("gist/examples/*/*.csv"))
+    assert len(shown) == 12
+    tables = [str(path.relative_to(small.folder)) for path in shown]
     for table in (f"{RESULTS}/metrics.csv", f"{RESULTS}/summary.csv", f"{RESULTS}/audit.csv", *tables):
         assert (tiny.folder / table).read_bytes() == (small.folder / table).read_bytes(), table
 
@@ -56,18 +56,18 @@ def test_what_is_run_again(ran, tmp_path):
     assert ran.jobs() == {}
     assert ran.jobs("--config", f"mirror={tmp_path}", "offline=true") == {}
     ran.write(SMALL | {"runs": 3}, "three.yaml")
-    assert ran.jobs("splits", config="three.yaml") == {"draw": 1, "split": 2, "splits": 1}
+    assert ran.jobs("splits", config="three.yaml") == {"sample": 1, "split": 2, "splits": 1}
     ran.write(SMALL | {"experiment": "other"}, "other.yaml")
     jobs = ran.jobs(config="other.yaml")
-    assert {rule: jobs.get(rule, 0) for rule in ("dataset", "feature", "draw", "model")} == {
+    assert {rule: jobs.get(rule, 0) for rule in ("dataset", "feature", "sample", "model")} == {
         "dataset": 0,
         "feature": 0,
-        "draw": 2,
+        "sample": 2,
         "model": 4,
     }
     export(ran)
     ran.write(SMALL | {"codes": METHODS}, "codes.yaml")
-    again = {"finished_codes": 4, "count": 2, "score": 2, "metrics": 1, "claims": 1, "display": 2, "report": 1}
+    again = {"finished_codes": 4, "count": 2, "score": 2, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
     assert ran.jobs("report", config="codes.yaml") == again
     edit(ran, "papers/thesis/claims.py")
     assert ran.jobs("claims") == {"claims": 1}
@@ -78,7 +78,7 @@ def test_what_is_run_again(ran, tmp_path):
 def test_editing_a_hasher_reruns_only_its_jobs(ran):
     stamps = {path: path.stat().st_mtime_ns for path in (ran.folder / RESULTS / "gist").rglob("*.h5")}
     edit(ran, "hashers/itq.py")
-    again = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
+    again = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1, "all": 1}
     assert ran.jobs() == again
     assert ran.run("counts").returncode == 0
     rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
@@ -88,7 +88,7 @@ def test_editing_a_hasher_reruns_only_its_jobs(ran):
 
 def test_another_seed_reruns_only_random_stages(small, ran):
     ran.write(SMALL | {"seed": 1})
-    assert set(ran.jobs("models")) == {"draw", "preprocessing", "model", "models"}
+    assert set(ran.jobs("models")) == {"sample", "preprocessing", "model", "models"}
     assert ran.run("metrics").returncode == 0
     assert read(ran) != read(small)
 
@@ -116,8 +116,8 @@ def test_another_code_length_trains_only_that_length(ran, tmp_path):
 # A file of each rule, except the report, which contains times.
 CODES = f"{RESULTS}/gist/thesis/run0/itq/codes.h5"
 NAMES = [
-    *("draws/thesis/run1.h5", "splits/standard/run0/splits.h5", "gist/thesis/run1/ground_truth.h5"),
-    *("gist/counts/lsh.h5", "gist/scores/itq.csv", "gist/display/standard/radii.csv"),
+    *("samples/thesis/run1.h5", "splits/standard/run0/splits.h5", "gist/thesis/run1/ground_truth.h5"),
+    *("gist/counts/lsh.h5", "gist/scores/itq.csv", "gist/examples/standard/radii.csv"),
     *("runs.csv", "claims.json"),
 ]
 WRITTEN = ["results/datasets/digits/content.h5", CODES, *(f"{RESULTS}/{name}" for name in NAMES)]

@@ -43,7 +43,7 @@ def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(tmp_path):
     assert made.planned(config, "all") == {}
     lists(tmp_path, 2)
     jobs = made.planned(config, "all")
-    assert (jobs["draw"], jobs["split"]) == (2, 2)
+    assert (jobs["sample"], jobs["split"]) == (2, 2)
 
 
 @pytest.mark.ci

@@ -16,7 +16,7 @@ from protocol.truth import Items
 COLUMNS = "dataset,feature,ground_truth,split,run,hasher,n_bits,extension,extension_bits,metric,value"
 RESULTS = "results/small"
 TABLES = ("metrics.csv", "summary.csv", "audit.csv")
-TRUTHS = {"dataset", "feature", "draw", "split", "preprocessing", "ground_truth"}
+TRUTHS = {"dataset", "feature", "sample", "split", "preprocessing", "ground_truth"}
 
 
 def read(project, name="metrics.csv"):
@@ -78,17 +78,17 @@ def test_identities_of_the_extension_codes_hold_on_the_run(tiny):
 
 def test_every_file_has_a_provenance_record_with_its_inputs_seed_and_versions(tiny):
     folder, cell = tiny.folder / RESULTS, tiny.folder / RESULTS / "gist" / "thesis" / "run1"
-    paths = {"features": tiny.data / "gist" / "features.h5", "draw": folder / "draws" / "thesis" / "run1.h5"}
+    paths = {"features": tiny.data / "gist" / "features.h5", "sample": folder / "samples" / "thesis" / "run1.h5"}
     paths |= {"splits": folder / "splits" / "standard" / "run1" / "splits.h5"}
     paths |= {"codes": cell / "itq" / "codes.h5", "counts": tiny.folder / RESULTS / "gist" / "counts" / "itq.h5"}
     record = {name: storage.read_provenance(path) for name, path in paths.items()}
     made = record["codes"]
     assert made["maker"] == "hasher itq"
     assert made["inputs"]["features"] == record["features"]["digest"]
-    assert made["inputs"]["draw"] == record["splits"]["inputs"]["draw"] == record["draw"]["digest"]
+    assert made["inputs"]["sample"] == record["splits"]["inputs"]["sample"] == record["sample"]["digest"]
     assert record["counts"]["inputs"]["codes/standard/run1"] == made["digest"]
     assert record["counts"]["inputs"]["splits/standard/run1"] == record["splits"]["digest"]
-    assert record["splits"]["seed"] == record["draw"]["seed"] > 0
+    assert record["splits"]["seed"] == record["sample"]["seed"] > 0
     made_of = [made["fits"][n_bits]["made_of"] for n_bits in ("8", "16")]
     assert made_of[0]["seed"] != made_of[1]["seed"]
     assert made_of[0]["inputs"] == made["inputs"]
@@ -158,9 +158,9 @@ def test_a_run_does_not_depend_on_other_combinations(tiny, tmp_path):
     ("target", "rules"),
     [
         ("features", {"dataset", "feature"}),
-        ("splits", {"dataset", "draw", "split"}),
+        ("splits", {"dataset", "sample", "split"}),
         ("ground_truths", TRUTHS),
-        ("models", {"dataset", "feature", "draw", "preprocessing", "model"}),
+        ("models", {"dataset", "feature", "sample", "preprocessing", "model"}),
         ("counts", TRUTHS | {"model", "count"}),
         ("metrics", TRUTHS | {"model", "count", "score"}),
         ("audit", TRUTHS),
@@ -207,7 +207,7 @@ ALTERED = [
     ("audit.csv", lambda content: content.splitlines(keepends=True)[0], "report"),
     ("claims.json", lambda _: b"[]\n", "report"),
     ("claims.json", lambda _: b"{", "report"),
-    ("gist/display/improved/radii.csv", half, "report"),
+    ("gist/examples/improved/radii.csv", half, "report"),
     ("summary.csv", another_value, "claims"),
     ("summary.csv", half, "report"),
     (SCORES, another_value, "metrics"),

@@ -63,7 +63,7 @@ def test_topics_are_learned_from_the_training_set_only(results):
     feature = Lsa(**yaml.safe_load((ROOT / FOLDER[2]).read_text())["features"]["lsa"]["options"])
     models = []
     for run in range(2):
-        train = storage.read(f"results/texts/draws/thesis/run{run}.h5", ["train"])["train"]
+        train = storage.read(f"results/texts/samples/thesis/run{run}.h5", ["train"])["train"]
         stored = storage.read(f"results/texts/lsa/thesis/run{run}/preprocessing.h5")
         with extracted(features) as items:
             fitted = Preprocessing.fit(feature, items.raw(train)[:], ("l2", "centre"), seed=0).to_arrays()

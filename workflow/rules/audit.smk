@@ -5,13 +5,13 @@ rule audit:
         content="<data>/content.h5",
         labels="<data>/items.h5",
         features=each("<data>/{extraction}/features.h5"),
-        draws=each("<results>/draws/{draw}/run{run}.h5"),
+        samples=each("<results>/samples/{sample}/run{run}.h5"),
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
-        preprocessing=each("<results>/{feature}/{draw}/run{run}/preprocessing.h5"),
-        ground_truths=each("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
+        preprocessing=each("<results>/{feature}/{sample}/run{run}/preprocessing.h5"),
+        ground_truths=each("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
         selections=PLAN.selections,
         supervision=PLAN.supervised(
-            "<results>/{feature}/{draw}/run{run}/{supervision}.h5"
+            "<results>/{feature}/{sample}/run{run}/{supervision}.h5"
         ),
     output:
         audit=report(

@@ -116,9 +116,9 @@ def files(pattern):
     return lambda wildcards: PLAN.job(wildcards.items()).files(pattern)
 
 
-def of_cells(pattern):
+def of_combinations(pattern):
     """Return a function that returns the file of a pattern for each of those combinations."""
-    return lambda wildcards: PLAN.job(wildcards.items()).of_cells(pattern)
+    return lambda wildcards: PLAN.job(wildcards.items()).of_combinations(pattern)
 
 
 def keys(*names):
@@ -160,9 +160,9 @@ def code(script, **plugins):
     return digest
 
 
-def displayed_metrics(wildcards):
-    """Return the metrics that the script of `display` computes."""
-    from protocol.report.display import METRICS
+def metrics_of_examples(wildcards):
+    """Return the metrics that the script of `examples` computes."""
+    from protocol.report.examples import METRICS
 
     return METRICS
 

@@ -2,9 +2,9 @@ rule count:
     """Count the database items at each Hamming distance, for every split and run of one hasher on a feature."""
     input:
         stamps("count.py"),
-        codes=of_cells("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
-        ground_truths=of_cells("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
-        splits=of_cells("<results>/splits/{split}/run{run}/splits.h5"),
+        codes=of_combinations("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
+        ground_truths=of_combinations("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
+        splits=of_combinations("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         counts="<results>/{feature}/counts/{hasher}.h5",
     log:
@@ -17,7 +17,7 @@ rule count:
     resources:
         **needs("count"),
     params:
-        cells=keys("split", "run"),
+        combinations=keys("split", "run"),
         index_order="index_average_precision" in needs_of_metrics(CONFIG["metrics"]),
         code=code("count.py"),
     message:

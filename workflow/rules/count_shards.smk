@@ -4,18 +4,18 @@ scattergather:
 
 
 rule count_shard:
-    """Count one shard of the database, in the database of every split protocol of a draw."""
+    """Count one shard of the database, in the database of every split protocol of a sampled split."""
     input:
         stamps("count_shard.py"),
-        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
-        ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
+        codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
+        ground_truth="<results>/{feature}/{sample}/run{run}/ground_truth.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
-        counts="<results>/{feature}/{draw}/run{run}/{hasher}/shards/{scatteritem}.h5",
+        counts="<results>/{feature}/{sample}/run{run}/{hasher}/shards/{scatteritem}.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/{hasher}/shards/{scatteritem}.log",
+        "<logs>/{feature}/{sample}/run{run}/{hasher}/shards/{scatteritem}.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/shards/{scatteritem}/count_shard.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/shards/{scatteritem}/count_shard.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -27,7 +27,7 @@ rule count_shard:
         n_shards=CONFIG["count_shards"],
         code=code("count_shard.py"),
     message:
-        "counts: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}, shard {wildcards.scatteritem}"
+        "counts: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}, shard {wildcards.scatteritem}"
     script:
         "../scripts/count_shard.py"
 
@@ -37,9 +37,9 @@ rule add_counts:
     input:
         stamps("add_counts.py"),
         shards=of("shards"),
-        codes=of_cells("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
-        ground_truths=of_cells("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
-        splits=of_cells("<results>/splits/{split}/run{run}/splits.h5"),
+        codes=of_combinations("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
+        ground_truths=of_combinations("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
+        splits=of_combinations("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         counts="<results>/{feature}/counts/{hasher}.h5",
     log:
@@ -52,7 +52,7 @@ rule add_counts:
     resources:
         **needs("add_counts"),
     params:
-        cells=keys("split", "run"),
+        combinations=keys("split", "run"),
         n_shards=CONFIG["count_shards"],
         code=code("add_counts.py"),
     message:

@@ -63,17 +63,17 @@ rule features:
 
 
 rule preprocessing:
-    """Fit the preprocessing of one feature on the training set of one run of a draw."""
+    """Fit the preprocessing of one feature on the training set of one run."""
     input:
         stamps("preprocessing.py"),
         features=file("<data>/{extraction}/features.h5"),
-        draw="<results>/draws/{draw}/run{run}.h5",
+        sample="<results>/samples/{sample}/run{run}.h5",
     output:
-        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+        preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/preprocessing.log",
+        "<logs>/{feature}/{sample}/run{run}/preprocessing.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/preprocessing.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/preprocessing.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -86,6 +86,6 @@ rule preprocessing:
         seed=of("preprocessing_seed"),
         code=code("preprocessing.py", feature=of("feature.plugin")),
     message:
-        "preprocessing: {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "preprocessing: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/preprocessing.py"

@@ -1,17 +1,17 @@
 rule ground_truth:
-    """Build the ground truths of one run, for the database of every split protocol of a draw."""
+    """Build the ground truths of one run, for the database of every split protocol of a sampled split."""
     input:
         stamps("ground_truth.py"),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
-        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+        preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
-        ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
+        ground_truth="<results>/{feature}/{sample}/run{run}/ground_truth.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/ground_truth.log",
+        "<logs>/{feature}/{sample}/run{run}/ground_truth.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/ground_truth.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/ground_truth.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -30,7 +30,7 @@ rule ground_truth:
             ground_truth=of("ground_truth_plugins"),
         ),
     message:
-        "ground truth: {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "ground truth: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/ground_truth.py"
 
@@ -38,7 +38,7 @@ rule ground_truth:
 rule ground_truths:
     """Build all ground truths of the experiment."""
     input:
-        each("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
+        each("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
     localrule: True
 
 
@@ -50,14 +50,14 @@ rule supervision:
         stamps("supervision.py"),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
-        draw="<results>/draws/{draw}/run{run}.h5",
-        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+        sample="<results>/samples/{sample}/run{run}.h5",
+        preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
     output:
-        supervision="<results>/{feature}/{draw}/run{run}/{supervision}.h5",
+        supervision="<results>/{feature}/{sample}/run{run}/{supervision}.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/{supervision}.log",
+        "<logs>/{feature}/{sample}/run{run}/{supervision}.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{supervision}/supervision.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/{supervision}/supervision.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -76,6 +76,6 @@ rule supervision:
             ground_truth=of("supervising.plugin"),
         ),
     message:
-        "supervision: {wildcards.supervision} of {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "supervision: {wildcards.supervision} of {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/supervision.py"

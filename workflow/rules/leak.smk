@@ -32,7 +32,7 @@ use rule preprocessing as leak_preprocessing with:
     input:
         stamps("preprocessing.py"),
         features=file("<data>/{extraction}/features.h5"),
-        draw="<results>/leak/run{run}/splits_a.h5",
+        sample="<results>/leak/run{run}/splits_a.h5",
     output:
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
     log:

@@ -5,14 +5,14 @@ rule selection:
         unpack(of("supervision_file")),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
-        draw="<results>/draws/{draw}/run{run}.h5",
-        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+        sample="<results>/samples/{sample}/run{run}.h5",
+        preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
     output:
-        selection="<results>/{feature}/{draw}/run{run}/{hasher}/selection.h5",
+        selection="<results>/{feature}/{sample}/run{run}/{hasher}/selection.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/{hasher}/selection.log",
+        "<logs>/{feature}/{sample}/run{run}/{hasher}/selection.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/selection.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/selection.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -39,7 +39,7 @@ rule selection:
             metric=CONFIG["selection"]["metric"],
         ),
     message:
-        "selection: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "selection: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/selection.py"
 
@@ -85,15 +85,15 @@ rule model:
         unpack(of("selection_file")),
         unpack(of("supervision_file")),
         features=file("<data>/{extraction}/features.h5"),
-        draw="<results>/draws/{draw}/run{run}.h5",
-        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+        sample="<results>/samples/{sample}/run{run}.h5",
+        preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
     output:
-        models="<results>/{feature}/{draw}/run{run}/{hasher}/models.h5",
-        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
+        models="<results>/{feature}/{sample}/run{run}/{hasher}/models.h5",
+        codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/{hasher}/model.log",
+        "<logs>/{feature}/{sample}/run{run}/{hasher}/model.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/model.tsv"
     wildcard_constraints:
         hasher="|".join(EXPERIMENT.hashers),
     conda:
@@ -110,23 +110,23 @@ rule model:
         seeds=of("model_seeds"),
         code=code("model.py", feature=of("feature.plugin"), hasher=of("hasher.plugin")),
     message:
-        "model: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "model: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/model.py"
 
 
 rule finished_codes:
-    """Read the codes of a method that were computed elsewhere, for the splits of one draw."""
+    """Read the codes of a method that were computed elsewhere, for all splits with the same sample."""
     input:
         stamps("finished_codes.py"),
         files=local_files("code_paths"),
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
-        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
+        codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
     log:
-        "<logs>/{feature}/{draw}/run{run}/{hasher}/finished_codes.log",
+        "<logs>/{feature}/{sample}/run{run}/{hasher}/finished_codes.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/finished_codes.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/finished_codes.tsv"
     wildcard_constraints:
         # The pattern of a wildcard must not be empty.
         hasher="|".join(EXPERIMENT.codes) or "nothing",
@@ -141,7 +141,7 @@ rule finished_codes:
         options=of("code_options"),
         code=code("finished_codes.py"),
     message:
-        "finished codes: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "finished codes: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/finished_codes.py"
 
@@ -149,5 +149,5 @@ rule finished_codes:
 rule models:
     """Train all hashers of the experiment and encode the items; read the finished codes."""
     input:
-        each("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
+        each("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
     localrule: True

@@ -1,17 +1,17 @@
 rule quantised:
-    """Compare quantisers and hashers at equal bytes, for every split of a draw in one run."""
+    """Compare quantisers and hashers at equal bytes, for every split of a sampled split in one run."""
     input:
         stamps("quantised.py"),
         features=file("<data>/{extraction}/features.h5"),
-        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+        preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:
-        quantisers="<results>/{feature}/{draw}/run{run}/quantisers.csv",
-        checksums=checksums("<results>/{feature}/{draw}/run{run}/quantisers.csv"),
+        quantisers="<results>/{feature}/{sample}/run{run}/quantisers.csv",
+        checksums=checksums("<results>/{feature}/{sample}/run{run}/quantisers.csv"),
     log:
-        "<logs>/{feature}/{draw}/run{run}/quantisers.log",
+        "<logs>/{feature}/{sample}/run{run}/quantisers.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/quantisers.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/quantisers.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -28,12 +28,12 @@ rule quantised:
         seed=of("ground_truth_seed"),
         code=code("quantised.py", feature=of("feature.plugin"), **PLAN.quantisers),
     message:
-        "quantisers: {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+        "quantisers: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/quantised.py"
 
 
-QUANTISED = each("<results>/{feature}/{draw}/run{run}/quantisers.csv")
+QUANTISED = each("<results>/{feature}/{sample}/run{run}/quantisers.csv")
 
 
 rule quantisers:

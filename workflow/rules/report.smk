@@ -6,54 +6,54 @@ else:
     PUBLISHED, PUBLISHED_LOSSES = [], []
 
 
-rule display:
+rule examples:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
-        stamps("display.py"),
+        stamps("examples.py"),
         counts=files("<results>/{feature}/counts/{hasher}.h5"),
-        codes=files("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
-        ground_truth=file("<results>/{feature}/{draw}/run0/ground_truth.h5"),
+        codes=files("<results>/{feature}/{sample}/run0/{hasher}/codes.h5"),
+        ground_truth=file("<results>/{feature}/{sample}/run0/ground_truth.h5"),
         splits="<results>/splits/{split}/run0/splits.h5",
         excluded=PLAN.excluded,
         checksums=checksums(*PLAN.excluded),
     output:
-        radii="<results>/{feature}/display/{split}/radii.csv",
-        curves="<results>/{feature}/display/{split}/curves.csv",
-        conventions="<results>/{feature}/display/{split}/conventions.csv",
-        buckets="<results>/{feature}/display/{split}/buckets.csv",
-        histogram="<results>/{feature}/display/{split}/histogram.csv",
-        retrieved="<results>/{feature}/display/{split}/retrieved.csv",
+        radii="<results>/{feature}/examples/{split}/radii.csv",
+        curves="<results>/{feature}/examples/{split}/curves.csv",
+        conventions="<results>/{feature}/examples/{split}/conventions.csv",
+        buckets="<results>/{feature}/examples/{split}/buckets.csv",
+        histogram="<results>/{feature}/examples/{split}/histogram.csv",
+        retrieved="<results>/{feature}/examples/{split}/retrieved.csv",
         # Times differ from run to run, so they are stored with the benchmarks.
-        lookups="<benchmarks>/{feature}/display/{split}/lookups.csv",
+        lookups="<benchmarks>/{feature}/examples/{split}/lookups.csv",
         checksums=checksums(
-            "<results>/{feature}/display/{split}/radii.csv",
-            "<results>/{feature}/display/{split}/curves.csv",
-            "<results>/{feature}/display/{split}/conventions.csv",
-            "<results>/{feature}/display/{split}/buckets.csv",
-            "<results>/{feature}/display/{split}/histogram.csv",
-            "<results>/{feature}/display/{split}/retrieved.csv",
-            "<benchmarks>/{feature}/display/{split}/lookups.csv",
+            "<results>/{feature}/examples/{split}/radii.csv",
+            "<results>/{feature}/examples/{split}/curves.csv",
+            "<results>/{feature}/examples/{split}/conventions.csv",
+            "<results>/{feature}/examples/{split}/buckets.csv",
+            "<results>/{feature}/examples/{split}/histogram.csv",
+            "<results>/{feature}/examples/{split}/retrieved.csv",
+            "<benchmarks>/{feature}/examples/{split}/lookups.csv",
         ),
     log:
-        "<logs>/{feature}/display/{split}.log",
+        "<logs>/{feature}/examples/{split}.log",
     benchmark:
-        "<benchmarks>/{feature}/display/{split}/display.tsv"
+        "<benchmarks>/{feature}/examples/{split}/examples.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **needs("display"),
+        **needs("examples"),
     params:
         hashers=keys("hasher"),
         n_bits=of("feature.n_bits"),
         extensions=of("extensions"),
         extended=of("extended_hasher"),
         empty=CONFIG["empty"],
-        code=code("display.py", metric=displayed_metrics),
+        code=code("examples.py", metric=metrics_of_examples),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
     script:
-        "../scripts/display.py"
+        "../scripts/examples.py"
 
 
 rule report:
@@ -71,10 +71,10 @@ rule report:
         splits=each("<results>/splits/{split}/run0/splits.h5"),
         published=PUBLISHED,
         published_losses=PUBLISHED_LOSSES,
-        displayed=PLAN.displayed,
+        examples=PLAN.examples,
         provenance=PLAN.provenance,
         models=each(
-            "<results>/{feature}/{draw}/run{run}/{hasher}/models.h5", finished=False
+            "<results>/{feature}/{sample}/run{run}/{hasher}/models.h5", finished=False
         ),
         times=PLAN.times,
         checksums=checksums(*PLAN.tables),
@@ -111,9 +111,9 @@ rule paper:
         stamps("paper.py"),
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
-        displayed=PLAN.displayed,
+        examples=PLAN.examples,
         checksums=checksums(
-            "<results>/metrics.csv", "<results>/runs.csv", *PLAN.displayed
+            "<results>/metrics.csv", "<results>/runs.csv", *PLAN.examples
         ),
     output:
         figures=report(

@@ -1,39 +1,39 @@
-# Protocols that differ only in their database share a draw, so that each hasher is trained once for all of them.
-rule draw:
+# Protocols that differ only in their database share a sampled split, so that each hasher is trained once for all of them.
+rule sample:
     """Draw queries, validation partitions and training set of one run."""
     input:
-        stamps("draw.py"),
+        stamps("sample.py"),
         labels="<data>/items.h5",
         lists=local_files("list_files"),
     output:
-        draw="<results>/draws/{draw}/run{run}.h5",
+        sample="<results>/samples/{sample}/run{run}.h5",
     log:
-        "<logs>/draws/{draw}/run{run}.log",
+        "<logs>/samples/{sample}/run{run}.log",
     benchmark:
-        "<benchmarks>/draws/{draw}/run{run}/draw.tsv"
+        "<benchmarks>/samples/{sample}/run{run}/sample.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **needs("draw"),
+        **needs("sample"),
     params:
-        sizes=of("draw_sizes"),
+        sizes=of("sample_sizes"),
         lists=of("split_options"),
         states=of("list_states"),
-        seed=of("draw_seed"),
-        code=code("draw.py", split=of("split")),
+        seed=of("sample_seed"),
+        code=code("sample.py", split=of("split")),
     message:
-        "draw: {wildcards.draw}, run {wildcards.run}"
+        "sample: {wildcards.sample}, run {wildcards.run}"
     script:
-        "../scripts/draw.py"
+        "../scripts/sample.py"
 
 
 rule split:
-    """Add the database of one split protocol to a draw."""
+    """Add the database of one split protocol to a sampled split."""
     input:
         stamps("split.py"),
         labels="<data>/items.h5",
-        draw=file("<results>/draws/{draw}/run{run}.h5"),
+        sample=file("<results>/samples/{sample}/run{run}.h5"),
         lists=local_files("list_files"),
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",

@@ -10,9 +10,9 @@ INPUTS = ("codes", "ground_truths", "splits")
 def main(job):
     """Write the counts of the whole database."""
     p, kinds = job.params, [job.input[kind] for kind in INPUTS]
-    files = {cell: dict(zip(INPUTS, paths, strict=True)) for cell, *paths in zip(p.cells, *kinds, strict=True)}
+    files = {place: dict(zip(INPUTS, paths, strict=True)) for place, *paths in zip(p.combinations, *kinds, strict=True)}
     shards = zip(*[iter(job.input.shards)] * p.n_shards, strict=True)
-    counts = (added(*cell, own, paths) for own, (cell, paths) in zip(shards, files.items(), strict=True))
+    counts = (added(*place, own, paths) for own, (place, paths) in zip(shards, files.items(), strict=True))
     write_counts(job.output.counts, itertools.chain.from_iterable(counts), files)
 
 

@@ -12,7 +12,7 @@ def main(job):
     dataset, learned, splits = auditing.read_dataset(job.input.labels), defaultdict(list), defaultdict(dict)
     known = auditing.stored_knowledge(job.input.content, job.input.features, dataset)
     for run in (runs := auditing.read_runs(job.input.splits, dataset, known=known)):
-        splits[storage.read_provenance(run.file)["inputs"]["draw"]][run.name] = run.split
+        splits[storage.read_provenance(run.file)["inputs"]["sample"]][run.name] = run.split
     for path in (*job.input.selections, *job.input.supervision):
         learned[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
     findings = auditing.audit_splits(runs)
@@ -21,7 +21,7 @@ def main(job):
         record = storage.read_provenance(fitted)
         maker = storage.read_provenance(path := features[record["inputs"]["features"]])["maker"]
         feature = registry.get("feature", maker.removeprefix("feature "))(**record["parameters"]["options"])
-        own, drawn = learned[record["digest"]], next(iter(splits[record["inputs"]["draw"]].values()))
+        own, drawn = learned[record["digest"]], next(iter(splits[record["inputs"]["sample"]].values()))
         with prepared(feature, record["parameters"]["steps"], path, fitted) as items:
             findings[fitted] = auditing.audit_fit(record, items.raw(drawn["train"]))
             required = (*auditing.LEARNING, *auditing.TEST) if own else ("train",)

@@ -11,9 +11,9 @@ INPUTS = ("codes", "ground_truths", "splits")
 def main(job):
     """Write the counts. Those of extended codes follow from them (`HammingCounts.extended`)."""
     p, kinds = job.params, [job.input[kind] for kind in INPUTS]
-    files = {cell: dict(zip(INPUTS, paths, strict=True)) for cell, *paths in zip(p.cells, *kinds, strict=True)}
+    files = {place: dict(zip(INPUTS, paths, strict=True)) for place, *paths in zip(p.combinations, *kinds, strict=True)}
     options = {"code": p.code, "index_order": p.index_order, "calls": len(files), "earlier": job.output.counts}
-    counts = itertools.chain.from_iterable(counted(*cell, paths, **options) for cell, paths in files.items())
+    counts = itertools.chain.from_iterable(counted(*place, paths, **options) for place, paths in files.items())
     write_counts(job.output.counts, counts, files)
     reuse.keep(job.output.counts)
 

@@ -1,4 +1,4 @@
-"""Build the ground truths of one run, for the database of every split protocol of a draw."""
+"""Build the ground truths of one run, for the database of every split protocol of a sampled split."""
 
 from functools import partial
 

@@ -7,7 +7,7 @@ from protocol.features import prepared
 from protocol.hashers import TrainingSet, checkpoints, supervision, trained, write_stored
 from protocol.provenance import reuse, storage
 
-SOURCES = ("features", "draw", "preprocessing", "supervision")
+SOURCES = ("features", "sample", "preprocessing", "supervision")
 
 
 def main(job):
@@ -19,7 +19,7 @@ def main(job):
     for n_bits, seed in p.seeds.items():
         made_of[n_bits] = common | {"seed": seed, "options": p.hasher_options | chosen.get(str(n_bits), {})}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    rows, reusable = storage.read(job.input.draw, ["train", "query"]), reuse.unchanged(job.output, made_of)
+    rows, reusable = storage.read(job.input.sample, ["train", "query"]), reuse.unchanged(job.output, made_of)
     of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
     with of_items as items, checkpoints(job.output.models) as checkpoint:
         truth = inputs.get("supervision")

@@ -8,7 +8,7 @@ from protocol.report.manuscript.tables import paper_tables
 
 def main(job):
     """Read what the paper shows of the experiment's results, and write both folders."""
-    content = read_content(job.input.metrics, job.input.runs, job.input.displayed, job.params.config)
+    content = read_content(job.input.metrics, job.input.runs, job.input.examples, job.params.config)
     write_figures(job.output.figures, paper_figures(content))
     write_tables(job.output.tables, paper_tables(content))
 

@@ -8,7 +8,7 @@ from protocol.provenance import storage
 def main(job):
     """Write the fitted parameters (mean, vocabulary) of each modality, and the digest of its training rows."""
     feature = registry.get("feature", job.params.feature)(**job.params.options)
-    train, arrays, raws = storage.read(job.input.draw, ["train"])["train"], {}, []
+    train, arrays, raws = storage.read(job.input.sample, ["train"])["train"], {}, []
     for place, modality in feature.modalities.items():
         with extracted(job.input.features, place) as items:
             raws.append(items.raw(train)[:])

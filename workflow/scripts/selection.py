@@ -20,7 +20,7 @@ def main(job):
     made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
     reusable, items = reuse.unchanged([job.output.selection], made_of), {}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.draw, PARTITIONS)
+    y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.sample, PARTITIONS)
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
         for name, images in parts.items():
             items[name] = Items(found.vectors(name, images), None if y is None else found.per_item(images, y))

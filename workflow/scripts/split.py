@@ -1,4 +1,4 @@
-"""Add the database of one split protocol to a draw."""
+"""Add the database of one split protocol to a sampled split."""
 
 from protocol import registry
 from protocol.inputs.validation import n_classes
@@ -8,8 +8,8 @@ from protocol.splits import list_paths, official_parts, read_lists
 
 def main(job):
     """Write the row numbers of every partition."""
-    parts = storage.read(job.input.draw)
-    drawn, protocol = storage.read_provenance(job.input.draw), registry.get("split", job.wildcards.split)
+    parts = storage.read(job.input.sample)
+    drawn, protocol = storage.read_provenance(job.input.sample), registry.get("split", job.wildcards.split)
     files = {name: file for name, file in job.params.lists.items() if file is not None}
     with storage.opened(job.input.labels) as items:
         labels = items["labels"][:] if files and "labels" in items else None
@@ -23,7 +23,7 @@ def main(job):
     provenance = storage.provenance(
         f"split {job.wildcards.split}",
         parameters=drawn["parameters"] | {"lists": lists},
-        inputs={"labels": job.input.labels, "draw": job.input.draw},
+        inputs={"labels": job.input.labels, "sample": job.input.sample},
         seed=drawn["seed"],
     )
     storage.write(job.output.splits, parts, provenance)

@@ -9,7 +9,10 @@ from protocol.truth import Items, write_among
 def main(job):
     """Write a ground truth whose queries and database are the training rows. No other row is read."""
     p, y = job.params, storage.read(job.input.labels).get("labels")
-    feature, images = registry.get("feature", p.feature)(**p.options), storage.read(job.input.draw, ["train"])["train"]
+    feature, images = (
+        registry.get("feature", p.feature)(**p.options),
+        storage.read(job.input.sample, ["train"])["train"],
+    )
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
         train = Items(found.vectors("train", images), None if y is None else found.per_item(images, y))
     provenance = storage.provenance(

@@ -26,7 +26,7 @@ GROUP_PAIRS = (
 
 If a hasher was trained on items of a query's group, it has seen what the query shows, which is an error. In the
 database, items of its group may be what the query should retrieve (another photograph of the same product) or an
-accident of the draw (the next frame of the same video). Only the reader can decide, so this is a warning. Groups
+accident of sampling (the next frame of the same video). Only the reader can decide, so this is a warning. Groups
 divided between partitions that are used to choose options are also warnings, because the test is not affected. The
 training set and the database are not compared, because the standard protocol draws one from the other.
 """

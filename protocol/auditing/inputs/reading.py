@@ -142,8 +142,8 @@ def read_runs(
     ----------
     splits : sequence of path, of results of `load_split`, or of mapping of str to array_like
         Files for `protocol.splits.read_parts`, or row numbers or ids by partition. A file of the pipeline records the
-        protocol, the sizes and the seed of its draw, and unless the dataset is known, its ``items.h5`` is searched for
-        in the parent folders.
+        protocol, the sizes and the seed of its sample. Unless the dataset is known, its ``items.h5`` is searched for in
+        the parent folders.
     dataset : Dataset
         The known properties of the dataset.
     protocol : str or None

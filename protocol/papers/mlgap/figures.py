@@ -116,7 +116,7 @@ def code_histograms(
     absent = min((layout.lacking(names, found) for found in papers), key=len, default=[*names])
     missing = (
         f"codes of {_LONGEST} bits of {listed(absent)} on cifar10: workflow/config/{config} "
-        "(files display/SPLIT/histogram.csv)"
+        "(files examples/SPLIT/histogram.csv)"
         if absent
         else ""
     )

@@ -26,7 +26,7 @@ def precision_recall(data: FigureData, *, name: str, title: str, hashers: Sequen
     absent = layout.lacking(hashers, fullest)
     missing = (
         f"the curves of {listed(absent)} at {n_bits} bits on cifar10, in one experiment with the others (files "
-        "display/SPLIT/radii.csv): `workflow/config/cifar10_thesis.yaml`"
+        "examples/SPLIT/radii.csv): `workflow/config/cifar10_thesis.yaml`"
         if absent
         else ""
     )

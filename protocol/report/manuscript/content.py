@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.reading import displayed
+from protocol.report.reading import read_examples
 from protocol.report.results import display_name, trained_on
 from protocol.scores.summary import COLUMNS, PLACE, at, shared_of
 from protocol.scores.tables import read_table
@@ -30,7 +30,7 @@ class Content:
     runs : DataFrame
         ``runs.csv``, with the numbers of queries and database items of each run.
     radii, curves, conventions : DataFrame
-        The tables of `protocol.report.display` with these names, with columns for feature and split.
+        The tables of `protocol.report.examples` with these names, with columns for feature and split.
     """
 
     config: Mapping[str, Any]
@@ -108,7 +108,7 @@ def _lower(sentence: str) -> str:
 
 
 def read_content(
-    scores: str | Path, runs: str | Path, displays: Sequence[str | Path], config: Mapping[str, Any]
+    scores: str | Path, runs: str | Path, examples: Sequence[str | Path], config: Mapping[str, Any]
 ) -> Content:
     """Return the results that a paper shows; every file is verified before it is read.
 
@@ -118,8 +118,8 @@ def read_content(
         ``metrics.csv``.
     runs : path
         ``runs.csv``.
-    displays : sequence of path
-        ``.../{feature}/display/{split}/{name}.csv``
+    examples : sequence of path
+        ``.../{feature}/examples/{split}/{name}.csv``
     config : mapping
         The checked configuration.
     """
@@ -129,7 +129,7 @@ def read_content(
     for column, key in keys.items():
         rows = rows[rows[column].isin(paper[key])]
     names = ("radii", "curves", "conventions")
-    tables = displayed(path for path in displays if Path(path).stem in names)
+    tables = read_examples(path for path in examples if Path(path).stem in names)
     return Content(
         config, rows[rows["extension"] == "none"], read_table(runs), **{name: tables[name] for name in names}
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import registry
 from protocol.evaluation.plots import LEAST_RECALL
 from protocol.report.description import Description, series_scales
-from protocol.report.display import middle
+from protocol.report.examples import middle
 from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH, Figure
 from protocol.report.manuscript.content import Content
 from protocol.report.manuscript.files import file_name

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.evaluation.plots import LEAST_RECALL
 from protocol.report.description import PAGE, series_scales
-from protocol.report.display import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
+from protocol.report.examples import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
 from protocol.report.figure import Figure, Section
 from protocol.report.results import Results
 from protocol.scores.summary import PLACE, at
@@ -52,7 +52,7 @@ def pr_points(radii: "pd.DataFrame", curve: Sequence[str]) -> "pd.DataFrame":
     Parameters
     ----------
     radii : DataFrame
-        The table ``radii`` of `protocol.report.display`.
+        The table ``radii`` of `protocol.report.examples`.
     curve : sequence of str
         The columns that identify a curve.
 

@@ -69,7 +69,7 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
         ``metric``); ``chosen``: pairs of options and the number of runs that chose them, the most frequent first; and
         mean scores over the runs: ``best``, and ``default``, which is NaN if the grid lacks the default.
     """
-    cell = ["feature", "draw", "hasher", "n_bits", "ground_truth", "metric"]
+    cell = ["feature", "sample", "hasher", "n_bits", "ground_truth", "metric"]
     rows = []
     for key, own in selection.groupby(cell, sort=True):
         chosen = own[own["chosen"]]

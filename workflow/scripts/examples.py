@@ -4,7 +4,7 @@ from protocol import codes
 from protocol.counting import read_counts
 from protocol.evaluation.exclusion import read_positions
 from protocol.provenance import storage
-from protocol.report import display
+from protocol.report import examples
 from protocol.scores.tables import write_table
 from protocol.truth.relevance import relevances_from_arrays
 
@@ -16,8 +16,8 @@ def main(job):
     for path, (hasher,) in zip(job.input.counts, p.hashers, strict=True):
         for stored in read_counts(path, split=split, without=without):
             extensions = p.extensions if hasher == p.extended and stored.n_bits == min(p.n_bits) else ()
-            radii += [{"hasher": hasher} | row for row in display.radius_rows(stored, extensions, empty=p.empty)]
-            curves += [{"hasher": hasher} | row for row in display.curve_rows(stored, empty=p.empty)]
+            radii += [{"hasher": hasher} | row for row in examples.radius_rows(stored, extensions, empty=p.empty)]
+            curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, empty=p.empty)]
     parts = storage.read(job.input.splits)
     codes_of = {
         hasher: codes.of_split(storage.read(path), parts["database"], split)
@@ -25,8 +25,8 @@ def main(job):
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = relevances_from_arrays(rules, len(parts["database"]))
-    tables = display.of_run(codes_of, truths, parts, p.n_bits, without=without.get((split, 0), ()))
-    tables |= {"radii": display.mean_over_runs(radii), "curves": display.mean_over_runs(curves)}
+    tables = examples.of_run(codes_of, truths, parts, p.n_bits, without=without.get((split, 0), ()))
+    tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
     for name, table in tables.items():
         write_table(job.output[name], table)
 

@@ -3,12 +3,12 @@
 from protocol import registry
 from protocol.inputs.validation import n_classes
 from protocol.provenance import storage
-from protocol.splits import drawing_split, official_parts, read_lists
+from protocol.splits import official_parts, read_lists, sampling_split
 
 
 def main(job):
     """Write the row numbers of every partition except the database, balanced over the classes if there are labels."""
-    protocol = registry.get("split", drawing_split(job.wildcards.draw))
+    protocol = registry.get("split", sampling_split(job.wildcards.sample))
     files = {name: file for name, file in job.params.lists.items() if file is not None}
     with storage.opened(job.input.labels) as items:
         y = items["labels"][:] if "labels" in items else None
@@ -21,12 +21,12 @@ def main(job):
             lists=read_lists(files, items["ids"], n_classes=n_classes(y)),
         )
     provenance = storage.provenance(
-        f"draw {job.wildcards.draw}",
+        f"sampled split {job.wildcards.sample}",
         parameters={"sizes": dict(job.params.sizes), "run": int(job.wildcards.run)},
         inputs={"labels": job.input.labels},
         seed=job.params.seed,
     )
-    storage.write(job.output.draw, parts, provenance)
+    storage.write(job.output.sample, parts, provenance)
 
 
 if __name__ == "__main__":

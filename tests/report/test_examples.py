@@ -8,7 +8,7 @@ import pytest
 from protocol import codes, metrics, registry
 from protocol.counting import StoredCounts, count
 from protocol.evaluation.scoring import spread_of
-from protocol.report import display
+from protocol.report import examples
 from protocol.truth.relevance import LabelRelevance
 
 N_BITS, N = 6, 40
@@ -29,7 +29,7 @@ def values(rows, **columns):
 
 
 def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions():
-    rows = list(display.radius_rows(STORED, empty="zero"))
+    rows = list(examples.radius_rows(STORED, empty="zero"))
     distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
     relevant = LABELS[:9, None] == LABELS[None, 9:]
     for radius in range(N_BITS + 1):
@@ -41,7 +41,7 @@ def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions()
 
 
 def test_extension_tables_are_the_metrics_and_stop_where_they_do():
-    rows = list(display.radius_rows(STORED, [("none", 0), ("different", 1)], empty="zero"))
+    rows = list(examples.radius_rows(STORED, [("none", 0), ("different", 1)], empty="zero"))
     extended = codes.extend(**PAIR, n_bits=N_BITS, extension="different", extension_bits=1)
     counts = count(*extended, TRUTHS)["class_label"]
     found = values(rows, metric="RAMAP", extension="different")
@@ -54,7 +54,7 @@ def test_extension_tables_are_the_metrics_and_stop_where_they_do():
 
 
 def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted():
-    rows = list(display.curve_rows(STORED, empty="zero"))
+    rows = list(examples.curve_rows(STORED, empty="zero"))
     found = {(row["metric"], row["at"]): row["value"] for row in rows}
     assert len(found) == len(rows)
     for kind, name in (("precision", "P@{}"), ("recall", "R@{}"), ("precision_in_ball", "precision@r{}")):
@@ -69,14 +69,14 @@ def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted()
 def test_means_over_runs_do_not_depend_on_the_order_of_the_cells():
     cell = {"ground_truth": "t", "hasher": "h", "n_bits": 8, "extension": "none", "extension_bits": 0, "metric": "m"}
     rows = [cell | {"radius": r, "value": v} for r, v in ((1, 0.2), (0, 0.1), (1, 0.4), (0, 0.3))]
-    table = display.mean_over_runs(rows)
+    table = examples.mean_over_runs(rows)
     assert table["radius"].tolist() == [0, 1]
     assert table["value"].tolist() == pytest.approx([0.2, 0.3])
     assert table["n_runs"].tolist() == [2, 2]
 
 
 def test_conventions_are_those_of_the_spread():
-    rows = list(display.convention_rows(PAIR, N_BITS, TRUTHS, calls=1))
+    rows = list(examples.convention_rows(PAIR, N_BITS, TRUTHS, calls=1))
     counts = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS, index_order=True)["class_label"]
     assert [(row["metric"], row["value"]) for row in rows] == [(row.metric, row.value) for row in spread_of(counts)]
     (expected,) = [row for row in rows if row["metric"] == "mAP" and row["undefined"] in ("0", "either way")]
@@ -84,24 +84,24 @@ def test_conventions_are_those_of_the_spread():
 
 
 def test_every_item_stands_in_the_histogram_at_its_code_and_long_codes_have_none():
-    rows = list(display.histogram_rows(PAIR["database"], N_BITS))
+    rows = list(examples.histogram_rows(PAIR["database"], N_BITS))
     by_code = np.bincount(BITS[9:] @ (1 << np.arange(N_BITS)), minlength=2**N_BITS)
     assert {row["code"]: row["items"] for row in rows} == {code: n for code, n in enumerate(by_code.tolist()) if n}
-    assert list(display.histogram_rows(np.zeros((3, 2), np.uint8), 13)) == []
+    assert list(examples.histogram_rows(np.zeros((3, 2), np.uint8), 13)) == []
 
 
 def test_bucket_sizes_are_those_of_the_counts_from_the_fullest_to_the_last():
     for counts in count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS).values():
-        assert display.bucket_sizes(PAIR["database"]).tolist() == counts.bucket_sizes.tolist()
+        assert examples.bucket_sizes(PAIR["database"]).tolist() == counts.bucket_sizes.tolist()
     sizes = np.sort(np.random.default_rng(0).integers(1, 50, 500))[::-1].astype(np.uint8)
-    rows = list(display.bucket_rows(sizes, 16))
+    rows = list(examples.bucket_rows(sizes, 16))
     assert (rows[0]["rank"], rows[-1]["rank"]) == (1, 500)
     assert all(row["items"] == sizes[row["rank"] - 1] for row in rows)
     assert len(rows) <= 60
 
 
 def test_what_a_query_retrieves_is_the_stable_order_of_its_distances():
-    rows = list(display.retrieved_rows(PAIR, N_BITS, TRUTHS, PARTS))
+    rows = list(examples.retrieved_rows(PAIR, N_BITS, TRUTHS, PARTS))
     distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
     assert sorted({row["query"] for row in rows}) == [100, 102, 104, 106, 108]
     for query in (0, 4):
@@ -115,11 +115,11 @@ def test_what_a_query_retrieves_is_the_stable_order_of_its_distances():
 @pytest.mark.parametrize("n_bits", [4, 16, 64])
 def test_a_search_stops_before_its_ball_is_too_large(n_bits):
     packed = codes.pack(np.random.default_rng(1).random((20, n_bits)) < 0.5)
-    rows = list(display.lookup_rows({"query": packed, "database": packed}, n_bits))
+    rows = list(examples.lookup_rows({"query": packed, "database": packed}, n_bits))
     balls = [sum(math.comb(n_bits, i) for i in range(radius + 1)) for radius in range(len(rows))]
     assert [row["codes"] for row in rows] == balls
-    assert balls[-1] <= display.MOST_CODES_IN_BALL
-    assert len(rows) == n_bits + 1 or balls[-1] + math.comb(n_bits, len(rows)) > display.MOST_CODES_IN_BALL
+    assert balls[-1] <= examples.MOST_CODES_IN_BALL
+    assert len(rows) == n_bits + 1 or balls[-1] + math.comb(n_bits, len(rows)) > examples.MOST_CODES_IN_BALL
     assert all(row["milliseconds"] > 0 for row in rows)
 
 
@@ -127,7 +127,7 @@ def test_the_tables_of_a_run_have_their_columns_also_without_rows():
     pairs = {"h": {16: {"query": np.zeros((2, 2), np.uint8), "database": np.zeros((3, 2), np.uint8)}}}
     truths = {"t": LabelRelevance([0, 1], [0, 1, 1])}
     parts = {"query": np.arange(2), "database": np.arange(3)}
-    tables = display.of_run(pairs, truths, parts, [16])
+    tables = examples.of_run(pairs, truths, parts, [16])
     assert tables["histogram"].empty
     assert list(tables["histogram"]) == ["hasher", "n_bits", "code", "items"]
     assert tables["buckets"].to_numpy().tolist() == [["h", 16, 1, 3, 1]]
@@ -137,7 +137,7 @@ def test_finished_codes_may_lack_code_lengths():
     pairs = {N_BITS: PAIR}
     shorter, longer = ([N_BITS - 1, N_BITS], [N_BITS, N_BITS + 1])
     for lengths, absent in ((shorter, {"histogram"}), (longer, {"conventions", "retrieved"})):
-        tables = display.of_run({"h": pairs}, TRUTHS, PARTS, lengths)
+        tables = examples.of_run({"h": pairs}, TRUTHS, PARTS, lengths)
         assert {name for name, table in tables.items() if table.empty} == absent
 
 
@@ -148,9 +148,9 @@ def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):
         registry.METRICS, "get", lambda name: computed.add(registry.METRICS.entry(name).name) or get(name)
     )
     for rows in (
-        display.radius_rows(STORED, [("none", 0), ("same", 1)], empty="zero"),
-        display.curve_rows(STORED, empty="zero"),
-        display.convention_rows(PAIR, N_BITS, TRUTHS, calls=1),
+        examples.radius_rows(STORED, [("none", 0), ("same", 1)], empty="zero"),
+        examples.curve_rows(STORED, empty="zero"),
+        examples.convention_rows(PAIR, N_BITS, TRUTHS, calls=1),
     ):
         assert list(rows)
-    assert computed == {registry.METRICS.entry(name).name for name in display.METRICS}
+    assert computed == {registry.METRICS.entry(name).name for name in examples.METRICS}
