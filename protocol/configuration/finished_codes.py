@@ -127,8 +127,8 @@ def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
 def _rows(split: str, run: int, role: str) -> tuple[str, int | None]:
     """Return the split (or sampled split) and the run that determine the queries or the database.
 
-    Split protocols that share a sampled split have the same queries. The run is None if a protocol has the same items in
-    every run.
+    Split protocols that share a sampled split have the same queries. The run is None if a protocol has the same items
+    in every run.
     """
     fixed = registry.get("split", split).is_fixed(role)
     return (sample_of(split) if role == "query" else split), (None if fixed else run)

@@ -163,9 +163,8 @@ def test_seeds_depend_on_what_is_drawn_and_on_nothing_else():
 def test_a_hasher_reads_its_supervision_and_its_selection():
     grid = {"itq": {"n_iter": [5, 10]}}
     plan = planned(hashers=["lsh", "itq", "ksh"], hasher_grids=grid, affinities="graded_distance")
-    job = {
-        name: plan.job({"feature": "gist", "sample": "thesis", "run": "0", "hasher": name}) for name in ("itq", "ksh")
-    }
+    place = {"feature": "gist", "sample": "thesis", "run": "0"}
+    job = {name: plan.job(place | {"hasher": name}) for name in ("itq", "ksh")}
     assert job["itq"].selection_file == {"selection": "<results>/gist/thesis/run0/itq/selection.h5"}
     assert (job["itq"].supervision_file, job["ksh"].selection_file) == ({}, {})
     assert job["ksh"].supervision_file == {"supervision": "<results>/gist/thesis/run0/affinities.h5"}

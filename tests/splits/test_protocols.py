@@ -1,4 +1,4 @@
-"""Each shipped protocol against its paper, and the sampling that all protocols share, checked with sets and counters."""
+"""Each shipped protocol against its paper, and their common sampling, checked with sets and counters."""
 
 import functools
 import itertools

@@ -3,7 +3,9 @@ rule count:
     input:
         stamps("count.py"),
         codes=of_combinations("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
-        ground_truths=of_combinations("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
+        ground_truths=of_combinations(
+            "<results>/{feature}/{sample}/run{run}/ground_truth.h5"
+        ),
         splits=of_combinations("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         counts="<results>/{feature}/counts/{hasher}.h5",

@@ -38,7 +38,9 @@ rule add_counts:
         stamps("add_counts.py"),
         shards=of("shards"),
         codes=of_combinations("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
-        ground_truths=of_combinations("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
+        ground_truths=of_combinations(
+            "<results>/{feature}/{sample}/run{run}/ground_truth.h5"
+        ),
         splits=of_combinations("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         counts="<results>/{feature}/counts/{hasher}.h5",
