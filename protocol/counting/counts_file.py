@@ -101,9 +101,9 @@ def read_counts(
     ProtocolError
         The errors of `storage.read`.
     """
-    for cell, recorded in storage.read_provenance(path)["parameters"]["ground_truths"].items():
-        of_split, run = cell.split("/run")
-        groups = storage.grouped(storage.read_group(path, cell)) if split in (None, of_split) else {}
+    for group, recorded in storage.read_provenance(path)["parameters"]["ground_truths"].items():
+        of_split, run = group.split("/run")
+        groups = storage.grouped(storage.read_group(path, group)) if split in (None, of_split) else {}
         for n_bits, arrays in groups.items():
             for truth, counts in unpack_counts(arrays).items():
                 stored = StoredCounts(of_split, int(run), int(n_bits), truth, **recorded[truth], counts=counts)
