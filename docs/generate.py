@@ -91,14 +91,14 @@ them with its options.
 The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` apply to every feature. Below a
 feature, they apply to that feature alone.
 
-A plug-in may be used several times with different options. Each use then needs a different name, made of lower-case
-letters, digits and `_`:
+A plug-in may be used several times with different options. Each variant then needs its own name, made of
+lower-case letters, digits and `_`:
 
 ```yaml
-hashers: [lsh, itq, {name: itq_5, use: itq, options: {n_iter: 5}}]
+hashers: [lsh, itq, {name: itq_5, base: itq, options: {n_iter: 5}}]
 features:
   gist: {}
-  gist_small: {use: gist, options: {image_size: 16}}
+  gist_small: {base: gist, options: {image_size: 16}}
 ```
 
 A name has one meaning in the whole file: once it is defined, other lists may contain the name alone, and

@@ -42,6 +42,9 @@ BANNED = {
     r"setting\.config|(?:a|the|shipped) settings? (?:file|names?)": (
         "write config file for the file, and experiment for what it describes"
     ),
+    r"(?:^ *|\{(?:[^{}]*, )?)use:": "the key of a plug-in behind a name is base",
+    r"(?:hasher|ground_truth)_uses": "the keys are hasher_bases and ground_truth_bases",
+    r"code_use": "the standard term is code utilisation",
     r"(?:behavior|neighborhood|labeling|modeling)s?|(?:un)?labeled|centered": "the spelling is British",
 }
 """Regular expressions of whole words, and the reason with the words to write instead. Capital letters differ."""
@@ -88,6 +91,8 @@ def test_no_banned_word_is_in_use():
         "codes: expected an array, got none.",
         "nope.npy: expected a file, got no such file.",
         "sign finds most of the 10 nearest items",
+        "hashers: [lsh, {name: itq_5, use: itq}]",
+        "    use: gist",
     ],
 )
 def test_a_banned_word_is_found(line, tmp_path):
@@ -103,6 +108,7 @@ def test_a_banned_word_is_found(line, tmp_path):
         "by Hall's theorem",
         "the mirror that the file came from",
         "what was wanted",
+        "      - uses: actions/checkout@v4",
     ],
 )
 def test_ordinary_english_is_allowed(line, tmp_path):

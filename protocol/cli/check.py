@@ -103,10 +103,10 @@ def _features(experiment: "Experiment") -> list[str]:
             counted(feature.runs, "run"),
             counted(len(feature.splits), "split"),
         )
-        use = "" if feature.plugin == name else f" ({feature.plugin})"
+        base = "" if feature.plugin == name else f" ({feature.plugin})"
         finished = experiment.finished(name)
         rows.append(
-            f"{name}{use}: {parts[0]}; {' x '.join(parts[1:])}"
+            f"{name}{base}: {parts[0]}; {' x '.join(parts[1:])}"
             + (f"; finished codes: {', '.join(finished)}" if finished else "")
         )
     return rows

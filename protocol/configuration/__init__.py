@@ -2,7 +2,7 @@
 
 from protocol.configuration.checks import check_installed
 from protocol.configuration.code import Code
-from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Use
+from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Variant
 from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
 from protocol.configuration.resources import need
@@ -17,7 +17,7 @@ __all__ = [
     "FeaturePlan",
     "FinishedCodes",
     "Plan",
-    "Use",
+    "Variant",
     "check_files",
     "check_installed",
     "load",

@@ -9,9 +9,9 @@ from typing import Any
 from protocol import registry
 from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
-from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
 from protocol.configuration.finished_codes import check_code_files
-from protocol.configuration.uses import name_of
+from protocol.configuration.variants import name_of
 from protocol.downloads import redacted
 from protocol.evaluation import Quantisers
 from protocol.inputs.validation import rows
@@ -27,7 +27,7 @@ def check_metrics(config: Mapping[str, Any]) -> None:
             registry.get("metric", metric)
 
 
-def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> tuple[dict[str, Any], list[str]]:
+def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> tuple[dict[str, Any], list[str]]:
     """Return the configuration with its key `affinities` if a hasher needs it, and the ground truths that supervise.
 
     These may be ground truths that no list contains. By default, affinities are class labels if the experiment scores
@@ -39,7 +39,7 @@ def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> tu
         If the ground truth is unknown; or if there is no default, because one feature is scored by labels, and another
         one by distances alone.
     """
-    kinds = {name: registry.get("hasher", use.plugin).supervision for name, use in hashers.items()}
+    kinds = {name: registry.get("hasher", variant.plugin).supervision for name, variant in hashers.items()}
     scored = _scored_by_labels(config, [name for name, kind in kinds.items() if kind == "affinities"])
     if config["affinities"] is not None:
         one_of(config["affinities"], [*_defined(config), *registry.names("ground_truth")], "affinities")
@@ -69,8 +69,8 @@ def _scored_by_labels(config: Mapping[str, Any], learners: Collection[str]) -> d
 def _defined(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the plug-in of every ground truth that the configuration names."""
     entries = [entry for part in (config, *config["features"].values()) for entry in part.get("ground_truths", [])]
-    named = {name_of(entry): entry["use"] for entry in entries if not isinstance(entry, str)}
-    return {**config["ground_truth_uses"], **named}
+    named = {name_of(entry): entry["base"] for entry in entries if not isinstance(entry, str)}
+    return {**config["ground_truth_bases"], **named}
 
 
 def check(experiment: Experiment) -> None:
@@ -163,19 +163,19 @@ def _check_shards(experiment: Experiment) -> None:
 
 
 def _check_options(experiment: Experiment) -> None:
-    """Refuse options out of range and unknown names in uses that no list contains; the command line may list them."""
+    """Refuse options out of range and unknown names in variants that no list has; the command line may list them."""
     config = experiment.config
     listed = {name for feature in experiment.features.values() for name in feature.hashers}
     for name in sorted({*experiment.hashers, *config["hasher_grids"]} - listed):
-        plugin = config["hasher_uses"].get(name, name)
-        use = experiment.hashers.get(name, Use(name, plugin, {}, config["hasher_grids"].get(name, {})))
-        for point in points(use.grid):
-            _check_hasher(registry.get("hasher", plugin)(**use.options, **point), f"hasher {name!r}")
-    for use in experiment.ground_truths.values():
-        _check_ground_truth(use, None, None, "")
+        plugin = config["hasher_bases"].get(name, name)
+        variant = experiment.hashers.get(name, Variant(name, plugin, {}, config["hasher_grids"].get(name, {})))
+        for point in points(variant.grid):
+            _check_hasher(registry.get("hasher", plugin)(**variant.options, **point), f"hasher {name!r}")
+    for variant in experiment.ground_truths.values():
+        _check_ground_truth(variant, None, None, "")
     selecting = config["selection"]["ground_truth"]
     if selecting is not None:
-        known = [*experiment.ground_truths, *config["ground_truth_uses"], *registry.names("ground_truth")]
+        known = [*experiment.ground_truths, *config["ground_truth_bases"], *registry.names("ground_truth")]
         one_of(selecting, dict.fromkeys(known), "selection.ground_truth", listing="protocol list ground_truths")
 
 
@@ -227,9 +227,9 @@ def _check_radius(feature: FeaturePlan, metric: str) -> None:
 def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
     dimension, *_ = experiment.dimensions(feature.name)
     for name in feature.hashers:
-        use = experiment.hashers[name]
-        for n_bits, point in itertools.product(feature.n_bits, points(use.grid)):
-            hasher = registry.get("hasher", use.plugin)(n_bits=n_bits, **use.options, **point)
+        variant = experiment.hashers[name]
+        for n_bits, point in itertools.product(feature.n_bits, points(variant.grid)):
+            hasher = registry.get("hasher", variant.plugin)(n_bits=n_bits, **variant.options, **point)
             _check_hasher(hasher, f"hasher {name!r} at {n_bits} bits", dimension)
 
 
@@ -376,24 +376,24 @@ def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str
     return experiment.sizes(split) if one_item_an_image else {}
 
 
-def _check_nearest(metric: str, use: Use) -> None:
+def _check_nearest(metric: str, variant: Variant) -> None:
     """Refuse a metric that needs the nearest items to be relevant, if other items are."""
     relevant = registry.METRICS.entry(metric).relevant
     number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
-    if relevant and (use.plugin != "nearest_neighbours" or use.options["n_neighbours"] != number):
+    if relevant and (variant.plugin != "nearest_neighbours" or variant.options["n_neighbours"] != number):
         raise ProtocolError(
             f"metric {metric!r}: expected every ground truth to be nearest_neighbours with n_neighbours {number}, got "
-            f"{use.name!r}. P@K and R@K are defined for any ground truth."
+            f"{variant.name!r}. P@K and R@K are defined for any ground truth."
         )
 
 
-def _check_ground_truth(use: Use, n_train: int | None, n_database: int | None, where: str) -> None:
-    where = f"options of ground truth {use.name!r}" + (f", {where}" if where else "")
-    check = registry.GROUND_TRUTHS.entry(use.plugin).check
+def _check_ground_truth(variant: Variant, n_train: int | None, n_database: int | None, where: str) -> None:
+    where = f"options of ground truth {variant.name!r}" + (f", {where}" if where else "")
+    check = registry.GROUND_TRUTHS.entry(variant.plugin).check
     if check is None:
         return
     try:
-        check(n_train=n_train, n_database=n_database, **use.options)
+        check(n_train=n_train, n_database=n_database, **variant.options)
     except ProtocolError as error:
         raise ProtocolError(f"{where}: {error}") from error
 

@@ -28,7 +28,7 @@ def named(
         Its key `names` contains the names that the user gave.
     plans : mapping of str to FeaturePlan
     hashers, ground_truths : mapping
-        By name: a `Use`, or for a method with finished codes, an object without a plug-in.
+        By name: a `Variant`, or for a method with finished codes, an object without a plug-in.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def named(
         "hasher": {name: hashers[name].plugin for name in used["hasher"]} | dict.fromkeys(codes),
         "metric": {name: name for name in config["metrics"]},
     }
-    by_kind = {f"{kind}s": _of_kind(kind, uses, given[f"{kind}s"]) for kind, uses in plugins.items()}
+    by_kind = {f"{kind}s": _of_kind(kind, of_kind, given[f"{kind}s"]) for kind, of_kind in plugins.items()}
     return {"dataset": given.get("dataset") or _of_dataset(config), **by_kind}
 
 
@@ -66,8 +66,8 @@ def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, s
     printed = {
         name: name if plugin is None else registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()
     }
-    n_uses = Counter(printed.values())
-    names = {name: given.get(name, text if n_uses[text] == 1 else name) for name, text in printed.items()}
+    n_named = Counter(printed.values())
+    names = {name: given.get(name, text if n_named[text] == 1 else name) for name, text in printed.items()}
     for text, number in Counter(names.values()).items():
         if number > 1:
             same = " and ".join(repr(name) for name in names if names[name] == text)

@@ -14,8 +14,8 @@ from protocol.splits import sample_of
 
 
 @dataclass(frozen=True)
-class Use:
-    """A plug-in in an experiment: its name, all options with their values, and the grid of those that are selected."""
+class Variant:
+    """A plug-in under a name of the experiment, with the values of its options and the grid of those to select."""
 
     name: str
     plugin: str
@@ -105,9 +105,9 @@ class Experiment:
         The config file with every default and every option of every plug-in filled in, in a fixed order. It can be
         written as JSON, and is itself a valid configuration of the same experiment.
     features : dict of str to FeaturePlan
-    hashers : dict of str to Use
+    hashers : dict of str to Variant
         The hashers, by the names that `features` and `config` use.
-    ground_truths : dict of str to Use
+    ground_truths : dict of str to Variant
         The ground truths, by such names.
     codes : dict of str to FinishedCodes
         The methods whose codes were computed elsewhere, by name.
@@ -116,8 +116,8 @@ class Experiment:
     name: str
     config: dict[str, Any]
     features: dict[str, FeaturePlan]
-    hashers: dict[str, Use]
-    ground_truths: dict[str, Use]
+    hashers: dict[str, Variant]
+    ground_truths: dict[str, Variant]
     codes: dict[str, FinishedCodes] = field(default_factory=dict)
 
     @cached_property
@@ -151,14 +151,14 @@ class Experiment:
 
         A ground truth that needs no labels also depends on the feature and on its preprocessing.
         """
-        use, plan = self.ground_truths[ground_truth], self.features[feature]
-        described: dict[str, Any] = {}
-        if not registry.GROUND_TRUTHS.entry(use.plugin).needs_labels:
+        truth, plan = self.ground_truths[ground_truth], self.features[feature]
+        plugin, described = truth.plugin, dict[str, Any]()
+        if not registry.GROUND_TRUTHS.entry(plugin).needs_labels:
             described = {"feature": plan.extraction} if plan.extraction != plan.name else {}
             described |= {"steps": plan.steps} if set(map(tuple, plan.steps.values())) != {("centre",)} else {}
         folders = {
             "dataset": self.data.removeprefix(self.config["dataset"]),
-            "ground_truth": _folder("ground_truth", use.plugin, use.options, **described).removeprefix(use.plugin),
+            "ground_truth": _folder("ground_truth", plugin, truth.options, **described).removeprefix(plugin),
             "split": _folder("split", split, self.config["split_options"].get(split, {})).removeprefix(split),
         }
         return {field: digest.removeprefix("-") for field, digest in folders.items() if digest}
@@ -194,8 +194,8 @@ class Experiment:
         """Return `supervision_of`, with a digest of the distances' options that are not defaults."""
         found = supervision_of(self.config, hasher, feature)
         if found.startswith("distances"):
-            use = self.ground_truths[self.config["affinities"]]
-            digest = _folder("ground_truth", use.plugin, use.options).removeprefix(use.plugin)
+            truth = self.ground_truths[self.config["affinities"]]
+            digest = _folder("ground_truth", truth.plugin, truth.options).removeprefix(truth.plugin)
             return found.removesuffix(")") + f"{digest})"
         return found
 

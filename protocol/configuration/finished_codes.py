@@ -9,7 +9,7 @@ from typing import Any
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes
-from protocol.configuration.uses import check_letters
+from protocol.configuration.variants import check_letters
 from protocol.inputs.arrays import path_of, row_count
 from protocol.splits import sample_of
 

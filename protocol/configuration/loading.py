@@ -7,9 +7,9 @@ from protocol import datasets, plugin_folders, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import checks, options, schema
 from protocol.configuration.display_names import named, shown_in_paper
-from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.finished_codes import read_finished_codes
-from protocol.configuration.uses import check_name, hasher_grid, read_uses
+from protocol.configuration.variants import check_name, hasher_grid, read_variants
 from protocol.configuration.yaml_files import read
 from protocol.metrics import ALL, everything
 from protocol.shipped import DEFAULT
@@ -64,10 +64,10 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     datasets.user_paths(filled["dataset"], filled["dataset_options"])
     filled["features"] = {name: _feature(name, own) for name, own in filled["features"].items()}
     filled["split_options"] = _split_options(filled)
-    filled, hashers = read_uses("hasher", filled)
+    filled, hashers = read_variants("hasher", filled)
     filled["hasher_grids"] = _grids(filled, hashers)
     filled, needed = checks.with_affinities(filled, hashers)
-    filled, ground_truths = read_uses("ground_truth", filled, also=needed)
+    filled, ground_truths = read_variants("ground_truth", filled, also=needed)
     plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
     filled["codes"], codes = read_finished_codes(filled, plans, hashers)
     filled["names"] = named(filled, plans, {**hashers, **codes}, ground_truths)
@@ -101,7 +101,7 @@ def _canonical(config: dict[str, Any]) -> dict[str, Any]:
 
 def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a feature, with its plug-in and all its options filled in."""
-    plugin = own.get("use", name)
+    plugin = own.get("base", name)
     registry.FEATURES.check(plugin)
     check_name(name, "feature", plugin)
     filled = options.filled("feature", plugin, own["options"], called=name)
@@ -113,7 +113,7 @@ def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
         raise ProtocolError(
             f"feature {name!r}: expected options of usable sizes, got {schema.shown(filled)}."
         ) from error
-    return {"use": plugin, **own, "options": filled}
+    return {"base": plugin, **own, "options": filled}
 
 
 def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,12 +124,12 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options.filled("split", name, given.get(name, {})) for name in sorted(used | set(given))}
 
 
-def _grids(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> dict[str, Any]:
+def _grids(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> dict[str, Any]:
     """Return all grids by hasher, including those of hashers that the experiment does not use."""
     return {
         name: hashers[name].grid
         if name in hashers
-        else hasher_grid(name, config["hasher_uses"].get(name, name), {}, config["hasher_grids"][name])
+        else hasher_grid(name, config["hasher_bases"].get(name, name), {}, config["hasher_grids"][name])
         for name in sorted(config["hasher_grids"])
     }
 
@@ -140,7 +140,7 @@ def _plan(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> Featu
     chosen = {key: own.get(key, config[key]) for key in _PLAN}
     return FeaturePlan(
         name=name,
-        plugin=own["use"],
+        plugin=own["base"],
         options=own["options"],
         preprocessing=by_modality["query"],
         database_preprocessing=by_modality["database"],

@@ -13,7 +13,7 @@ from typing import Any
 from protocol import datasets, registry
 from protocol.auditing import SHIPPED
 from protocol.checks import ProtocolError
-from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Use
+from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Variant
 from protocol.configuration.resources import n_parts, need
 from protocol.inputs.arrays import path_of
 from protocol.provenance.seeds import derive
@@ -70,7 +70,7 @@ class Plan:
 
     def searched(self, pattern: str) -> list[str]:
         """Return the files of a pattern for every hasher with a grid."""
-        grids = [name for name, use in self.experiment.hashers.items() if use.grid]
+        grids = [name for name, variant in self.experiment.hashers.items() if variant.grid]
         return [file for name in grids for file in self.each(pattern, hasher=name)]
 
     def supervised(self, pattern: str) -> list[str]:
@@ -275,8 +275,8 @@ class Plan:
             "dataset": (self.config["dataset"],),
             "feature": tuple(feature.plugin for feature in experiment.features.values()),
             "split": experiment.splits,
-            "ground_truth": tuple(use.plugin for use in experiment.ground_truths.values()),
-            "hasher": tuple(use.plugin for use in experiment.hashers.values()),
+            "ground_truth": tuple(variant.plugin for variant in experiment.ground_truths.values()),
+            "hasher": tuple(variant.plugin for variant in experiment.hashers.values()),
             "metric": tuple(registry.names("metric")),
         }
 
@@ -467,7 +467,7 @@ class Job:
         return {name: self.plan.config["split_sizes"].get(name, 0) for name in registry.get("split", self.split).open}
 
     @property
-    def hasher(self) -> Use:
+    def hasher(self) -> Variant:
         """The hasher that is trained."""
         return self.plan.experiment.hashers[self.wildcards["hasher"]]
 
@@ -484,16 +484,16 @@ class Job:
     @property
     def ground_truths(self) -> dict[str, dict[str, Any]]:
         """The plug-in and options of each ground truth of a feature, by name."""
-        uses = [self.plan.experiment.ground_truths[name] for name in self.feature.ground_truths]
-        return {use.name: {"use": use.plugin, "options": use.options} for use in uses}
+        variants = [self.plan.experiment.ground_truths[name] for name in self.feature.ground_truths]
+        return {variant.name: {"base": variant.plugin, "options": variant.options} for variant in variants}
 
     @property
     def ground_truth_plugins(self) -> tuple[str, ...]:
         """The plug-ins of the ground truths of a feature."""
-        return tuple(use["use"] for use in self.ground_truths.values())
+        return tuple(variant["base"] for variant in self.ground_truths.values())
 
     @property
-    def supervising(self) -> Use:
+    def supervising(self) -> Variant:
         """The ground truth among the training rows that provides a kind of supervision."""
         experiment = self.plan.experiment
         return experiment.ground_truths[experiment.supervising()[self.wildcards["supervision"]]]
@@ -506,7 +506,7 @@ class Job:
         return selection | {"ground_truth": truth, "empty": self.plan.config["empty"]}
 
     @property
-    def selecting(self) -> Use:
+    def selecting(self) -> Variant:
         """The ground truth of the criterion."""
         return self.plan.experiment.ground_truths[self.criterion["ground_truth"]]
 

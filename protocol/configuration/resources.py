@@ -9,7 +9,7 @@ from typing import Any
 
 from protocol import datasets, registry
 from protocol.checks import one_of
-from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.yaml_files import read
 from protocol.inputs.arrays import is_mapped, path_of
 from protocol.selection import points
@@ -157,8 +157,9 @@ class JobSize:
     @property
     def compared_vectors(self) -> float:
         """GB of the vectors of all items if a ground truth compares them; none if all of them need only labels."""
-        uses = [self.experiment.ground_truths[name] for name in self.feature.ground_truths]
-        return 0 if all(registry.GROUND_TRUTHS.entry(use.plugin).needs_labels for use in uses) else self.vectors
+        variants = [self.experiment.ground_truths[name] for name in self.feature.ground_truths]
+        by_labels = all(registry.GROUND_TRUTHS.entry(variant.plugin).needs_labels for variant in variants)
+        return 0 if by_labels else self.vectors
 
     @property
     def tested_vectors(self) -> float:
@@ -256,9 +257,9 @@ class JobSize:
         return max((minutes for _, minutes in self._fits()), default=0)
 
     def _fits(self) -> list[tuple[float, float]]:
-        n_train, uses = self._rows("train"), self.experiment.hashers
+        n_train, hashers = self._rows("train"), self.experiment.hashers
         names = [self.hasher] if self.hasher else self.feature.hashers
-        return [_of_training(uses[name], n_train, len(self.feature.n_bits)) for name in names if name in uses]
+        return [_of_training(hashers[name], n_train, len(self.feature.n_bits)) for name in names if name in hashers]
 
     def _methods(self) -> list[str]:
         """Return the methods with finished codes that the job may be for."""
@@ -283,21 +284,21 @@ class JobSize:
         return max(self.experiment.sizes(split).get(part, unknown) for split in self.feature.splits)
 
 
-def _of_training(use: Use, n_train: int, n_lengths: int) -> tuple[float, float]:
+def _of_training(variant: Variant, n_train: int, n_lengths: int) -> tuple[float, float]:
     """Return the memory (GB) and the minutes that training takes, for all code lengths and points of its grid."""
-    learn = _of_network if registry.HASHERS.entry(use.plugin).extra == "learned" else _of_iterations
-    of_points = [learn(use, use.options | point, n_train) for point in points(use.grid)]
+    learn = _of_network if registry.HASHERS.entry(variant.plugin).extra == "learned" else _of_iterations
+    of_points = [learn(variant, variant.options | point, n_train) for point in points(variant.grid)]
     return max(memory for memory, _ in of_points), n_lengths * sum(minutes for _, minutes in of_points)
 
 
-def _of_network(use: Use, options: Mapping[str, Any], n_train: int) -> tuple[float, float]:
+def _of_network(variant: Variant, options: Mapping[str, Any], n_train: int) -> tuple[float, float]:
     network, epochs = str(options.get("network")), int(options.get("epochs", _EPOCHS))
     memory = _TORCH_GB + (_CONVOLUTION_GB if network in _ROW_MS else 0)
     return memory, epochs * n_train * _ROW_MS.get(network, _DENSE_ROW_MS) / 60_000
 
 
-def _of_iterations(use: Use, options: Mapping[str, Any], n_train: int) -> tuple[float, float]:
-    iterations = registry.HASHERS.entry(use.plugin).iterations
+def _of_iterations(variant: Variant, options: Mapping[str, Any], n_train: int) -> tuple[float, float]:
+    iterations = registry.HASHERS.entry(variant.plugin).iterations
     if iterations is None:
         return 0, 0
     scale = n_train / 1000 if iterations.grows else 1
@@ -381,7 +382,7 @@ def _affinities_mb(experiment: Experiment, feature: FeaturePlan, n_train: int) -
     learned = any(experiment.supervision(name) == "affinities" for name in feature.hashers)
     if not learned:
         return 0
-    use = experiment.ground_truths[experiment.config["affinities"]]
-    if registry.GROUND_TRUTHS.entry(use.plugin).needs_labels:  # not stored, since labels determine every pair
+    truth = experiment.ground_truths[experiment.config["affinities"]]
+    if registry.GROUND_TRUTHS.entry(truth.plugin).needs_labels:  # not stored, since labels determine every pair
         return 0
-    return n_train**2 * max(use.options.get("percentiles", [_RELATED])) / 100 * _PAIR / _MB
+    return n_train**2 * max(truth.options.get("percentiles", [_RELATED])) / 100 * _PAIR / _MB

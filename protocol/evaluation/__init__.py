@@ -4,7 +4,7 @@ from protocol.evaluation.attribution import Attribution, attribute
 from protocol.evaluation.batches import Evaluator
 from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_search, lookup_time
 from protocol.evaluation.code_pairs import Codes, Outputs
-from protocol.evaluation.code_use import Classified, CodeUse
+from protocol.evaluation.code_utilisation import Classified, CodeUtilisation
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import evaluate
 from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
@@ -20,7 +20,7 @@ __all__ = [
     "Attribution",
     "BucketSearches",
     "Classified",
-    "CodeUse",
+    "CodeUtilisation",
     "Codes",
     "Convention",
     "Evaluation",

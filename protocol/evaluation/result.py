@@ -18,7 +18,7 @@ from protocol.checks import ProtocolError, need, one_of
 from protocol.counting import HammingCounts
 from protocol.evaluation import plots
 from protocol.evaluation.code_pairs import CodePair
-from protocol.evaluation.code_use import CodeUse, code_use
+from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisation
 from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
@@ -155,10 +155,10 @@ class Evaluation(Scores, Printed):
         return {average: scores.pr_curve(self.counts, average=average, empty=empty) for average in scores.AVERAGES}
 
     @cached_property
-    def code_use(self) -> CodeUse:
-        """How the database uses its codes: one code per class, few codes, constant bits."""
+    def code_utilisation(self) -> CodeUtilisation:
+        """The code utilisation of the database: one code per class, few codes, constant bits."""
         empty = find(self.convention).empty("mAP")
-        return code_use(self.codes, self.truth.relevance, self.counts, empty=empty)
+        return code_utilisation(self.codes, self.truth.relevance, self.counts, empty=empty)
 
     def named(
         self,
@@ -374,7 +374,7 @@ class Evaluation(Scores, Printed):
         The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
         each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``;
         ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``spread`` if it
-        was requested; ``code_use`` if the codes follow the labels, are few, or have constant bits.
+        was requested; ``code_utilisation`` if the codes follow the labels, are few, or have constant bits.
         """
         rules = find(self.convention)
         content: dict[str, Any] = {name: getattr(self, name) for name in _METADATA} | {"version": __version__}
@@ -386,7 +386,7 @@ class Evaluation(Scores, Printed):
         content["codes_sha256"] = self.codes.sha256
         digests = labels_sha256(self.truth.relevance)
         optional = {"labels_sha256": digests, "nearest": self.nearest, "spread": self.spread}
-        return content | {name: value for name, value in optional.items() if value} | self.code_use.content()
+        return content | {name: value for name, value in optional.items() if value} | self.code_utilisation.content()
 
     def parts(self) -> list[str | Table]:
         """Return each value with its number of undefined queries, its ties and its denominator.
@@ -404,7 +404,7 @@ class Evaluation(Scores, Printed):
         )
         parts: list[str | Table] = ["\n".join([sizes, *self._about_items(), rules.summary, f"[{rules.source}]"])]
         parts += [*self._about_nearest(), self._table()]
-        if found := self.code_use.sentences():
+        if found := self.code_utilisation.sentences():
             parts.append("\n".join(f"{name}: {text}." for name, text in found.items()))
         if rules.not_copied:
             parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))

@@ -66,10 +66,10 @@ class FigureData:
     def of_experiment(cls, results: Results) -> Self:
         """Return the rows of one experiment."""
         name, dataset = results.config["experiment"], results.config["dataset"]
-        uses = results.config.get("hasher_uses", {})
-        summary = _named(results.ordered(results.summary).assign(experiment=name), "summary", uses)
+        bases = results.config.get("hasher_bases", {})
+        summary = _named(results.ordered(results.summary).assign(experiment=name), "summary", bases)
         shown = [
-            (kind, _named(results.table[kind].assign(experiment=name, dataset=dataset), kind, uses))
+            (kind, _named(results.table[kind].assign(experiment=name, dataset=dataset), kind, bases))
             for kind in ("radii", "lookups", "histogram")
         ]
         alpha = _with_slope(summary, results.config.get("hasher_options", {}))
@@ -143,15 +143,15 @@ def _table(path: Path) -> "pd.DataFrame":
         raise ProtocolError(f"{path}: expected a table, got: {' '.join(str(error).split())}.") from error
 
 
-def _named(table: "pd.DataFrame", kind: str, uses: Mapping[str, str] | None = None) -> "pd.DataFrame":
+def _named(table: "pd.DataFrame", kind: str, bases: Mapping[str, str] | None = None) -> "pd.DataFrame":
     """Return a table with the methods' names and the columns of its kind; `_FILLED` provides missing columns.
 
     The times of the table ``lookups`` become rows of ``radii``: run 0, whatever the ground truth.
     """
-    uses = uses or {}
+    bases = bases or {}
     if kind == "lookups":
         table, kind = table.rename(columns={"milliseconds": "value"}).assign(metric="milliseconds"), "radii"
-    plugins = {name: uses.get(name) or plugin_of(name) for name in table["hasher"].unique()}
+    plugins = {name: bases.get(name) or plugin_of(name) for name in table["hasher"].unique()}
     methods = {name: printed_name(name, plugin) for name, plugin in plugins.items()}
     table = table.assign(plugin=table["hasher"].map(plugins), method=table["hasher"].map(methods))
     filled = {name: _FILLED[name] for name in COLUMNS[kind] if name not in table}

@@ -68,16 +68,16 @@ def nearest_truths(config: Mapping[str, Any]) -> dict[str, int]:
     Examples
     --------
     >>> options = {"near": {"n_neighbours": 10}}
-    >>> uses = {"near": "nearest_neighbours"}
-    >>> config = {"ground_truths": ["near", "class_label"], "ground_truth_uses": uses, "ground_truth_options": options}
-    >>> nearest_truths(config | {"features": {}})
+    >>> bases = {"near": "nearest_neighbours"}
+    >>> config = {"ground_truths": ["near", "class_label"], "features": {}, "ground_truth_bases": bases}
+    >>> nearest_truths(config | {"ground_truth_options": options})
     {'near': 10}
     """
-    uses, options = config.get("ground_truth_uses", {}), config.get("ground_truth_options", {})
+    bases, options = config.get("ground_truth_bases", {}), config.get("ground_truth_options", {})
     return {
         name: options[name]["n_neighbours"]
         for name in _names(config, "ground_truth")
-        if uses.get(name, name) == "nearest_neighbours" and "n_neighbours" in options.get(name, {})
+        if bases.get(name, name) == "nearest_neighbours" and "n_neighbours" in options.get(name, {})
     }
 
 
@@ -284,7 +284,7 @@ class Results:
 
 
 _KINDS = ("feature", "ground_truth", "split", "hasher")
-_BY_NAME = ("options", "uses", "grids")
+_BY_NAME = ("options", "bases", "grids")
 """The keys of a configuration that map names to values are the name of a kind, followed by one of these."""
 
 
@@ -322,16 +322,16 @@ def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, A
 
 
 def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return a configuration with display names; `hasher_uses` and similar keys map them to the plug-ins."""
+    """Return a configuration with display names; `hasher_bases` and similar keys map them to the plug-ins."""
     by_name = {
         f"{kind}_{key}": _renamed(config.get(f"{kind}_{key}", {}), names[kind])
         for kind in _KINDS[1:]
         for key in _BY_NAME
     }
     for kind in _KINDS[1:]:
-        by_name[f"{kind}_uses"] = {text: name for name, text in names[kind].items()} | by_name[f"{kind}_uses"]
+        by_name[f"{kind}_bases"] = {text: name for name, text in names[kind].items()} | by_name[f"{kind}_bases"]
     features = {
-        names["feature"].get(name, name): {"use": name} | _with_lists(own, names)
+        names["feature"].get(name, name): {"base": name} | _with_lists(own, names)
         for name, own in config["features"].items()
     }
     codes = _renamed(config.get("codes", {}), names["hasher"])

@@ -103,7 +103,7 @@ def method_name(name: str, ranking: str, supervision: str = "none") -> str:
     return f"{name} ({', '.join(added)})" if added else name
 
 
-SUPERVISION_KEYS = ("codes", "hasher_uses", "affinities", "ground_truth_uses")
+SUPERVISION_KEYS = ("codes", "hasher_bases", "affinities", "ground_truth_bases")
 """The keys of a configuration that determine what a hasher learns from."""
 
 
@@ -123,11 +123,11 @@ def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
 
     if hasher in config["codes"]:
         return "unknown"
-    kind = registry.get("hasher", config["hasher_uses"].get(hasher, hasher)).supervision
+    kind = registry.get("hasher", config["hasher_bases"].get(hasher, hasher)).supervision
     if kind != "affinities":
         return kind or "none"
     truth = config["affinities"]
-    if registry.GROUND_TRUTHS.entry(config["ground_truth_uses"].get(truth, truth)).needs_labels:
+    if registry.GROUND_TRUTHS.entry(config["ground_truth_bases"].get(truth, truth)).needs_labels:
         return "labels"
     return f"distances of {feature} ({truth})"
 

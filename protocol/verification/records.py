@@ -114,7 +114,7 @@ def verify(
             checks += of_record.files(evaluation)
             checks += of_record.split(lists)
             checks += of_record.others(expected)
-            checks += (Check(NOTE, name, text) for name, text in evaluation.code_use.sentences().items())
+            checks += (Check(NOTE, name, text) for name, text in evaluation.code_utilisation.sentences().items())
     except (ProtocolError, OSError) as error:
         checks.append(Check(FAILS, "computing again", str(error)))
     return Verification(str(path), tuple(checks))

@@ -10,12 +10,12 @@ from protocol.cli import main
 SMALL = {
     "experiment": "small",
     "dataset": "digits",
-    "features": {"gist": {}, "little": {"use": "gist", "options": {"grid": 2}, "runs": 1}},
+    "features": {"gist": {}, "little": {"base": "gist", "options": {"grid": 2}, "runs": 1}},
     "ground_truths": ["class_label"],
     "splits": ["standard", "improved"],
     "runs": 2,
     "split_sizes": {"query": 50, "train": 300},
-    "hashers": ["lsh", {"name": "itq_5", "use": "itq", "options": {"n_iter": 5}}],
+    "hashers": ["lsh", {"name": "itq_5", "base": "itq", "options": {"n_iter": 5}}],
     "n_bits": [8, 16],
     "metrics": ["mAP"],
 }

@@ -97,9 +97,9 @@ def test_a_wrong_configuration_is_refused_in_one_line(case, files, monkeypatch):
     "changes",
     [
         {"experiment": "e" * 81},
-        {"features": {"f" * 81: {"use": "gist"}}},
-        {"hashers": [{"use": "itq", "name": "h" * 81}]},
-        {"ground_truths": [{"use": "class_label", "name": "g" * 81}]},
+        {"features": {"f" * 81: {"base": "gist"}}},
+        {"hashers": [{"base": "itq", "name": "h" * 81}]},
+        {"ground_truths": [{"base": "class_label", "name": "g" * 81}]},
         {"codes": {"c" * 81: {"query": "{run}{n_bits}", "database": "{split}{run}{n_bits}"}}},
     ],
 )
@@ -127,7 +127,7 @@ def test_all_metrics_are_those_defined_for_the_shortest_code():
 
 
 def test_sizes_dimensions_and_combinations_of_an_experiment():
-    features = {"gist": {}, "small": {"use": "gist", "options": {"grid": 2}, "runs": 1, "hashers": ["sh"]}}
+    features = {"gist": {}, "small": {"base": "gist", "options": {"grid": 2}, "runs": 1, "hashers": ["sh"]}}
     experiment = load({"changes": {"features": features, "split_sizes": {"query": 50, "train": 300}}})
     assert [experiment.sizes(split)["database"] for split in ("standard", "improved")] == [1747, 1447]
     assert [experiment.dimensions(name) for name in experiment.features] == [[512], [128]]
@@ -139,10 +139,10 @@ def test_options_that_are_not_the_defaults_identify_a_score():
         truths = {"ground_truths": ["class_label", "epsilon_ball"], "features": {"gist": {}}}
         return load({"changes": truths | changes}).options("gist", truth, "improved")
 
-    near = {"name": "epsilon_ball", "use": "epsilon_ball", "options": {"n_neighbours": 20}}
+    near = {"name": "epsilon_ball", "base": "epsilon_ball", "options": {"n_neighbours": 20}}
     assert options("epsilon_ball") == {}
     assert options("epsilon_ball", ground_truths=[near]).keys() == {"ground_truth"}
-    for feature in ({"preprocessing": []}, {"use": "gist", "options": {"image_size": 16}}):
+    for feature in ({"preprocessing": []}, {"base": "gist", "options": {"image_size": 16}}):
         assert options("epsilon_ball", features={"gist": feature}).keys() == {"ground_truth"}
         assert options("class_label", features={"gist": feature}) == {}
 
@@ -150,7 +150,7 @@ def test_options_that_are_not_the_defaults_identify_a_score():
 AFFINITIES = [
     ({}, "class_label", "labels"),
     ({"ground_truths": ["graded_distance", "class_label"]}, "class_label", "labels"),
-    ({"ground_truths": ["epsilon_ball", {"name": "classes", "use": "class_label"}]}, "class_label", "labels"),
+    ({"ground_truths": ["epsilon_ball", {"name": "classes", "base": "class_label"}]}, "class_label", "labels"),
     ({"ground_truths": ["epsilon_ball"]}, "graded_distance", "distances of gist (graded_distance)"),
     (
         {"features": {"gist": {"ground_truths": ["epsilon_ball"]}}},

@@ -134,7 +134,7 @@ def test_files_agree_with_the_wildcards(root):
 
 
 def test_features_with_other_options_have_another_folder():
-    plan = planned(features={"gist": {}, "small_gist": {"use": "gist", "options": {"image_size": 16}}})
+    plan = planned(features={"gist": {}, "small_gist": {"base": "gist", "options": {"image_size": 16}}})
     first, second = (plan.job({"feature": name}).file("{extraction}") for name in ("gist", "small_gist"))
     assert first == "gist"
     assert second.startswith("gist-")

@@ -236,8 +236,8 @@ def page() -> str:
 
 def _hasher(experiment: str, name: str) -> Any:
     """Return an untrained hasher with the options of an experiment."""
-    use = runs.experiment(experiment).hashers[name]
-    return registry.get("hasher", use.plugin)(**use.options)
+    variant = runs.experiment(experiment).hashers[name]
+    return registry.get("hasher", variant.plugin)(**variant.options)
 
 
 def _ramap(feature: str, per_run: pd.DataFrame, summary: pd.DataFrame) -> dict[int, dict[str, Any]]:

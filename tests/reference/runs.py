@@ -112,9 +112,9 @@ class Run:
         self._pairs = prepared[other].transform(data.raw[f"{other}X"][rows["train"]])
 
     def _arrays(self, truth: str, query: Items, database: Items) -> dict[str, NDArray]:
-        use = self.experiment.ground_truths[truth]
+        variant = self.experiment.ground_truths[truth]
         seed = self.seed("groundtruth", self._feature, self._number)
-        return registry.get("ground_truth", use.plugin)(query, database, self._train, seed=seed, **use.options)
+        return registry.get("ground_truth", variant.plugin)(query, database, self._train, seed=seed, **variant.options)
 
     @functools.cache  # noqa: B019 - there are few runs, each with few training sets
     def training(self, kind: str | None) -> TrainingSet:
@@ -126,8 +126,8 @@ class Run:
 
     def fit(self, name: str, n_bits: int, **options: Any) -> tuple[Hasher, float]:
         """Return a hasher, trained with the experiment's options and others, and the CPU seconds of its training."""
-        use = self.experiment.hashers.get(name)
-        plugin, options = (use.plugin, use.options | options) if use else (name, options)
+        variant = self.experiment.hashers.get(name)
+        plugin, options = (variant.plugin, variant.options | options) if variant else (name, options)
         seed = self.seed(self._feature, name, n_bits, self._number)
         model = registry.get("hasher", plugin)(n_bits=n_bits, seed=seed, **options)
         training = self.training(model.supervision)

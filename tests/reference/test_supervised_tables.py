@@ -22,7 +22,7 @@ def test_the_summary_is_that_of_the_runs_and_has_the_columns_of_an_experiments(t
 
 def test_every_hasher_was_tuned_with_five_points_of_which_s2_has_the_most_selected(tables):
     first, second = (made.experiment(made.EXPERIMENTS[name]).hashers for name in ("S1", "S2"))
-    assert {len(made.points(use.grid)) for use in first.values()} == {5}
+    assert {len(made.points(variant.grid)) for variant in first.values()} == {5}
     searched = tables["selection"].dropna(subset="score")
     for hasher, own in searched[searched["hasher"].isin(second)].groupby("hasher"):
         times = own.groupby("options")["chosen"].sum()

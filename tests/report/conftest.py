@@ -19,8 +19,8 @@ METRICS = ["mAP", "mAP[best]", "mAP[worst]", "precision@r2", "recall@r2", "RAMAP
 METRICS += ["P@5", "R@10", "R@20"]
 CONFIG = {
     "codes": {},
-    "hasher_uses": {},
-    "ground_truth_uses": {},
+    "hasher_bases": {},
+    "ground_truth_bases": {},
     "affinities": None,
     "experiment": "made",
     "dataset": "digits",

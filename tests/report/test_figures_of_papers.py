@@ -42,8 +42,8 @@ def test_rows_of_an_experiment(results):
     assert "milliseconds" in set(own.radii["metric"])
     assert own.alpha.empty
     options = {"lsh": {"alpha": 5.0, "growth": 1.0}, "itq": {"alpha": 1.5}}
-    uses = {"lsh": "talr_ap"}
-    changed = dataclasses.replace(results, config=results.config | {"hasher_options": options, "hasher_uses": uses})
+    bases = {"lsh": "talr_ap"}
+    changed = dataclasses.replace(results, config=results.config | {"hasher_options": options, "hasher_bases": bases})
     alpha = FigureData.of_experiment(changed).alpha
     assert set(alpha["plugin"]) == {"talr_ap"}
     assert set(alpha["alpha"]) == {5.0}

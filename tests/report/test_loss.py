@@ -25,7 +25,7 @@ def scored(results, values, *, n_bits=8, metric="P@5", hashers=("lsh", "itq"), *
 
 def test_the_truths_of_nearest_neighbours_have_their_k():
     options = {"near": {"n_neighbours": 3}, "class_label": {}, "nearest_neighbours": {"n_neighbours": 100}}
-    config = {"ground_truths": ["class_label", "near"], "ground_truth_uses": {"near": "nearest_neighbours"}}
+    config = {"ground_truths": ["class_label", "near"], "ground_truth_bases": {"near": "nearest_neighbours"}}
     features = {"gist": {}, "bow": {"ground_truths": ["nearest_neighbours"]}}
     found = nearest_truths(config | {"ground_truth_options": options, "features": features})
     assert found == {"near": 3, "nearest_neighbours": 100}

@@ -316,7 +316,7 @@ def test_every_link_leads_to_a_part_of_the_page(html):
     [("class_label", "labels"), ("nearest_neighbours", "distances of gist (nearest_neighbours)")],
 )
 def test_the_answer_states_what_the_hashers_learned_from(results, affinities, learned):
-    config = {"hasher_uses": {"itq": "ksh"}, "affinities": affinities}
+    config = {"hasher_bases": {"itq": "ksh"}, "affinities": affinities}
     supervised = of(changed(results, config=config), "answer")
     texts = [figure.shows for figure in supervised.figures] + [table.caption for table in supervised.tables]
     assert all(text.endswith(f" Trained on {learned}: itq.") for text in texts)
@@ -419,7 +419,7 @@ def test_the_overview_has_a_row_for_each_feature_ground_truth_and_split(results)
 
 
 def test_the_partitions_say_what_each_hasher_was_trained_on(results):
-    config = {"hasher_uses": {"itq": "ksh"}, "affinities": "class_label"}
+    config = {"hasher_bases": {"itq": "ksh"}, "affinities": "class_label"}
     table = table_of(of(changed(results, config=config), "partitions"), "trained-on")
     assert table.header == ["hashers", "trained on", "standard", "improved"]
     assert table.rows == [

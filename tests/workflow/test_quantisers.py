@@ -8,7 +8,7 @@ from project import ELSEWHERE, Results
 import protocol as hp
 from protocol.provenance import storage
 
-NEAREST = [{"name": f"nearest_{k}", "use": "nearest_neighbours", "options": {"n_neighbours": k}} for k in (5, 20)]
+NEAREST = [{"name": f"nearest_{k}", "base": "nearest_neighbours", "options": {"n_neighbours": k}} for k in (5, 20)]
 CONFIG = ELSEWHERE | {
     "features": {"pixels": {"options": {"image_size": 8}, "preprocessing": ["centre"]}},
     "ground_truths": NEAREST,

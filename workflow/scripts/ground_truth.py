@@ -18,8 +18,8 @@ def main(job):
                 name: Items(partial(found.vectors, name, images), None if y is None else found.per_item(images, y))
                 for name, images in storage.read(path, ["query", "database", "train"]).items()
             }
-            for truth, use in p.ground_truths.items():
-                built = registry.get("ground_truth", use["use"])(**items, seed=p.seed, **use["options"])
+            for truth, variant in p.ground_truths.items():
+                built = registry.get("ground_truth", variant["base"])(**items, seed=p.seed, **variant["options"])
                 arrays |= {f"{split}/{truth}/{name}": array for name, array in built.items()}
         fitted_on = storage.array_digest(items["train"].X)
     inputs = {name: job.input[name] for name in ("labels", "features", "preprocessing")}

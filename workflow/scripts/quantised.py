@@ -15,7 +15,7 @@ def main(job):
     ``first`` is 1-recall@K; re-ranking c x K items by the vectors is enough for 95 % of the nearest items.
     """
     p, wc, rows = job.params, job.wildcards, []
-    near = [use["options"] for use in p.ground_truths.values() if use["use"] == "nearest_neighbours"]
+    near = [variant["options"] for variant in p.ground_truths.values() if variant["base"] == "nearest_neighbours"]
     numbers = sorted({options["n_neighbours"] for options in near})
     feature = registry.get("feature", p.feature)(**p.options)
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as items:

@@ -10,7 +10,7 @@ from protocol.auditing.inputs.split import Split
 from protocol.checks import ProtocolError
 from protocol.codes import unpack
 from protocol.evaluation.code_pairs import CodePair, read_codes
-from protocol.evaluation.code_use import (
+from protocol.evaluation.code_utilisation import (
     DIFFERENCE,
     EXAMINED,
     ITEMS_PER_CLASS,
@@ -45,14 +45,16 @@ def audit_codes(split: Split, query: Any, database: Any) -> list[Finding]:
     labels = [split.dataset.class_labels(of_side) for of_side in items]
     if any(of_side is None for of_side in labels):
         raise ProtocolError("Codes need the labels of all queries and database items as well.")
-    use = scored(codes, ground_truth(Labels(*labels), *codes.sizes), Scoring(["mAP"])).code_use
-    bits, n_items = use.constant_bits, len(codes.database)
+    utilisation = scored(codes, ground_truth(Labels(*labels), *codes.sizes), Scoring(["mAP"])).code_utilisation
+    bits, n_items = utilisation.constant_bits, len(codes.database)
     facts: dict[str, tuple[str, int, Any]] = {
-        "one-code-per-class": ("warning", round(use.one_code * n_items), ()),
+        "one-code-per-class": ("warning", round(utilisation.one_code * n_items), ()),
         "collapsed-codes": ("warning", n_items, ()),
         "constant-bits": ("information", len(bits), [f"bit {bit}" for bit in bits]),
     }
-    findings = [one for name, what in use.sentences().items() for one in findings_of(name, *facts[name], what=what)]
+    findings = list[Finding]()
+    for name, what in utilisation.sentences().items():
+        findings += findings_of(name, *facts[name], what=what)
     is_training = np.isin(split.entries["database"], split["train"])
     return findings + _of_training_items(codes, np.asarray(labels[1]), is_training)
 

@@ -94,17 +94,17 @@ def order_of_items() -> Values:
 
 def proposition_1() -> Evidence:
     """Assign a separate class to each of the 8 codes of 3 bits; then try all assignments to two to four classes."""
-    used = _largest_perfect_use()
+    used = _largest_perfect_utilisation()
     return Evidence(
         {
-            AS_PRINTED: {"used": _use_if_perfect(np.arange(1, 9))},
+            AS_PRINTED: {"used": _utilisation_if_perfect(np.arange(1, 9))},
             "two classes or more, each on two codes or more (the proof's assumptions)": {"used": used},
         }
     )
 
 
-def _largest_perfect_use() -> float:
-    """Return the largest use of 3 bits at mAP 1; each class needs two of the eight codes, so there are at most four."""
+def _largest_perfect_utilisation() -> float:
+    """Return the largest utilisation of 3 bits at mAP 1; each class needs two of the 8 codes, so at most four fit."""
     all_codes = every_code(3)
     apart = codes.hamming_distance(all_codes, all_codes)
     owners = np.indices([5] * 8, dtype=np.uint8).reshape(8, -1)  # 0: unused; each column is one assignment
@@ -119,10 +119,10 @@ def _largest_perfect_use() -> float:
             farthest = np.where(same, np.maximum(farthest, apart[a, b]), farthest)
             nearest = np.where(~same & (owners[b] > 0), np.minimum(nearest, apart[a, b]), nearest)
         perfect &= (owners[a] == 0) | (farthest < nearest)
-    return _use_if_perfect(owners[:, perfect.argmax()])
+    return _utilisation_if_perfect(owners[:, perfect.argmax()])
 
 
-def _use_if_perfect(owners: NDArray) -> float:
+def _utilisation_if_perfect(owners: NDArray) -> float:
     """Return the share of codes that are assigned to a class; NaN unless mAP is 1 for any order of ties."""
     used = np.flatnonzero(owners)
     own_codes = every_code(3)[used]
@@ -131,19 +131,19 @@ def _use_if_perfect(owners: NDArray) -> float:
     return used.size / 2**counts.n_bits if value(counts, "mAP[worst]") == 1 else float("nan")
 
 
-def use_by_classes_and_diameter() -> Values:
+def utilisation_by_classes_and_diameter() -> Values:
     """Search all sets of classes of two codes or more, with 4 bits, for the largest number of used codes."""
-    used = _largest_uses(4)
+    used = _most_used_codes(4)
     fewer = [used[n, wide] >= used[n + 1, wide] for n, wide in used if (n + 1, wide) in used]
     wider = [used[n, wide + 1] >= used[n, wide] for n, wide in used if (n, wide + 1) in used]
     return {
-        "steps to one class fewer at which the largest use does not drop": sum(fewer),
-        "steps to a larger diameter at which the largest use does not drop": sum(wider),
+        "steps to one class fewer at which the largest code utilisation does not drop": sum(fewer),
+        "steps to a larger diameter at which the largest code utilisation does not drop": sum(wider),
         "codes used": {f"{n} classes, diameter {wide} or more": most for (n, wide), most in sorted(used.items())},
     }
 
 
-def _largest_uses(n_bits: int) -> dict[tuple[int, int], int]:
+def _most_used_codes(n_bits: int) -> dict[tuple[int, int], int]:
     """Return the largest number of used codes by the number of classes and a lower bound of their diameters.
 
     Sets of codes are integers with a bit for each code. Flipping the same bits of all codes keeps all distances, so
@@ -196,7 +196,7 @@ def _unsupervised(results: Results, metric: str, **columns: Any) -> dict[str, An
     return {hasher: best[hasher] for hasher in UNSUPERVISED} if len(best) == len(UNSUPERVISED) else {}
 
 
-def accuracy_against_use(results: Results) -> Evidence:
+def accuracy_against_utilisation(results: Results) -> Evidence:
     """Compare mAP and utilisation of every two of the eight methods, on the standard split with 12 bits and GIST."""
     scores = [_unsupervised(results, name, split="standard") for name in ("mAP", "utilisation")]
     if not all(scores):
@@ -208,7 +208,7 @@ def accuracy_against_use(results: Results) -> Evidence:
     values = {
         "pairs of methods where the one with the higher mAP uses more codes": number_of(both),
         "pairs": len(both),
-        "pairs without a shown difference in mAP or in use": both.count(None),
+        "pairs without a shown difference in mAP or in code utilisation": both.count(None),
         "mAP, share of codes used": {hasher: [rows[hasher].mean for rows in scores] for hasher in UNSUPERVISED},
     }
     return Evidence.as_printed(values, substitute="eight unsupervised methods on GIST for one system")

@@ -38,8 +38,8 @@ _RANGE = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
 _ANY = f"{', '.join(_TRAINED[:-1])} or {_TRAINED[-1]}"
 _DENOMINATORS = ("retrieved", "min", "all")
 _ALPHA_NEEDS = (
-    "a hasher of TALR with several values of alpha, such as {name: talr_ap_40, use: talr_ap, options: {alpha: 40}}; or "
-    "results/reference/talr/alpha.csv"
+    "a hasher of TALR with several values of alpha, such as {name: talr_ap_40, base: talr_ap, options: {alpha: 40}}; "
+    "or results/reference/talr/alpha.csv"
 )
 
 

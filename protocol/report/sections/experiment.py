@@ -155,8 +155,8 @@ def _finished(results: Results) -> dict[str, dict[str, str]]:
 def _plugin(results: Results, kind: str, name: str) -> str:
     """Return the plug-in behind a name in the experiment."""
     if kind == "feature":
-        return str(results.config["features"][name].get("use", name))
-    return str(results.config.get(f"{kind}_uses", {}).get(name, name))
+        return str(results.config["features"][name].get("base", name))
+    return str(results.config.get(f"{kind}_bases", {}).get(name, name))
 
 
 def _options_of(results: Results, kind: str, name: str) -> dict[str, Any]:

@@ -15,8 +15,8 @@ CONFIG = {
     "dataset": "cifar10",
     "empty": "zero",
     "codes": {"mine": {}},
-    "hasher_uses": {},
-    "ground_truth_uses": {},
+    "hasher_bases": {},
+    "ground_truth_bases": {},
     "affinities": None,
     "names": {
         "dataset": "CIFAR-10",

@@ -138,8 +138,8 @@ def test_figures_and_tables_compile(content, tmp_path):
 
 def test_captions_state_what_the_hashers_learned_from(content):
     learned = " Trained on distances of GIST (graded_distance): LSH; on labels: PCA-RR."
-    uses = {"pca_rr": "sdh", "lsh": "ksh"}
-    config = content.config | {"hasher_uses": uses, "affinities": "graded_distance"}
+    bases = {"pca_rr": "sdh", "lsh": "ksh"}
+    config = content.config | {"hasher_bases": bases, "affinities": "graded_distance"}
     supervised = dataclasses.replace(content, config=config)
     for own, sentence in ((content, ""), (supervised, learned)):
         captions = [table.caption for table in paper_tables(own)]

@@ -7,16 +7,16 @@ import pytest
 from sklearn.datasets import load_digits
 
 from protocol import Codes, Outputs, Relevant, evaluate, registry
-from protocol.evaluation.code_use import has_one_code, numbers
+from protocol.evaluation.code_utilisation import has_one_code, numbers
 
 ADSH = {12: (10, 1.0, 0.8872), 24: (10, 1.0, 0.9206), 32: (11, 0.9968, 0.9285), 48: (10, 1.0, 0.9409)}
 ADSH_QUERIES = {12: (0.8639, 0.8819), 24: (0.8975, 0.9111), 32: (0.9093, 0.9186), 48: (0.9223, 0.9345)}
 
 
-def use_of(query, database, query_labels, database_labels, **options):
+def utilisation_of(query, database, query_labels, database_labels, **options):
     return evaluate(
         query, database, query_labels=query_labels, database_labels=database_labels, metrics=["mAP"], **options
-    ).code_use
+    ).code_utilisation
 
 
 def one_code_per_class(n_items=10):
@@ -27,13 +27,14 @@ def one_code_per_class(n_items=10):
 
 def test_queries_are_classified_by_the_nearest_class_code():
     inputs = one_code_per_class()
-    use = use_of(*inputs)
-    assert (use.n_items, use.n_codes, use.n_classes, use.one_code) == (20, 2, 2, 1.0)
-    assert use.classified.accuracy == pytest.approx((1 + 0 + 1 / 2) / 3)  # the third query is as near to both codes
+    utilisation = utilisation_of(*inputs)
+    assert (utilisation.n_items, utilisation.n_codes, utilisation.n_classes, utilisation.one_code) == (20, 2, 2, 1.0)
+    # The third query is as near to both codes.
+    assert utilisation.classified.accuracy == pytest.approx((1 + 0 + 1 / 2) / 3)
     last = np.mean([i / (10 + i) for i in range(1, 11)])  # the items of the class after those of the other
-    assert use.classified.predicted == pytest.approx((1 + last + (1 + last) / 2) / 3)
+    assert utilisation.classified.predicted == pytest.approx((1 + last + (1 + last) / 2) / 3)
     result = evaluate(*inputs[:2], query_labels=inputs[2], database_labels=inputs[3], metrics=["mAP"])
-    assert use.classified.mean_average_precision == result.metrics["mAP"]
+    assert utilisation.classified.mean_average_precision == result.metrics["mAP"]
 
 
 def test_the_note_of_evaluate_is_two_sentences_and_the_json_has_a_field():
@@ -45,12 +46,12 @@ def test_the_note_of_evaluate_is_two_sentences_and_the_json_has_a_field():
         "the queries are nearest to the code of their class. If each query had the code of its nearest class, mAP "
         "would be 0.6656; with its own code, it is 0.6"
     ) in " ".join(str(result).split())
-    record = json.loads(result.to_json())["code_use"]
+    record = json.loads(result.to_json())["code_utilisation"]
     assert record["found"] == ["one-code-per-class"]
     assert record["classified"]["accuracy"] == pytest.approx(0.5)
     database[::2] ^= np.array([0, 1])  # half of each class has another code
     other = evaluate(query, database, query_labels=query_labels, database_labels=labels, metrics=["mAP"])
-    assert "code_use" not in json.loads(other.to_json())
+    assert "code_utilisation" not in json.loads(other.to_json())
     assert "class" not in str(other).split("metric ")[1]
 
 
@@ -58,16 +59,16 @@ def test_the_note_of_evaluate_is_two_sentences_and_the_json_has_a_field():
 def test_one_in_a_hundred_items_may_be_an_exception(wrong, follows):
     query, database, query_labels, labels = one_code_per_class(100)
     database[:wrong] = [0, 1]
-    use = use_of(query, database, query_labels, labels)
-    assert use.one_code == 1 - wrong / 200
-    assert use.follows_labels == follows
-    assert (use.classified is not None) == follows
+    utilisation = utilisation_of(query, database, query_labels, labels)
+    assert utilisation.one_code == 1 - wrong / 200
+    assert utilisation.follows_labels == follows
+    assert (utilisation.classified is not None) == follows
 
 
 def test_exceptions_are_not_rounded_away():
     query, database, query_labels, labels = one_code_per_class(2000)
     database[0] = [0, 1]
-    text = use_of(query, database, query_labels, labels).sentences()["one-code-per-class"]
+    text = utilisation_of(query, database, query_labels, labels).sentences()["one-code-per-class"]
     assert text.startswith("99.9 % of the 4,000 database items")
 
 
@@ -84,24 +85,25 @@ def test_other_codes_do_not_follow_the_labels(case):
         query, database, query_labels, labels = one_code_per_class(9)
     elif case == "one class":
         database, labels = database[:10], labels[:10]
-    use = use_of(query, database, query_labels, labels)
-    assert use.follows_labels == (case == "another ranking")
+    utilisation = utilisation_of(query, database, query_labels, labels)
+    assert utilisation.follows_labels == (case == "another ranking")
     if case == "another ranking":
         outputs = Outputs([[0.5, -1.5], [0.1, 0.3], [-2.0, 0.4]])
-        use = use_of(outputs, database, query_labels, labels)
-        assert use.classified is None
-        assert use.sentences()["one-code-per-class"].endswith("how well queries are classified")
+        utilisation = utilisation_of(outputs, database, query_labels, labels)
+        assert utilisation.classified is None
+        assert utilisation.sentences()["one-code-per-class"].endswith("how well queries are classified")
 
 
 def test_sets_of_labels_are_classes():
     sets = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
     label = np.repeat([0, 1, 2], 10)
     codes = np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0]])
-    use = use_of(codes, codes[label], sets, sets[label])
-    assert (use.n_classes, use.follows_labels, use.several) == (3, True, True)
-    assert use.classified.accuracy == 1
-    assert use.classified.predicted == use.classified.mean_average_precision < 1  # the queries have those codes
-    assert "3 distinct codes for 3 sets of labels" in use.sentences()["one-code-per-class"]
+    utilisation = utilisation_of(codes, codes[label], sets, sets[label])
+    assert (utilisation.n_classes, utilisation.follows_labels, utilisation.several) == (3, True, True)
+    accuracy, predicted, mean_average_precision = utilisation.classified
+    assert accuracy == 1
+    assert predicted == mean_average_precision < 1  # the queries have those codes
+    assert "3 distinct codes for 3 sets of labels" in utilisation.sentences()["one-code-per-class"]
 
 
 def test_predicted_classes_score_as_if_the_queries_had_their_codes():
@@ -111,14 +113,14 @@ def test_predicted_classes_score_as_if_the_queries_had_their_codes():
     labels, query_labels = rng.permutation(np.arange(210) % 7), rng.integers(0, 7, 40)
     query, database = rng.integers(0, 2, (40, 9)), class_codes[labels]
     database[5] = 1 - database[5]
-    use, total, right = use_of(query, database, query_labels, labels), 0.0, 0.0
+    utilisation, total, right = utilisation_of(query, database, query_labels, labels), 0.0, 0.0
     for code, label in zip(query, query_labels, strict=True):
         distances = (class_codes != code).sum(axis=1)
         nearest = np.flatnonzero(distances == distances.min())
         truth = {"query_labels": [label] * len(nearest), "database_labels": labels, "metrics": ["mAP"]}
         total += evaluate(class_codes[nearest], database, **truth).metrics["mAP"]
         right += (nearest == label).mean()
-    assert use.classified[:2] == pytest.approx((right / 40, total / 40))
+    assert utilisation.classified[:2] == pytest.approx((right / 40, total / 40))
 
 
 def test_collapsed_codes():
@@ -126,15 +128,15 @@ def test_collapsed_codes():
     one = np.zeros((50, 8), dtype=int)
     rare = one.copy()
     rare[:3] = 1
-    text = use_of(rare[:2], rare, labels[:2], labels).sentences()
+    text = utilisation_of(rare[:2], rare, labels[:2], labels).sentences()
     assert text == {
         "collapsed-codes": "The 50 database items have 2 distinct codes with an entropy of 0.33 bits, that "
         "of their labels 2.32"
     }
     halves = one + (np.arange(50) < 25)[:, None]  # 1 bit of 2.32
-    assert "collapsed-codes" in use_of(halves[:2], halves, labels[:2], labels).sentences()
+    assert "collapsed-codes" in utilisation_of(halves[:2], halves, labels[:2], labels).sentences()
     quarters = np.column_stack([np.arange(50) % 2, np.arange(50) < 25])
-    assert use_of(quarters[:2], quarters, labels[:2], labels).sentences() == {}
+    assert utilisation_of(quarters[:2], quarters, labels[:2], labels).sentences() == {}
     relevant = evaluate(one[:1], one, truth=Relevant([[0, 3]]), metrics=["mAP"])
     assert "The 50 database items have 1 distinct code with an entropy of 0.00 bits." in " ".join(str(relevant).split())
 
@@ -142,17 +144,17 @@ def test_collapsed_codes():
 def test_constant_bits():
     rng = np.random.default_rng(0)
     database, labels = rng.integers(0, 2, (60, 12)), np.arange(60) % 2
-    assert use_of(database[:3], database, labels[:3], labels).sentences() == {}
+    assert utilisation_of(database[:3], database, labels[:3], labels).sentences() == {}
     database[:, 4] = 1
-    use = use_of(database[:3] ^ 1, database, labels[:3], labels)  # the queries may have another value
-    assert use.sentences() == {
+    utilisation = utilisation_of(database[:3] ^ 1, database, labels[:3], labels)  # the queries may have another value
+    assert utilisation.sentences() == {
         "constant-bits": "Bit 4 has the same value in all database items (counted from 0), so a ranking does not "
         "depend on it"
     }
     database[:, 9] = 0
-    use = use_of(database[:3], database, labels[:3], labels)
-    assert use.sentences()["constant-bits"].startswith("2 bits (4, 9) have the same value")
-    assert use_of(database[:3], database[:20], labels[:3], labels[:20]).constant_bits == ()  # may be chance
+    utilisation = utilisation_of(database[:3], database, labels[:3], labels)
+    assert utilisation.sentences()["constant-bits"].startswith("2 bits (4, 9) have the same value")
+    assert utilisation_of(database[:3], database[:20], labels[:3], labels[:20]).constant_bits == ()  # may be chance
 
 
 @pytest.mark.parametrize("width", [1, 8, 16, 23])
@@ -173,20 +175,20 @@ def test_the_most_frequent_pairs_count():
 def test_the_published_codes_of_adsh_follow_the_labels(shared, n_bits):
     file = shared / "data" / "published_codes" / "adsh_cifar10" / f"ADSH_CIFAR-10_{n_bits}.mat"
     codes = (Codes(f"{file}:result.{side}", n_bits) for side in ("qB", "rB"))
-    use = use_of(*codes, np.repeat(np.arange(10), 100), np.repeat(np.arange(10), 5400))
+    utilisation = utilisation_of(*codes, np.repeat(np.arange(10), 100), np.repeat(np.arange(10), 5400))
     n_codes, share, recorded = ADSH[n_bits]
-    assert (use.n_items, use.n_codes, use.n_classes) == (54_000, n_codes, 10)
-    assert use.one_code == pytest.approx(share, abs=5e-5)
-    assert list(use.sentences()) == ["one-code-per-class", *(["constant-bits"] if n_bits == 48 else [])]
-    assert use.classified == pytest.approx((*ADSH_QUERIES[n_bits], recorded), abs=5e-5)
+    assert (utilisation.n_items, utilisation.n_codes, utilisation.n_classes) == (54_000, n_codes, 10)
+    assert utilisation.one_code == pytest.approx(share, abs=5e-5)
+    assert list(utilisation.sentences()) == ["one-code-per-class", *(["constant-bits"] if n_bits == 48 else [])]
+    assert utilisation.classified == pytest.approx((*ADSH_QUERIES[n_bits], recorded), abs=5e-5)
 
 
 def test_the_published_codes_of_csq_do_not(shared):
     folder = shared / "data" / "published_codes" / "ucf101"
     codes = (Codes(folder / f"{side}_hash.npy", binarize="sign") for side in ("test", "database"))
-    use = use_of(*codes, *(np.load(folder / f"{side}_label.npy") for side in ("test", "database")))
-    assert (use.n_codes, use.n_classes, round(use.one_code, 3)) == (5833, 101, 0.342)
-    assert use.sentences() == {}
+    utilisation = utilisation_of(*codes, *(np.load(folder / f"{side}_label.npy") for side in ("test", "database")))
+    assert (utilisation.n_codes, utilisation.n_classes, round(utilisation.one_code, 3)) == (5833, 101, 0.342)
+    assert utilisation.sentences() == {}
 
 
 HASHERS = [
@@ -213,6 +215,6 @@ def test_hashers_on_the_digits_do_not(hasher):
     X = (X - X[100:600].mean(axis=0)).astype(np.float32) / 16
     for n_bits in (8, 32):
         model = registry.get("hasher", hasher)(n_bits=n_bits, seed=0).fit(X[100:600], y[100:600])
-        use = use_of(model.transform(X[:100]), model.transform(X[100:]), y[:100], y[100:])
-        assert use.one_code < 0.97
-        assert set(use.sentences()) <= {"constant-bits"}  # a pixel that is always 0
+        utilisation = utilisation_of(model.transform(X[:100]), model.transform(X[100:]), y[:100], y[100:])
+        assert utilisation.one_code < 0.97
+        assert set(utilisation.sentences()) <= {"constant-bits"}  # a pixel that is always 0

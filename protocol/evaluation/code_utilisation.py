@@ -1,4 +1,4 @@
-"""How a database uses its codes: one code per class, few codes, constant bits; and what mAP then measures.
+"""The code utilisation of a database: one code per class, few codes, constant bits; and what mAP then measures.
 
 The thresholds separate the codes that the authors of ADSH published for CIFAR-10 from those that the authors of CSQ
 published for UCF101, and from the hashers of this package on the digits (8 to 64 bits, all that need no PyTorch).
@@ -55,8 +55,8 @@ class Classified(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CodeUse:
-    """How a database uses its codes.
+class CodeUtilisation:
+    """The code utilisation of a database.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class CodeUse:
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object: {} if nothing was found."""
         found = self.sentences()
-        return {"code_use": {"found": list(found)} | vars(self)} if found else {}
+        return {"code_utilisation": {"found": list(found)} | vars(self)} if found else {}
 
 
 def percent(share: float) -> str:
@@ -156,8 +156,8 @@ def percent(share: float) -> str:
     return f"{100 if share == 1 else min(100 * share, 99.9):.1f} %"
 
 
-def code_use(codes: CodePair, relevance: Any, counts: HammingCounts | None, *, empty: str) -> CodeUse:
-    """Return how the database uses its codes; `counts` are those of the queries' ranking, None if it is not Hamming.
+def code_utilisation(codes: CodePair, relevance: Any, counts: HammingCounts | None, *, empty: str) -> CodeUtilisation:
+    """Return the code utilisation of the database; `counts` are those of the ranking, None if it is not Hamming.
 
     Parameters
     ----------
@@ -169,19 +169,19 @@ def code_use(codes: CodePair, relevance: Any, counts: HammingCounts | None, *, e
         How undefined average precisions count.
     """
     labels = relevance.labels[1] if isinstance(relevance, LabelRelevance) else None
-    use = _use(codes.database, codes.n_bits, labels)
-    if not use.follows_labels or counts is None:
-        return use
-    return replace(use, classified=_classified(codes, relevance, counts, empty))
+    utilisation = _utilisation(codes.database, codes.n_bits, labels)
+    if not utilisation.follows_labels or counts is None:
+        return utilisation
+    return replace(utilisation, classified=_classified(codes, relevance, counts, empty))
 
 
-def _use(database: NDArray[np.uint8], n_bits: int, labels: NDArray | None) -> CodeUse:
+def _utilisation(database: NDArray[np.uint8], n_bits: int, labels: NDArray | None) -> CodeUtilisation:
     examined = slice(None, None, -(-len(database) // EXAMINED))
     code = numbers(database[examined])
     label = np.zeros_like(code) if labels is None else numbers(labels[examined])
     varies = np.bitwise_or.reduce(database, axis=0) ^ np.bitwise_and.reduce(database, axis=0)
     constant = np.flatnonzero(~binary.unpack(varies[None], n_bits)[0])
-    return CodeUse(
+    return CodeUtilisation(
         n_items=len(code),
         n_codes=int(code.max()) + 1,
         n_classes=0 if labels is None else int(label.max()) + 1,

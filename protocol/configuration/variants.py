@@ -8,7 +8,7 @@ from typing import Any
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import options
-from protocol.configuration.experiment import Use
+from protocol.configuration.experiment import Variant
 from protocol.configuration.schema import LONGEST_NAME, shown
 
 _NAME = re.compile("[a-z0-9][a-z0-9_]*")
@@ -32,14 +32,14 @@ def check_name(name: str, kind: str, plugin: str) -> None:
     check_letters(name, where)
     if name != plugin and name in registry.names(kind):
         raise ProtocolError(
-            f"{where}: expected a name that no other {options.words(kind)} has, for a use of {plugin!r}, got {name!r}."
+            f"{where}: another {options.words(kind)} has this name; give the variant of {plugin!r} another name."
         )
 
 
-def read_uses(
+def read_variants(
     kind: str, config: Mapping[str, Any], *, also: Iterable[str] = ()
-) -> tuple[dict[str, Any], dict[str, Use]]:
-    """Return the configuration with plain names in its lists of hashers or ground truths, and the uses by name.
+) -> tuple[dict[str, Any], dict[str, Variant]]:
+    """Return the configuration with plain names in its lists of hashers or ground truths, and the variants by name.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def read_uses(
     for place, names in lists.items():
         _check_once(names, f"{place}{key}")
     used = sorted({*itertools.chain(*lists.values(), given, also)})
-    uses = {name: _use(kind, name, definitions.get(name, (name, {})), config) for name in used}
+    variants = {name: _variant(kind, name, definitions.get(name, (name, {})), config) for name in used}
     features = {
         name: own | ({key: lists[f"features.{name}."]} if key in own else {})
         for name, own in config["features"].items()
@@ -72,17 +72,17 @@ def read_uses(
     renamed = {
         name: plugin for name in sorted({*used, *searched}) if (plugin := definitions.get(name, (name,))[0]) != name
     }
-    filled = {name: use.options for name, use in uses.items()}
-    changes = {key: lists[""], "features": features, f"{kind}_options": filled, f"{kind}_uses": renamed}
-    return {**config, **changes}, uses
+    filled = {name: variant.options for name, variant in variants.items()}
+    changes = {key: lists[""], "features": features, f"{kind}_options": filled, f"{kind}_bases": renamed}
+    return {**config, **changes}, variants
 
 
 def _check_once(names: list[str], where: str) -> None:
     for index, name in enumerate(names):
         if name in names[:index]:
             raise ProtocolError(
-                f"{where}: expected each name once, got {name!r} twice; give one use another name, "
-                f"{{name: {name}_2, use: ...}}."
+                f"{where}: expected each name once, got {name!r} twice; give one of them another name, "
+                f"{{name: {name}_2, base: ...}}."
             )
 
 
@@ -92,13 +92,13 @@ def _parts(config: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
 
 def name_of(entry: str | Mapping[str, Any]) -> str:
     """Return the name of an entry in a list of hashers or ground truths."""
-    return entry if isinstance(entry, str) else str(entry["name"] or entry["use"])
+    return entry if isinstance(entry, str) else str(entry["name"] or entry["base"])
 
 
 def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return the plug-in and the inline options of every name that the configuration defines."""
     key, found = f"{kind}s", dict[str, tuple[str, dict[str, Any]]]()
-    for name, plugin in config[f"{kind}_uses"].items():
+    for name, plugin in config[f"{kind}_bases"].items():
         registry.REGISTRIES[kind].check(plugin)
         check_name(name, kind, plugin)
         found[name] = plugin, {}
@@ -107,7 +107,7 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
         for entry in part.get(key, []):
             if isinstance(entry, str):
                 continue
-            name, plugin, own = name_of(entry), entry["use"], entry["options"]
+            name, plugin, own = name_of(entry), entry["base"], entry["options"]
             registry.REGISTRIES[kind].check(plugin)
             check_name(name, kind, plugin)
             if (
@@ -128,7 +128,7 @@ def _described(plugin: str, own: Mapping[str, Any]) -> str:
     return f"{plugin} with {shown(dict(own))}" if own else f"{plugin} without options"
 
 
-def _use(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: Mapping[str, Any]) -> Use:
+def _variant(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: Mapping[str, Any]) -> Variant:
     """Return a plug-in with its grid, and with all options that are not in the grid."""
     plugin, inline = definition
     where, top = f"{options.words(kind)} {name!r}", config[f"{kind}_options"].get(name, {})
@@ -140,9 +140,9 @@ def _use(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: M
     fixed = {**top, **inline}
     filled = options.filled(kind, plugin, fixed, called=name)
     if kind != "hasher" or name not in config["hasher_grids"]:
-        return Use(name, plugin, filled)
+        return Variant(name, plugin, filled)
     grid = hasher_grid(name, plugin, fixed, config["hasher_grids"][name])
-    return Use(name, plugin, {option: value for option, value in filled.items() if option not in grid}, grid)
+    return Variant(name, plugin, {option: value for option, value in filled.items() if option not in grid}, grid)
 
 
 def hasher_grid(
