@@ -19,8 +19,9 @@ author = "the protocol authors"
 copyright = f"2026, {author}"  # noqa: A001
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
+templates_path = ["_templates"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist", "dollarmath"]
 html_math_renderer = "mathml"

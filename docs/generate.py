@@ -5,6 +5,7 @@ python docs/generate.py
 
 import argparse
 import functools
+import importlib
 import inspect
 import json
 import os
@@ -266,7 +267,7 @@ def _options(kind: str, name: str) -> Iterator[str]:
 
 
 def _package(name: str) -> str:
-    """Return the page with the public names of a package, from their docstrings, and those of its plug-ins' modules."""
+    """Return the page with the public names of a package, and with those of its plug-ins' modules."""
     kinds = {kind for kind, package in registry.PACKAGES.items() if package == name} - {"split", *_FAMILIES}
     modules = [f"protocol.{name}", *sorted({entry.module for kind in kinds for entry in registry.entries(kind)})]
     further = {"hashers": _HASHER_CLASSES, "metrics": _METRIC_MODULES}.get(name, "")
@@ -279,9 +280,20 @@ def _module(module: str) -> str:
 
 
 def _members(*modules: str) -> str:
-    """Return the directive that shows the public names of modules."""
-    directives = "\n\n".join(f".. automodule:: {module}\n   :members:" for module in modules)
-    return f"```{{eval-rst}}\n{directives}\n```\n"
+    """Return directives for the public names of modules; the classes and functions in ``__all__`` have a page each."""
+    directives = []
+    for module in modules:
+        content = importlib.import_module(module)
+        public = [
+            name
+            for name in getattr(content, "__all__", ())
+            if inspect.isroutine(at := getattr(content, name)) or inspect.isclass(at)
+        ]
+        index = "\n.. autosummary::\n   :toctree: generated\n   :template: base.rst\n\n" + "".join(
+            f"   {name}\n" for name in public
+        )
+        directives.append(f".. automodule:: {module}\n{index if public else '   :members:'}")
+    return "```{eval-rst}\n" + "\n\n".join(directives).rstrip() + "\n```\n"
 
 
 def _configuration() -> str:
