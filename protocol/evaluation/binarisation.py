@@ -188,7 +188,7 @@ def quantisation(
     convention : str, default="default"
         Determines how undefined values count, and the default metrics.
     spread : bool, default=False
-        Whether to compute, in addition, all values that some convention calls mAP.
+        Whether to compute, in addition, all values that published conventions report as mAP.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional
