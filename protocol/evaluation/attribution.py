@@ -145,7 +145,7 @@ class Attribution(Printed):
         names = [name for name in _LOST if getattr(first, name) is not None]
         if first.lost_to_ties is not None:
             least, most = first.least_lost_to_ties, first.most_lost_to_ties
-            title += f"; an exact search loses {least:.4f} to {most:.4f} to ties"
+            title += f"; an exact search loses between {least:.4f} and {most:.4f} to ties"
         columns = ("recall", *names, "exact")
         cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in columns)] for row in self.rows]
         header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.searched}"]
@@ -276,7 +276,7 @@ def attribute(
     >>> codes = [[0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 1]]
     >>> row = attribute([[0, 2]], codes, exact=True)
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
-    (0.5, 0.5, 'item 1 at distance 1 was left out, item 2 at distance 2 was returned')
+    (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
     by_vector = None if vectors is None else ByVector.of(vectors)
     space = by_vector if codes is None else ByCode.of(codes, by_vector)
@@ -387,7 +387,7 @@ class _Places:
         if self.is_item[row].any():
             place = np.nanargmax(self.keys[row])
             distance = self.space.distance(self.keys[row, place])
-            text += f", item {self.ids[row, place]} at distance {distance:.6g} was returned"
+            text += f", but item {self.ids[row, place]} at distance {distance:.6g} was returned"
         return item, self.space.distance(every[item]), text
 
 
@@ -443,7 +443,7 @@ def _check_distances(engine: _Results, places: _Places, distances: NDArray) -> N
 
     def example(row: int, place: int) -> Example:
         item, value, distance = places.ids[row, place], values[row, place], space.distance(keys[row, place])
-        return item, value, f"item {item} with {value:.6g}, its distance is {distance:.6g}"
+        return item, value, f"item {item} was returned with distance {value:.6g}, but is at distance {distance:.6g}"
 
     engine.note("distances not sorted", places.block, backwards, example)
     wrong = places.is_item & ~(np.abs(as_keys - keys) <= tolerance)

@@ -194,8 +194,8 @@ def test_examples_name_items_and_distances(exact):
     assert left_out.example.endswith(f"item {ids[7, 4]} at distance {every[7].max()} was returned")
     assert (wrong.item, wrong.distance) == (ids[3, 2], 20)
     assert str(wrong) == (
-        f"results: impossible distances (1 query, first query 3: item {ids[3, 2]} with 20, its distance is "
-        f"{every[3, ids[3, 2]]})"
+        f"results: impossible distances (1 query, first query 3: item {ids[3, 2]} was returned with distance 20, "
+        f"but is at distance {every[3, ids[3, 2]]})"
     )
     assert (unsorted.query, unsorted.item) == (3, ids[3, 3])
 
