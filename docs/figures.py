@@ -102,25 +102,24 @@ def buckets() -> Any:
     return lines.facet(alt.Column("metric:N", title=None, sort=metrics)).resolve_scale(y="independent")
 
 
-def index_losses() -> Any:
-    """Draw the three losses of HNSW and IVF by the number of nodes or lists that they visit."""
-    table = pd.read_csv(REFERENCE / "index" / "losses.csv")
+def lost_recall() -> Any:
+    """Draw the recall lost with HNSW and IVF by the number of nodes or lists that they visit."""
+    table = pd.read_csv(REFERENCE / "index" / "lost_recall.csv")
     table = table[table["index"].isin(["HNSW", "IVF"]) & (table["n_bits"] > 0)]
-    losses = {"quantisation": "quantisation", "index loss": "index", "ties": "ties"}
-    table = table.rename(columns={"index": "of"}).rename(columns=losses)
-    table = table.melt(["n_bits", "of", "effort"], list(losses.values()), var_name="loss")
+    names = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
+    table = table.rename(columns=names).melt(["n_bits", "index", "effort"], list(names.values()), var_name="lost")
     lines = (
         alt.Chart(table)
         .mark_line(point=True)
         .encode(
             alt.X("effort:Q", scale=alt.Scale(type="log", base=2), title="efSearch or nprobe"),
-            alt.Y("value:Q", title="loss of recall@10"),
-            alt.Color("of:N", title="index", scale=alt.Scale(scheme="dark2")),
+            alt.Y("value:Q", title="lost recall@10"),
+            alt.Color("index:N", title="index", scale=alt.Scale(scheme="dark2")),
             alt.StrokeDash("n_bits:N", title="bits"),
         )
         .properties(width=170, height=SIZE["height"])
     )
-    columns = alt.Column("loss:N", title=None, sort=list(losses.values()))
+    columns = alt.Column("lost:N", title=None, sort=list(names.values()))
     return lines.facet(columns).resolve_scale(y="independent")
 
 
@@ -129,7 +128,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "denominators": denominators,
     "near-duplicates": near_duplicates,
     "buckets": buckets,
-    "index-losses": index_losses,
+    "lost-recall": lost_recall,
 }
 
 

@@ -19,10 +19,10 @@ explain
 verify
     Check a stored result by computing it again from the codes.
 quantisation, Hashing, Rescoring, Quantisers
-    Measure what binary codes lose of vectors; the hasher that computes the codes, the re-ranking, and other compressed
+    Measure the recall lost to binarisation; the hasher that computes the codes, the re-ranking, and other compressed
     representations to compare with them.
 attribute
-    Find out where a search engine loses recall, and whether its results can be right.
+    Divide lost recall among the code, the index and ties, and find results of a search engine that can't be right.
 bucket_search, lookup_time
     Score the items that hash tables return; measure lookups in an inverted index.
 audit

@@ -30,6 +30,11 @@ BANNED = {
     r"resembles none": "write matches none",
     r"labels of queries that the database lacks:": "write query labels absent from the database",
     r"[Uu]nlike protocols": "write different protocols",
+    r"undefined queries": "write undefined values, or queries with undefined AP",
+    r"[Cc]all(?:s|ed)? (?:it )?mAP": "write reports as mAP, or reported as mAP by",
+    r"[Ww]hat (?:a|an) (?:binary )?(?:code|index) loses|[Ll]oss of (?:recall|binary codes)": (
+        "write recall lost to binarisation, or to an index; loss is the training loss"
+    ),
     r"finds most of": "ambiguous: write finds the most of, or finds the largest share of",
     r"gone on with": "no English idiom: write is resumed, or continues",
     r"on (?:your|its|their|the user's) word": "no English idiom: write what was assumed",
@@ -93,6 +98,8 @@ def test_no_banned_word_is_in_use():
         "sign finds most of the 10 nearest items",
         "hashers: [lsh, {name: itq_5, use: itq}]",
         "    use: gist",
+        "the loss of binary codes, and what an index loses",
+        "what is called mAP for undefined queries",
     ],
 )
 def test_a_banned_word_is_found(line, tmp_path):

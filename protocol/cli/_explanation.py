@@ -40,7 +40,7 @@ _TITLES = {
     "beyond": "large K or R",
     "extra": "optional dependency",
     "size": "bytes of a vector",
-    "called_map": "reported as mAP",
+    "reported_as_map": "reported as mAP",
     "drops": "undefined values left out of",
     "not_copied": "differs from the original",
     "fix": "how to fix it",

@@ -1,4 +1,4 @@
-"""`protocol attribute`: find out where a search engine loses recall, and whether it is wrong."""
+"""`protocol attribute`: divide lost recall among the code, the index and ties; find errors of a search engine."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`protocol quantisation`: what binary codes and other representations lose of vectors."""
+"""`protocol quantisation`: measure the recall lost to binarisation, and to other representations of vectors."""
 
 import argparse
 import ast

@@ -2,6 +2,7 @@
 
 from protocol.evaluation.attribution import Attribution, attribute
 from protocol.evaluation.batches import Evaluator
+from protocol.evaluation.binarisation import Quantisation, Rescoring, quantisation
 from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_search, lookup_time
 from protocol.evaluation.code_pairs import Codes, Outputs
 from protocol.evaluation.code_utilisation import Classified, CodeUtilisation
@@ -9,7 +10,6 @@ from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import evaluate
 from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
 from protocol.evaluation.hashing import Hashing
-from protocol.evaluation.loss import Quantisation, Rescoring, quantisation
 from protocol.evaluation.representations import Quantisers
 from protocol.evaluation.result import Evaluation, WithoutQueries
 from protocol.evaluation.scoring import Scoring, SpreadRow

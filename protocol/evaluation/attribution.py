@@ -1,4 +1,4 @@
-"""Where a search engine loses recall: in the code, in the index, or by its choice among ties; and its faults."""
+"""Recall lost to the code, to the index and to ties by the results of a search engine; and the engine's faults."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,45 +29,46 @@ _MOST_QUERIES = 4096
 _SMALLEST_SHARE = 0.5
 """A form of distances is recognised if at least this share of them agrees."""
 _OUT_OF_RANGE = "item {item} of {n_database:,}, counted from 0"
-_PER_QUERY = ("recall", "quantisation", "index", "ties", "exact", "least_ties", "most_ties")
+_LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
+_PER_QUERY = ("recall", *_LOST, "exact", "least_lost_to_ties", "most_lost_to_ties")
 Example = tuple[Any, Any, str]
 """An item, its distance, and what is wrong with it."""
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
 
 
 @dataclass(frozen=True)
-class Losses:
-    """The mean recall of one set of results, and the parts of the loss, which add up with it to 1.
+class LostRecall:
+    """The mean recall of one set of results, and the parts of it that are lost, which add up with it to 1.
 
     Parameters
     ----------
     name : str
     recall : float
         The share of the K true neighbours among the results.
-    quantisation : float or None
+    lost_to_code : float or None
         1 minus the recall of exact search by code, as the expected value over ties; None unless there are both codes
         and vectors.
-    index : float
+    lost_to_index : float
         The recall of the same results with every wrong item replaced, minus `recall`, see `attribute`.
-    ties : float or None
+    lost_to_ties : float or None
         The recall of exact search by code minus that of the repaired results: negative if the engine's choice among
-        ties is better than a random one.
+        ties is better than a random one. None unless there are both codes and vectors.
     exact : float
-        The share of the K places that an exact search could have filled in the same way.
-    least_ties, most_ties : float or None
-        The smallest and the largest loss by ties that an exact search can have.
+        The share of the K positions that an exact search could have filled with the same items.
+    least_lost_to_ties, most_lost_to_ties : float or None
+        The smallest and the largest value of `lost_to_ties` that an exact search can have.
     distances : str or None
         What the engine's distances are, for example ``squared Euclidean distances``; None without distances.
     """
 
     name: str
     recall: float
-    quantisation: float | None
-    index: float
-    ties: float | None
+    lost_to_code: float | None
+    lost_to_index: float
+    lost_to_ties: float | None
     exact: float
-    least_ties: float | None
-    most_ties: float | None
+    least_lost_to_ties: float | None
+    most_lost_to_ties: float | None
     distances: str | None = None
 
 
@@ -108,15 +109,15 @@ class Fault:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attribution(Printed):
-    """The losses of search engines, and their faults.
+    """The recall of search engines, the parts of it that are lost, and the engines' faults.
 
     Parameters
     ----------
-    rows : tuple of Losses
+    rows : tuple of LostRecall
         One for each set of results.
     faults : tuple of Fault
     per_query : mapping of str to mapping of str to ndarray
-        By name of the results: the values of each query, as in `Losses`.
+        By name of the results: the values of each query, as in `LostRecall`.
     searched : str
         What the engine searches: ``code`` or ``vector``.
     neighbours : str
@@ -124,7 +125,7 @@ class Attribution(Printed):
     k, n_queries, n_database : int
     """
 
-    rows: tuple[Losses, ...]
+    rows: tuple[LostRecall, ...]
     faults: tuple[Fault, ...]
     per_query: Mapping[str, Mapping[str, NDArray[np.float64]]]
     searched: str
@@ -134,20 +135,21 @@ class Attribution(Printed):
     n_database: int
 
     def parts(self) -> list[str | Table]:
-        """Return the inputs, the table of losses, and the faults."""
+        """Return the inputs, the table of the recall that is lost, and the faults."""
         lines = [f"{self.n_queries:,} queries, {self.n_database:,} database items; {self.neighbours}"]
         kinds = {
             row.distances: [each.name for each in self.rows if each.distances == row.distances] for row in self.rows
         }
         lines += [f"distances of {', '.join(names)}: {kind}" for kind, names in kinds.items() if kind]
-        first, title = self.rows[0], "the recall and the losses add up to 1"
-        names = ["index"] if first.ties is None else ["quantisation", "index", "ties"]
-        if first.ties is not None:
-            title += f"; exact search loses from {first.least_ties:.4f} to {first.most_ties:.4f} by ties"
+        first, title = self.rows[0], "means over the queries; recall and lost recall add up to 1"
+        names = [name for name in _LOST if getattr(first, name) is not None]
+        if first.lost_to_ties is not None:
+            least, most = first.least_lost_to_ties, first.most_lost_to_ties
+            title += f"; an exact search loses between {least:.4f} and {most:.4f} to ties"
         columns = ("recall", *names, "exact")
         cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in columns)] for row in self.rows]
-        header = ["results", f"recall@{self.k}", *names, f"exact by {self.searched}"]
-        table = Table("attribution", f"mean over the queries; {title}:", header, cells)
+        header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.searched}"]
+        table = Table("attribution", f"{title}:", header, cells)
         return ["\n".join(lines), table, "\n".join(map(str, self.faults)) or "no faults"]
 
     def content(self) -> dict[str, Any]:
@@ -174,14 +176,14 @@ class _Results:
         """The values of all queries."""
         return dict(zip(_PER_QUERY, np.hstack(self.values), strict=True))
 
-    def losses(self, space: ByCode | ByVector) -> Losses:
-        """Return the means; the losses by quantisation and ties are None unless there are codes and vectors."""
+    def means(self, space: ByCode | ByVector) -> LostRecall:
+        """Return the means; the parts lost to the code and to ties are None unless there are codes and vectors."""
         form, factor = self.form or (None, 1)
         distances = "of no known kind" if form == "" else form if factor == 1 else f"{form}, times {factor:.6g}"
         means: dict[str, Any] = {name: mean(values) for name, values in self.per_query.items()}
         if isinstance(space, ByVector) or space.vectors is None:
-            means |= dict.fromkeys(("quantisation", "ties", "least_ties", "most_ties"))
-        return Losses(self.name, **means, distances=distances)
+            means |= dict.fromkeys(("lost_to_code", "lost_to_ties", "least_lost_to_ties", "most_lost_to_ties"))
+        return LostRecall(self.name, **means, distances=distances)
 
     def note(self, kind: str, block: slice, wrong: NDArray[np.bool_], example: Callable[[int, int], Example]) -> None:
         """Note the queries with a fault at any place; `example` describes it for a row of the block and a place."""
@@ -207,24 +209,25 @@ def attribute(
     threads: int = 1,
     progress: Progress = None,
 ) -> Attribution:
-    """Divide the loss of a search engine into that of the code, that of the index, and that of ties; find its faults.
+    """Divide the recall that a search engine loses among the code, the index and ties; find the engine's faults.
 
-    For each query, let r be the distance of the K-th item, T the items at distance r, and A the a nearer ones. An exact
-    search returns A and any K - a items of T. The engine's results are *repaired*: items farther than r are replaced by
-    the missing items of A, and then by items of T, drawn at random from those that the engine did not return; if it
-    returned more than K - a items of T, those that stay are drawn at random. So repaired results are exact, and contain
-    as many items of the engine as exact results can. With codes and vectors,
+    For each query, let r be the distance of the K-th nearest item, T the set of items at distance r, and A the set of
+    the a nearer items. An exact search returns A and any K - a items of T. The engine's results are *repaired*: items
+    farther than r are replaced by the missing items of A, and then by random items of T that the engine did not return.
+    If the engine returned more than K - a items of T, a random selection of K - a of them stays. Repaired results are
+    therefore exact, and share as many items with the engine's results as exact results can. With codes and vectors,
 
-    - quantisation = 1 - recall of exact search by code, in expectation over the order of T,
-    - ties = recall of exact search by code - recall of the repaired results, in expectation,
-    - index = recall of the repaired results - recall of the engine,
+    - lost_to_code = 1 - recall of exact search by code, in expectation over the order of T,
+    - lost_to_ties = recall of exact search by code - recall of the repaired results, in expectation,
+    - lost_to_index = recall of the repaired results - recall of the engine,
 
     and the three add up to 1 - recall. The recall is the share of the K nearest items by the vectors, as
-    ``neighbours@K``. An engine that is exact has an index loss of 0, whichever items of T it returns. A negative index
-    loss means that the engine is better than exact search by code, for example because it re-ranks by the vectors.
+    ``neighbours@K``. An exact engine loses no recall to the index, whichever items of T it returns. A negative value of
+    lost_to_index means that the engine is better than exact search by code, for example because it re-ranks by the
+    vectors.
 
     With codes only or vectors only, the true neighbours are an exact result: the recall is the largest share of the
-    results that one exact result contains, and the rest is the loss of the index.
+    results that one exact result contains, and the rest is lost to the index.
 
     Parameters
     ----------
@@ -272,8 +275,8 @@ def attribute(
 
     >>> codes = [[0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 1]]
     >>> row = attribute([[0, 2]], codes, exact=True)
-    >>> row.rows[0].recall, row.rows[0].index, row.faults[0].example
-    (0.5, 0.5, 'item 1 at distance 1 was left out, item 2 at distance 2 was returned')
+    >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
+    (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
     by_vector = None if vectors is None else ByVector.of(vectors)
     space = by_vector if codes is None else ByCode.of(codes, by_vector)
@@ -298,7 +301,7 @@ def attribute(
                 _check(engine, places, exact)
         done(block.stop - start)
     return Attribution(
-        rows=tuple(engine.losses(space) for engine in engines),
+        rows=tuple(engine.means(space) for engine in engines),
         faults=tuple(fault for engine in engines for fault in engine.faults.values()),
         per_query={engine.name: engine.per_query for engine in engines},
         searched="code" if codes is not None else "vector",
@@ -384,7 +387,7 @@ class _Places:
         if self.is_item[row].any():
             place = np.nanargmax(self.keys[row])
             distance = self.space.distance(self.keys[row, place])
-            text += f", item {self.ids[row, place]} at distance {distance:.6g} was returned"
+            text += f", but item {self.ids[row, place]} at distance {distance:.6g} was returned"
         return item, self.space.distance(every[item]), text
 
 
@@ -409,8 +412,8 @@ def _measured(places: _Places, space: ByCode | ByVector, ideal: Exact) -> NDArra
     repaired = (ideal.counts.relevant_within[rows, kth] - every_tied + of_ties) / k
     by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
     recall = is_true.sum(axis=1) / k
-    losses = [1 - by_code, repaired - recall, by_code - repaired]
-    return np.stack([recall, *losses, exact, by_code - best, by_code - worst])
+    parts = [1 - by_code, repaired - recall, by_code - repaired]
+    return np.stack([recall, *parts, exact, by_code - best, by_code - worst])
 
 
 def _check(engine: _Results, places: _Places, is_exact: bool) -> None:
@@ -420,8 +423,8 @@ def _check(engine: _Results, places: _Places, is_exact: bool) -> None:
     note("duplicate items", wrong=places.is_repeated, example=partial(example, "item {item} twice"))
     note("fewer than K items", wrong=ids == -1, example=partial(example, "{n} of {k}"))
     if is_exact:
-        lost = engine.values[-1][_PER_QUERY.index("exact")] < 1
-        note("nearer items left out", wrong=lost[:, None], example=places.left_out)
+        is_inexact = engine.values[-1][_PER_QUERY.index("exact")] < 1
+        note("nearer items left out", wrong=is_inexact[:, None], example=places.left_out)
     if engine.distances is not None:
         _check_distances(engine, places, engine.distances[places.block, : places.k])
 
@@ -440,7 +443,7 @@ def _check_distances(engine: _Results, places: _Places, distances: NDArray) -> N
 
     def example(row: int, place: int) -> Example:
         item, value, distance = places.ids[row, place], values[row, place], space.distance(keys[row, place])
-        return item, value, f"item {item} with {value:.6g}, its distance is {distance:.6g}"
+        return item, value, f"item {item} was returned with distance {value:.6g}, but is at distance {distance:.6g}"
 
     engine.note("distances not sorted", places.block, backwards, example)
     wrong = places.is_item & ~(np.abs(as_keys - keys) <= tolerance)

@@ -27,7 +27,7 @@ class Evaluator:
     convention : str, default="default"
         Determines how undefined values count, and the default metrics.
     spread : bool, default=False
-        Whether to compute, in addition, all values that some convention calls mAP.
+        Whether to compute, in addition, all values that published conventions report as mAP.
     threads : int, default=1
         Threads for counting.
     n_bits : int, optional

@@ -21,10 +21,10 @@ class Convention:
         The paper and equation, or the public code and its function.
     metrics : tuple of str
         Registered metrics with their numbers, in the order of the table. Their names determine ties and denominator.
-    called_map : tuple of str
-        Those of the metrics that the source calls mAP.
+    reported_as_map : tuple of str
+        Those of the metrics that the source reports as mAP.
     drops : tuple of str
-        Prefixes of the metrics that leave undefined queries out of the mean; all others count them as 0.
+        Prefixes of the metrics whose mean leaves out undefined values; all others count them as 0.
     not_copied : tuple of str
         Differences from the original, including its bugs, which may make its numbers differ from ours.
     """
@@ -33,7 +33,7 @@ class Convention:
     summary: str
     source: str
     metrics: tuple[str, ...]
-    called_map: tuple[str, ...] = ("mAP",)
+    reported_as_map: tuple[str, ...] = ("mAP",)
     drops: tuple[str, ...] = ()
     not_copied: tuple[str, ...] = ()
 
@@ -66,7 +66,7 @@ def _read() -> tuple[Convention, ...]:
     entries: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / PACKAGE_DATA).read_text("utf-8"))[
         "convention"
     ]
-    lists = ("metrics", "called_map", "drops", "not_copied")
+    lists = ("metrics", "reported_as_map", "drops", "not_copied")
     return tuple(Convention(**entry | {key: tuple(entry[key]) for key in lists if key in entry}) for entry in entries)
 
 

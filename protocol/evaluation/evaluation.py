@@ -63,7 +63,7 @@ def evaluate(
         Determines how undefined values count, and the default metrics; ``protocol list conventions`` lists all
         conventions.
     spread : bool, default=False
-        Whether to compute, in addition, all values that some convention calls mAP.
+        Whether to compute, in addition, all values that published conventions report as mAP.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional

@@ -52,7 +52,7 @@ _METADATA = (
 _FEW = 10  # at most this many labels are listed
 _COUNTED = {"zero": "counted as 0", "drop": "left out"}
 _RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
-_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "either way"}
+_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 
 
@@ -389,7 +389,7 @@ class Evaluation(Scores, Printed):
         return content | {name: value for name, value in optional.items() if value} | self.code_utilisation.content()
 
     def parts(self) -> list[str | Table]:
-        """Return each value with its number of undefined queries, its ties and its denominator.
+        """Return each mean with its number of undefined values, its ties and its denominator.
 
         The interpretation of the inputs comes first; then, if vectors are the ground truth, the tables about the
         nearest items; what is conspicuous about the codes, the differences of the convention from its original and the
@@ -408,7 +408,7 @@ class Evaluation(Scores, Printed):
             parts.append("\n".join(f"{name}: {text}." for name, text in found.items()))
         if rules.not_copied:
             parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
-        return [*parts, *([self._spread_table()] if self.spread else [])]
+        return [*parts, *self._spread_tables()]
 
     def _about_items(self) -> list[str]:
         """Return the lines about the interpretation of the ground truth.
@@ -471,16 +471,20 @@ class Evaluation(Scores, Printed):
             empty = f"{n:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
             ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
             cells.append((name, shown(mean), empty, ties, record.denominator))
-        return Table("metrics", title, ("metric", "mean", "undefined queries", "ties", "denominator"), cells)
+        return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
 
-    def _spread_table(self) -> Table:
-        cells = [
-            (row.metric, shown(row.value), _SPREAD[row.empty], ", ".join(row.conventions) or "none")
-            for row in self.spread
-        ]
+    def _spread_tables(self) -> list[Table]:
+        """Return the table of the values that conventions report as mAP, and that of the other variants of mAP."""
+        if not self.spread:
+            return []
+        cells = [(row.metric, shown(row.value), _SPREAD[row.empty], ", ".join(row.conventions)) for row in self.spread]
         values = [row.value for row in self.spread if row.conventions and not math.isnan(row.value)]
-        title = f"values that a convention calls mAP, from {min(values):.4f} to {max(values):.4f}"
-        return Table("spread", f"{title}:", ("metric", "mean", "undefined queries", "called mAP by"), cells)
+        title = f"values that published conventions report as mAP, from {min(values):.4f} to {max(values):.4f}"
+        header = ("metric", "mean", "undefined values", "reported as mAP by")
+        tables = [Table("spread", f"{title}:", header, [row for row in cells if row[-1]])]
+        others = [row[:-1] for row in cells if not row[-1]]
+        title = "variants of mAP that none of these conventions reports:"
+        return tables + [Table("other variants", title, header[:-1], others)] * bool(others)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

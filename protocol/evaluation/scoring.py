@@ -36,7 +36,7 @@ class Scoring:
         Registered metrics, or ``all``. If None, those of the convention.
     convention : str, default="default"
     spread : bool, default=False
-        Whether all values that some convention calls mAP are computed in addition.
+        Whether to compute, in addition, all values that published conventions report as mAP.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def is_defined(metric: str, ranking: str) -> bool:
 
 
 class SpreadRow(NamedTuple):
-    """One value: its metric, the treatment of undefined queries, and the conventions that call it mAP."""
+    """One value: its metric, the treatment of undefined values, and the conventions that report it as mAP."""
 
     value: float
     metric: str
@@ -150,7 +150,8 @@ class Scores:
     top_n : TopNCurve
         Mean precision and recall of the top N items for ``n`` up to 1,000, as expected values over ties.
     spread : tuple of SpreadRow
-        All values that some convention calls mAP, largest first; empty unless requested.
+        All values that published conventions report as mAP, and other variants of mAP, largest first; empty unless
+        requested.
     """
 
     per_query: dict[str, NDArray[np.float64]]
@@ -278,8 +279,8 @@ def spread_pairs(n_database: int, ranking: str) -> list[tuple[str, str]]:
 def spread_rows(values: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[SpreadRow, ...]:
     """Return the mean of every variant of mAP, largest first, once with undefined values as 0 and once without them.
 
-    A variant that no convention calls mAP has no ``conventions``. If undefined values make no difference, there is only
-    one row. `values` contains the values per query for each pair that `spread_pairs` returns.
+    A variant that no convention reports as mAP has no ``conventions``. If undefined values make no difference, there is
+    only one row. `values` contains the values per query for each pair that `spread_pairs` returns.
     """
     rows = []
     for name in dict.fromkeys(name for name, _ in values):
@@ -287,6 +288,6 @@ def spread_rows(values: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[
         same = math.isclose(zero, drop, rel_tol=1e-12)
         ways: dict[tuple[str, ...], float] = {("zero", "drop"): zero} if same else {("zero",): zero, ("drop",): drop}
         for empty, value in ways.items():
-            callers = [rules.name for rules in CONVENTIONS if name in rules.called_map and rules.empty(name) in empty]
-            rows.append(SpreadRow(value, name, empty, tuple(callers)))
+            used_by = [own.name for own in CONVENTIONS if name in own.reported_as_map and own.empty(name) in empty]
+            rows.append(SpreadRow(value, name, empty, tuple(used_by)))
     return tuple(sorted(rows, key=lambda row: 1.0 if math.isnan(row.value) else -row.value))

@@ -1,4 +1,4 @@
-"""The loss of a code: the share of the nearest items, by the original vectors, that are among the top K by code."""
+"""Recall after binarisation: the share of the nearest items, by the original vectors, among the top K by code."""
 
 from functools import partial
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _COLUMNS = {
-    "conventions": ("ground_truth", "n_bits", "metric", "undefined", "called_map_by", "value"),
+    "conventions": ("ground_truth", "n_bits", "metric", "undefined", "reported_as_map_by", "value"),
     "buckets": ("n_bits", "rank", "items", "n_buckets"),
     "histogram": ("n_bits", "code", "items"),
     "retrieved": ("ground_truth", "n_bits", "query", "rank", "item", "distance", "at_distance", "relevant"),
@@ -163,7 +163,7 @@ def convention_rows(
     calls: int,
     without: Sequence[int] = (),
 ) -> Iterator[Row]:
-    """Yield every value of one run that a named convention calls mAP, without some queries.
+    """Yield every value of one run that a named convention reports as mAP, without some queries.
 
     `calls` is as in `protocol.counting.count`.
     """
@@ -180,13 +180,13 @@ def convention_rows(
     for truth, own in counts.items():
         remaining = np.delete(np.arange(own.n_queries), np.asarray(without, dtype=np.int64))
         for row in spread_of(own.of_queries(remaining)):
-            undefined = "either way" if len(row.empty) > 1 else {"zero": "0", "drop": "left out"}[row.empty[0]]
+            undefined = "no difference" if len(row.empty) > 1 else {"zero": "0", "drop": "left out"}[row.empty[0]]
             yield {
                 "ground_truth": truth,
                 "n_bits": n_bits,
                 "metric": row.metric,
                 "undefined": undefined,
-                "called_map_by": " ".join(row.conventions),
+                "reported_as_map_by": " ".join(row.conventions),
                 "value": row.value,
             }
 

@@ -31,7 +31,7 @@ def reading(
     ----------
     files : mapping of str to path or paths
         ``content``, ``labels``, ``metrics``, ``summary``, ``audit``; lists: ``selection``, ``duplicates``, ``splits``,
-        ``claims``, ``published``, ``published_losses`` (these three are empty unless the experiment is a reproduction),
+        ``claims``, ``published``, ``published_recall`` (these three are empty unless the experiment is a reproduction),
         ``examples``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times`` (Snakemake's
         benchmark files).
     config : mapping
@@ -59,7 +59,7 @@ def reading(
             duplicates=next(map(read_table, files["duplicates"]), None),
             splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
             published=next(map(pd.read_csv, files["published"]), None),
-            published_losses=next(map(pd.read_csv, files["published_losses"]), None),
+            published_recall=next(map(pd.read_csv, files["published_recall"]), None),
             examples=read_examples(files["examples"]),
             times=times(files["times"]),
             libraries=_libraries([*files["provenance"], *files["models"]]),

@@ -115,8 +115,8 @@ class Results:
         As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
     splits : mapping of str to mapping
         The partitions of run 0, by split protocol and partition.
-    published, published_losses : DataFrame or None
-        Published scores, and published losses of binary codes on other data; None unless the experiment is a
+    published, published_recall : DataFrame or None
+        Published scores, and published recall of binary codes on other data; None unless the experiment is a
         reproduction.
     examples : mapping of str to DataFrame
         The tables of `protocol.report.examples` by name, with columns for the feature and the split.
@@ -149,7 +149,7 @@ class Results:
     duplicates: "pd.DataFrame | None"
     splits: Mapping[str, Mapping[str, NDArray]]
     published: "pd.DataFrame | None"
-    published_losses: "pd.DataFrame | None"
+    published_recall: "pd.DataFrame | None"
     examples: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
     libraries: Mapping[str, Mapping[str, int]]

@@ -221,7 +221,7 @@ def test_queries_without_relevant_items_are_listed_with_their_treatment_by_each_
     assert (finding.name, finding.severity, finding.items) == ("query-without-relevant", "warning", ("c",))
     zero, drop = finding.consequence.split("; ")
     for convention in CONVENTIONS:
-        side = {convention.empty(metric) for metric in convention.called_map}
+        side = {convention.empty(metric) for metric in convention.reported_as_map}
         assert (f" {convention.name}" in zero) == ("zero" in side)
         assert (f" {convention.name}" in drop.removesuffix(".") + " ") == ("drop" in side)
     assert audit_relevance(Split(split.parts, Dataset())) == []

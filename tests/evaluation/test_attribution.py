@@ -1,4 +1,4 @@
-"""What an index loses, compared with every exact result; and errors of engines that were made on purpose."""
+"""Recall lost to an index, compared with every exact result; and errors of engines that were made on purpose."""
 
 import itertools
 import json
@@ -22,7 +22,7 @@ def exact_results(distance, k):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_losses_are_means_over_every_exact_result(seed):
+def test_lost_recall_is_a_mean_over_every_exact_result(seed):
     """The repaired results are the exact ones that have as many items as possible in common with the engine's."""
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(5, 12)), int(rng.integers(1, 5))
@@ -45,10 +45,10 @@ def test_losses_are_means_over_every_exact_result(seed):
         expected += [by_code - bound([len(each & true) / k for each in every]) for bound in (max, min)]
         np.testing.assert_allclose([values[name][row] for name in attribution._PER_QUERY], expected, atol=1e-12)
         assert codes_only["recall"][row] == pytest.approx(most / k)
-        assert codes_only["index"][row] == pytest.approx(1 - most / k)
+        assert codes_only["lost_to_index"][row] == pytest.approx(1 - most / k)
     row = found.rows[0]
-    assert row.recall + row.quantisation + row.index + row.ties == pytest.approx(1)
-    assert row.least_ties - 1e-12 <= row.ties <= row.most_ties + 1e-12
+    assert row.recall + row.lost_to_code + row.lost_to_index + row.lost_to_ties == pytest.approx(1)
+    assert row.least_lost_to_ties - 1e-12 <= row.lost_to_ties <= row.most_lost_to_ties + 1e-12
 
 
 def test_by_hand():
@@ -58,13 +58,13 @@ def test_by_hand():
     engines = {"lucky": [[0, 2]], "unlucky": [[0, 1]], "one wrong": [[0, 4]], "none": [[4, 3]]}
     found = hp.attribute(engines, codes, vectors)
     third = 1 / 6  # the expected share of the second nearest: 1/3 of 1/2
-    parts = {row.name: (row.recall, row.index, row.ties, row.exact) for row in found.rows}
+    parts = {row.name: (row.recall, row.lost_to_index, row.lost_to_ties, row.exact) for row in found.rows}
     assert parts["lucky"] == pytest.approx((1, 0, -2 * third, 1))
     assert parts["unlucky"] == pytest.approx((0.5, 0, third, 1))
     assert parts["one wrong"] == pytest.approx((0.5, third, 0, 0.5))
     assert parts["none"] == pytest.approx((0, 0.5, third, 0.5))  # repaired: items 0 and 3
-    assert all(row.quantisation == pytest.approx(1 / 3) for row in found.rows)
-    assert (found.rows[0].least_ties, found.rows[0].most_ties) == pytest.approx((-2 * third, third))
+    assert all(row.lost_to_code == pytest.approx(1 / 3) for row in found.rows)
+    assert (found.rows[0].least_lost_to_ties, found.rows[0].most_lost_to_ties) == pytest.approx((-2 * third, third))
     assert not found.faults
 
 
@@ -194,8 +194,8 @@ def test_examples_name_items_and_distances(exact):
     assert left_out.example.endswith(f"item {ids[7, 4]} at distance {every[7].max()} was returned")
     assert (wrong.item, wrong.distance) == (ids[3, 2], 20)
     assert str(wrong) == (
-        f"results: impossible distances (1 query, first query 3: item {ids[3, 2]} with 20, its distance is "
-        f"{every[3, ids[3, 2]]})"
+        f"results: impossible distances (1 query, first query 3: item {ids[3, 2]} was returned with distance 20, "
+        f"but is at distance {every[3, ids[3, 2]]})"
     )
     assert (unsorted.query, unsorted.item) == (3, ids[3, 3])
 

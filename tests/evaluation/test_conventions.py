@@ -19,8 +19,8 @@ IN_ORDER = [(1 + 1) / 2, 0, (1 / 2 + 2 / 4) / 2]
 def test_a_convention_lists_registered_metrics_and_describes_itself(rules):
     for name in rules.metrics:
         assert registry.get("metric", name)
-    assert rules.called_map
-    assert set(rules.called_map) <= set(rules.metrics)
+    assert rules.reported_as_map
+    assert set(rules.reported_as_map) <= set(rules.metrics)
     for text in (rules.summary, rules.source, *rules.not_copied):
         assert text.strip() == text
         assert "\n" not in text
@@ -36,7 +36,7 @@ def test_the_conventions_by_name():
         ProtocolError, match=r"convention: expected deephash, .*, got 'hashnt'\. Did you mean 'hashnet'"
     ):
         find("hashnt")
-    assert find("habir").called_map == ("AUPRC[area]",)
+    assert find("habir").reported_as_map == ("AUPRC[area]",)
     treatments = {tuple((name, rules.empty(name)) for name in rules.metrics) for rules in CONVENTIONS}
     assert len(treatments) == len(CONVENTIONS)
 

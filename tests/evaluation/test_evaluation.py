@@ -74,7 +74,7 @@ def test_the_spread_lists_every_map_once_with_its_conventions():
 
 
 def test_the_spread_has_the_cutoffs_that_the_database_reaches():
-    """The cutoffs with all relevant items in the denominator are called mAP by no convention."""
+    """The cutoffs with all relevant items in the denominator are reported as mAP by no convention."""
     database = RNG.random((1200, 4)) < 0.5
     labels = {"query_labels": OF_QUERY % 2, "database_labels": RNG.integers(0, 2, 1200)}
     result = evaluate(QUERY[:, :4], database, **labels, spread=True)
@@ -84,7 +84,7 @@ def test_the_spread_has_the_cutoffs_that_the_database_reaches():
     assert len({row.metric for row in result.spread}) == len(result.spread), "nothing is undefined: one row each"
     named = [row.value for row in result.spread if row.conventions]
     assert min(row.value for row in result.spread if not row.conventions) < min(named)
-    assert f"a convention calls mAP, from {min(named):.4f} to {max(named):.4f}:" in str(result)
+    assert f"conventions report as mAP, from {min(named):.4f} to {max(named):.4f}:" in str(result)
 
 
 def head(result):

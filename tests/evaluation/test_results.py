@@ -36,11 +36,11 @@ def test_the_table_states_every_convention():
     assert head.split("\n")[0] == "2 queries, 3 database items, 2 bits; Hamming ranking; convention hashnet"
     rows = [re.split("  +", line) for line in numbers.split("\n")]
     assert rows[:3] == [
-        ["metric", "mean", "undefined queries", "ties", "denominator"],
+        ["metric", "mean", "undefined values", "ties", "denominator"],
         ["mAP", "0.8333", "1, left out", "expected value", "all relevant items"],
         ["mAP[worst]", "0.8333", "1, left out", "relevant items last", "all relevant items"],
     ]
-    assert rows[3][:-1] == ["AUPRC[area]", "0.3833", "none", "none"]
+    assert rows[3][:-1] == ["AUPRC[area]", "0.3833", "none", "not affected"]
     wrapped = [row[-1] for row in rows[3:]]
     assert " ".join(wrapped) == registry.METRICS.entry("AUPRC[area]").denominator
     assert differences.startswith("not copied from the original:\n  Ties are ordered by an unstable sort")
@@ -74,13 +74,15 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
 
 def test_the_spread_is_shown_with_the_conventions():
     text = str(found(metrics=["mAP"], spread=True))
-    assert "values that a convention calls mAP, from 0.3833 to 0.8333:" in text
+    assert "values that published conventions report as mAP, from 0.3833 to 0.8333:" in text
     rows = [line.split() for line in text.split("\n") if line.startswith("mAP[index]")]
     assert rows == [
         ["mAP[index]", "0.8333", "left", "out", "mihash"],
         ["mAP[index]", "0.4167", "counted", "as", "0", "thesis"],
     ]
-    assert re.search("either way +habir", text)
+    assert re.search("make no difference +habir", text)
+    others = text.partition("variants of mAP that none of these conventions reports:\n")[2]
+    assert re.search(r"^mAP\[worst\] +0.* +left out$", others, re.M)
 
 
 def test_small_numbers_keep_their_digits():
@@ -157,7 +159,7 @@ def test_per_query_values(tmp_path):
     assert np.nanmean(values[:, 2]) == pytest.approx(5 / 6)
 
 
-def test_undefined_queries_are_counted_under_either_treatment():
+def test_undefined_values_are_counted_under_either_treatment():
     names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
     for convention in ("default", "hashnet"):
         assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))
@@ -179,7 +181,7 @@ def test_html_has_the_cells_of_the_table_and_escapes_everything():
     for line in repr(evaluation).split("\n"):
         for cell in re.split("  +", line.strip()):
             assert cell in shown
-    assert page.count("<table>") == page.count("</table>") == 2
+    assert page.count("<table>") == page.count("</table>") == 3
     risky = dataclasses.replace(evaluation, spread=tuple(row._replace(metric="<script>&") for row in evaluation.spread))
     assert "&lt;script&gt;&amp;" in risky._repr_html_()
     assert "<script>" not in risky._repr_html_()

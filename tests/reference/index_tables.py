@@ -1,4 +1,4 @@
-"""Write ``results/reference/index/``: what the indexes of faiss lose on the codes and the GIST vectors of CIFAR-10.
+"""Write ``results/reference/index/``: recall lost to the indexes of faiss, on the codes and GIST vectors of CIFAR-10.
 
 Run by hand, in the environment of the tests, after the command of `COMMAND`, with a mirror if the official archive
 can't be reached: `python tests/reference/index_tables.py [FOLDER]`, where FOLDER contains the results. It takes a
@@ -24,7 +24,7 @@ COMMAND = (
 K, LINKS, LISTS, SEGMENT = 10, 16, 256, 16
 EFFORTS = (16, 32, 64, 128, 256), (1, 2, 4, 8, 16, 32, 64), (0, 1, 2)
 """Of HNSW (efSearch), IVF (nprobe) and multi-hash (nflip)."""
-COLUMNS = ["n_bits", "index", "effort", "recall", "quantisation", "index loss", "ties", "exact"]
+COLUMNS = ["n_bits", "index", "effort", "recall", "lost_to_code", "lost_to_index", "lost_to_ties", "exact"]
 
 
 def searches(indexes: dict[str, Any], queries: Any) -> Iterator[tuple[tuple[str, int], Any]]:
@@ -44,7 +44,7 @@ def searches(indexes: dict[str, Any], queries: Any) -> Iterator[tuple[tuple[str,
 
 
 def attributed(indexes: dict[str, Any], sides: tuple[Any, Any], n_bits: int, **given: Any) -> pd.DataFrame:
-    """Return the losses of the indexes after adding the database to them; no index may make an error."""
+    """Return the recall lost to the indexes after adding the database to them; no index may make an error."""
     for index in indexes.values():
         index.train(sides[1])
         index.add(sides[1])
@@ -56,12 +56,14 @@ def attributed(indexes: dict[str, Any], sides: tuple[Any, Any], n_bits: int, **g
     rows = []
     for row in attribution.rows:
         name, effort = names.get(row.name, (row.name, 0))
-        rows.append([n_bits, name, effort, row.recall, row.quantisation, row.index, row.ties, row.exact])
+        rows.append(
+            [n_bits, name, effort, row.recall, row.lost_to_code, row.lost_to_index, row.lost_to_ties, row.exact]
+        )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def table(folder: Path) -> tuple[pd.DataFrame, list[str], dict[str, Any]]:
-    """Return the losses at every code length and of the vectors, the range of ties, and the codes' provenance."""
+    """Return the recall lost at every code length and for the vectors, the range of ties, and the codes' provenance."""
     import faiss
 
     faiss.omp_set_num_threads(1)  # the graph of HNSW depends on the order in which threads add items
@@ -83,7 +85,7 @@ def table(folder: Path) -> tuple[pd.DataFrame, list[str], dict[str, Any]]:
         parts.append(attributed(indexes, codes, n_bits, **given))
         del quantizer  # which the index IVF refers to until here
         row = hp.attribute(**given, k=K).rows[0]
-        ranges.append(f"{row.least_ties:.4f} to {row.most_ties:.4f} with {n_bits} bits")
+        ranges.append(f"{row.least_lost_to_ties:.4f} to {row.most_lost_to_ties:.4f} with {n_bits} bits")
     d = vectors.shape[1]
     quantizer = faiss.IndexFlatL2(d)
     indexes = {
@@ -97,21 +99,27 @@ def table(folder: Path) -> tuple[pd.DataFrame, list[str], dict[str, Any]]:
 
 def page() -> str:
     """Return the page of the stored table."""
-    (losses,) = pages.read("index", "losses")
+    (lost,) = pages.read("index", "lost_recall")
     rows = [
         [row[0] or "vectors", *row[1:3], *("" if pd.isna(value) else f"{value + 0.0:.4f}" for value in row[3:])]
-        for row in losses.round(4).itertuples(index=False)
+        for row in lost.round(4).itertuples(index=False)
     ]
     record = json.loads((pages.REFERENCE / "index" / "provenance.json").read_text())
     sizes = {"k": K, "lists": LISTS, "links": LINKS, "segment": SEGMENT}
-    return pages.render("index", command=COMMAND, table=pages.markdown(COLUMNS, rows), **sizes, **record)
+    return pages.render(
+        "index",
+        command=COMMAND,
+        table=pages.markdown([column.replace("_to_", " to ") for column in COLUMNS], rows),
+        **sizes,
+        **record,
+    )
 
 
 def main(results: str | Path = pages.RESULTS) -> None:
     import faiss
 
-    losses, ranges, made_by = table(Path(results))
-    pages.write(losses, pages.REFERENCE / "index" / "losses.csv", digits="%.6f")
+    lost, ranges, made_by = table(Path(results))
+    pages.write(lost, pages.REFERENCE / "index" / "lost_recall.csv", digits="%.6f")
     versions = pages.listed({"faiss": faiss.__version__} | made_by["versions"])
     record = {"ranges": " and ".join(ranges), "versions": versions, "notes": made_by["notes"]}
     (pages.REFERENCE / "index" / "provenance.json").write_text(json.dumps(record, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""Write ``results/reference/quantisation/``: the loss of binary codes on three datasets, from three finished runs.
+"""Write ``results/reference/quantisation/``: recall lost to binarisation on three datasets.
 
 Run by hand after `snakemake metrics --cores all --configfile workflow/config/NAME.yaml` for each NAME of `EXPERIMENTS`,
 with a mirror for wiki and, if the official archive can't be reached, for cifar10:
@@ -15,7 +15,7 @@ import runs as reference
 
 from protocol.provenance import storage
 from protocol.report.results import Results
-from protocol.report.sections import loss
+from protocol.report.sections import binarisation
 from protocol.scores import tables
 from protocol.scores.summary import at
 
@@ -32,7 +32,7 @@ CURVE = (1, 2, 4, 8, 16)
 
 
 def results_of(name: str, folder: Path) -> Results:
-    """Return the results of an experiment that the section on the loss requires."""
+    """Return the results of an experiment that the section on binarisation requires."""
     experiment = reference.experiment(name)
     return Results(
         config=experiment.config,
@@ -47,7 +47,7 @@ def results_of(name: str, folder: Path) -> Results:
         duplicates=None,
         splits={},
         published=pd.DataFrame(),
-        published_losses=pd.read_csv(PUBLISHED),
+        published_recall=pd.read_csv(PUBLISHED),
         examples={},
         times=pd.DataFrame(),
         libraries={},
@@ -58,12 +58,12 @@ def results_of(name: str, folder: Path) -> Results:
 
 def chapter(name: str, results: Results) -> dict[str, Any]:
     """Return the section on one experiment: the answer for each feature, and the tables."""
-    best = loss.equal_bytes(loss.shares(results))
+    best = binarisation.equal_bytes(binarisation.shares(results))
     at = {"ground_truth": TRUTH, "split": SPLIT}
-    answers = [f"- {loss.answer(best, at | {'feature': feature})}" for feature in results.config["features"]]
+    answers = [f"- {binarisation.answer(best, at | {'feature': feature})}" for feature in results.config["features"]]
     shown = [
         {"caption": table.caption, "markdown": tables.markdown(table.header, table.rows)}
-        for table in loss.loss_section(results).tables[:-1]
+        for table in binarisation.binarisation_section(results).tables[:-1]
     ]
     return {"title": EXPERIMENTS[name], "answers": "\n".join(answers), "tables": shown}
 
@@ -80,12 +80,12 @@ def main(results: str | Path = pages.RESULTS) -> None:
     runs, curves, chapters = [], [], []
     for name in EXPERIMENTS:
         results = results_of(name, folder)
-        shares, dataset = loss.shares(results), results.config["dataset"]
+        shares, dataset = binarisation.shares(results), results.config["dataset"]
         alone = shares[shares["c"] == 1].assign(dataset=dataset, k="neighbours@" + shares["k"].astype(str))
         index = [*place, "shared", "run"]
         runs.append(alone.pivot_table(index=index, columns="k", values="value", sort=False).reset_index())
         curve = shares[(shares["ground_truth"] == TRUTH) & shares["c"].isin(CURVE)]
-        means = loss.with_intervals(curve).assign(dataset=dataset)
+        means = binarisation.with_intervals(curve).assign(dataset=dataset)
         curves.append(means[[*place, "k", "c", "mean", "low", "high", "n_runs"]])
         chapters.append(chapter(name, results))
     for file, parts in (("runs", runs), ("rescoring", curves)):

@@ -1,4 +1,4 @@
-"""The results of faiss's indexes: exact ones have no faults, approximate ones lose less with more effort."""
+"""The results of faiss's indexes: exact ones have no faults, approximate ones lose less recall with more effort."""
 
 import numpy as np
 import pytest
@@ -33,8 +33,8 @@ def attribute(data, searches, **options):
     return hp.attribute(results, distances=distances, **given)
 
 
-def losses(found):
-    return [row.index for row in found.rows], [row.exact for row in found.rows]
+def lost_and_exact(found):
+    return [row.lost_to_index for row in found.rows], [row.exact for row in found.rows]
 
 
 def test_binary_flat_is_exact(data):
@@ -43,10 +43,10 @@ def test_binary_flat_is_exact(data):
     found = attribute(data, {"flat": index.search(data[1][0], K)}, exact=True)
     (row,) = found.rows
     assert not found.faults
-    assert (row.index, row.exact, row.distances) == (pytest.approx(0, abs=1e-15), 1, "Hamming distances")
-    assert row.quantisation + row.ties == pytest.approx(1 - row.recall)
-    assert row.ties != 0
-    assert 1 - row.quantisation == pytest.approx(
+    assert (row.lost_to_index, row.exact, row.distances) == (pytest.approx(0, abs=1e-15), 1, "Hamming distances")
+    assert row.lost_to_code + row.lost_to_ties == pytest.approx(1 - row.recall)
+    assert row.lost_to_ties != 0
+    assert 1 - row.lost_to_code == pytest.approx(
         hp.quantisation(
             hp.Nearest(*data[0], k=K, distance="euclidean"), tuple(hp.Codes(x, N_BITS) for x in data[1])
         ).metrics["neighbours@10"]
@@ -61,7 +61,7 @@ def test_binary_ivf_is_exact_if_every_list_is_probed(data):
     for index.nprobe in (1, 2, 4, 32):
         searches[str(index.nprobe)] = index.search(data[1][0], K)
     found = attribute(data, searches, exact=True)
-    lost, exact = losses(found)
+    lost, exact = lost_and_exact(found)
     assert exact == sorted(exact)
     assert lost == sorted(lost, reverse=True)
     assert (lost[-1], exact[-1]) == (pytest.approx(0, abs=1e-15), 1)
@@ -76,7 +76,7 @@ def test_binary_hnsw(data):
     for index.hnsw.efSearch in (10, 40, 160):
         searches[str(index.hnsw.efSearch)] = index.search(data[1][0], K)
     found = attribute(data, searches)
-    _, exact = losses(found)
+    _, exact = lost_and_exact(found)
     assert exact == sorted(exact)
     assert exact[0] < 0.99 < exact[-1] + 0.05
     assert not found.faults
@@ -93,7 +93,7 @@ def test_multi_hash_without_flips_finds_what_hash_tables_find(data, bits, tables
     found = attribute(data, searches, tables=[f"{bits}x{tables}"])
     of_index, of_tables = (found.per_query[name]["exact"] for name in ("0", f"tables {bits}x{tables}"))
     np.testing.assert_array_equal(of_index, of_tables)
-    _, exact = losses(found)
+    _, exact = lost_and_exact(found)
     assert exact[0] < exact[1] < exact[2]
 
 
@@ -105,7 +105,7 @@ def test_float_hnsw_searches_vectors(data):
     for index.hnsw.efSearch in (10, 40, 160):
         searches[str(index.hnsw.efSearch)] = index.search(data[0][0], K)
     found = attribute(data, searches, codes=None)
-    lost, _ = losses(found)
+    lost, _ = lost_and_exact(found)
     assert lost[0] == 0
     assert lost[1] > lost[2] > lost[3]
     assert {row.distances for row in found.rows} == {"squared Euclidean distances"}

@@ -21,7 +21,7 @@ import thesis_tables
 from scipy.fft import dctn
 
 from protocol.datasets import cifar10
-from protocol.report.sections import loss
+from protocol.report.sections import binarisation
 
 CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
 WIKI = cross_modal_table.table()
@@ -207,20 +207,20 @@ def test_the_answers_of_the_page_on_quantisation_are_those_of_the_runs():
     for feature, own in per_run.groupby("feature", sort=False):
         at = {"ground_truth": quantisation_tables.TRUTH, "split": quantisation_tables.SPLIT}
         rows = own[own["split"] == at["split"]].assign(**at, k=quantisation_tables.K, c=1)
-        best = loss.equal_bytes(rows.rename(columns={f"neighbours@{quantisation_tables.K}": "value"}))
-        assert f"- {loss.answer(best, at | {'feature': feature})}\n" in page
+        best = binarisation.equal_bytes(rows.rename(columns={f"neighbours@{quantisation_tables.K}": "value"}))
+        assert f"- {binarisation.answer(best, at | {'feature': feature})}\n" in page
     assert quantisation_tables.published() in page
 
 
-def test_the_losses_of_an_index_add_up_and_fall_with_its_effort():
-    (losses,) = pages.read("index", "losses")
-    by_code = losses[losses["n_bits"] > 0]
-    total = by_code[["recall", "quantisation", "index loss", "ties"]].sum(axis=1)
+def test_recall_lost_to_an_index_adds_up_and_falls_with_its_effort():
+    (lost,) = pages.read("index", "lost_recall")
+    by_code = lost[lost["n_bits"] > 0]
+    total = by_code[["recall", "lost_to_code", "lost_to_index", "lost_to_ties"]].sum(axis=1)
     np.testing.assert_allclose(total, 1, atol=3e-6)
-    for _, rows in losses.groupby(["n_bits", "index"]):
+    for _, rows in lost.groupby(["n_bits", "index"]):
         assert rows["effort"].is_monotonic_increasing
         assert rows["exact"].is_monotonic_increasing
-        assert rows["index loss"].is_monotonic_decreasing
+        assert rows["lost_to_index"].is_monotonic_decreasing
     for _, rows in by_code.groupby("n_bits"):
         exact = rows[rows["effort"] == 0].groupby(rows["index"].str.split().str[0])["exact"].first()
         assert exact["flat"] == 1

@@ -41,8 +41,8 @@ EXTENSIONS = (("none", 0), ("same", 1), ("different", 1))
 RUNS = 2
 PUBLISHED = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
 PUBLISHED |= {"hasher": "itq", "metric": "mAP", "n_bits": 8, "value": 0.5, "source": "A paper", "protocol": "its own"}
-LOSS = {"source": "A page", "data": "made", "vectors": "its own", "dimensions": 32, "method": "sign", "n_bits": 32}
-LOSS |= {"metric": "neighbours@10", "rescoring": 2.0, "value": 0.5, "provenance": "read"}
+RECALL = {"source": "A page", "data": "made", "vectors": "its own", "dimensions": 32, "method": "sign", "n_bits": 32}
+RECALL |= {"metric": "neighbours@10", "rescoring": 2.0, "value": 0.5, "provenance": "read"}
 FINDING = {"file": "a/splits.h5", "finding": "train-in-database", "severity": "warning", "count": 30}
 FINDING |= {"examples": "1 2", "consequence": "Learned from ranked items."}
 
@@ -117,7 +117,7 @@ def results():
         duplicates=None,
         splits=splits,
         published=pd.DataFrame([PUBLISHED | {"provenance": "read"}]),
-        published_losses=pd.DataFrame([LOSS]),
+        published_recall=pd.DataFrame([RECALL]),
         examples=shown,
         times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
         libraries={"numpy": {"2": 7}},
@@ -147,7 +147,7 @@ def bare(results):
         results,
         config=config | {"n_bits": [8], "metrics": ["precision@r2"], "reproduction": False},
         published=None,
-        published_losses=None,
+        published_recall=None,
         provenance=results.provenance | {"arrays": {"vectors/x": [N, 4]}, "notes": []},
         items={"ids": results.items["ids"], "class_names": np.array([], dtype="S1")},
         images=None,

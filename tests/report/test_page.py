@@ -587,9 +587,11 @@ def test_every_section_has_something_to_show(results, bare, undrawn):
 
 
 def test_the_papers_are_part_of_a_reproduction_alone(results):
-    alone = changed(results, config={"reproduction": False}, published=None, claims=[], published_losses=None)
+    alone = changed(results, config={"reproduction": False}, published=None, claims=[], published_recall=None)
     assert not {"published", "claims", "figures-of-papers"} & {section.name for section in sections(alone)}
-    is_there = ["loss-published" in {table.name for table in of(own, "loss").tables} for own in (alone, results)]
+    is_there = [
+        "binarisation-published" in {table.name for table in of(own, "binarisation").tables} for own in (alone, results)
+    ]
     assert is_there == [False, True]
 
 

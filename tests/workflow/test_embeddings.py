@@ -63,6 +63,6 @@ def test_the_embeddings_are_not_copied(embeddings):
 
 def test_the_report_has_the_loss(embeddings):
     page = (embeddings.folder / "results" / "embeddings" / "report.html").read_text().partition("<script>")[0]
-    assert 'id="loss"' in page
+    assert 'id="binarisation"' in page
     assert "Of the 10 nearest neighbours by the vectors" in page
     assert "<td>1/32</td>" in page  # the dimension is read from the header of features.npy

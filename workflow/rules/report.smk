@@ -1,9 +1,9 @@
 # Only the report of a reproduction contains comparisons with the papers.
 if CONFIG["reproduction"]:
     PUBLISHED = [source("workflow/published/cifar10_gist.csv")]
-    PUBLISHED_LOSSES = [source("workflow/published/quantisation.csv")]
+    PUBLISHED_RECALL = [source("workflow/published/quantisation.csv")]
 else:
-    PUBLISHED, PUBLISHED_LOSSES = [], []
+    PUBLISHED, PUBLISHED_RECALL = [], []
 
 
 rule examples:
@@ -70,7 +70,7 @@ rule report:
         duplicates=PLAN.duplicates,
         splits=each("<results>/splits/{split}/run0/splits.h5"),
         published=PUBLISHED,
-        published_losses=PUBLISHED_LOSSES,
+        published_recall=PUBLISHED_RECALL,
         examples=PLAN.examples,
         provenance=PLAN.provenance,
         models=each(

@@ -160,6 +160,6 @@ def conventions_of_undefined() -> str:
     """Return how each convention counts a query whose average precision is 0/0, in words."""
     parts = []
     for rule, treatment in {"zero": "counted as 0 by", "drop": "left out of the mean by"}.items():
-        names = [one.name for one in CONVENTIONS if rule in map(one.empty, one.called_map)]
+        names = [one.name for one in CONVENTIONS if rule in map(one.empty, one.reported_as_map)]
         parts.append(f"{treatment} {', '.join(names)}")
     return "; ".join(parts)

@@ -151,7 +151,7 @@ def _curve_rows(content: Content, place: Mapping[str, str]) -> "pd.DataFrame":
 def _conventions(content: Content, place: Mapping[str, str]) -> Figure | None:
     """Return the values under the named conventions for the codes of the best hasher, as wide as a column."""
     rows = at(content.conventions, **place).dropna(subset="value")
-    rows = rows[rows["called_map_by"].fillna("") != ""]
+    rows = rows[rows["reported_as_map_by"].fillna("") != ""]
     if rows["value"].nunique() < 2:
         return None
     compared = at(rows, metric="mAP") if "mAP" in set(rows["metric"]) else rows
@@ -159,7 +159,7 @@ def _conventions(content: Content, place: Mapping[str, str]) -> Figure | None:
     rows = at(rows, hasher=best["hasher"]).sort_values("value", ascending=False, kind="stable")
     undefined = rows["undefined"].map({"0": ", 0/0 = 0", "left out": ", 0/0 left out"}).fillna("")
     read = rows["metric"].replace({re.escape(part): words for part, words in _READ.items()}, regex=True)
-    rows = rows.assign(convention=read + undefined)[["convention", "called_map_by", "value"]]
+    rows = rows.assign(convention=read + undefined)[["convention", "reported_as_map_by", "value"]]
     return _FIGURES.figure(
         file_name("conventions", *place.values()),
         rows,

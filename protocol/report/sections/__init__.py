@@ -5,6 +5,7 @@ from collections.abc import Callable
 from protocol.report.figure import Section
 from protocol.report.results import Results, named
 from protocol.report.sections.answer import answer_section, experiment_line
+from protocol.report.sections.binarisation import binarisation_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
 from protocol.report.sections.curves import curves_section, lookups_section
 from protocol.report.sections.data import duplicates_section, partitions_section
@@ -18,10 +19,9 @@ from protocol.report.sections.experiment import (
 )
 from protocol.report.sections.extensions import extensions_section
 from protocol.report.sections.images import retrieved_section
-from protocol.report.sections.loss import loss_section
 
 _FOLLOWING = (
-    *(answer_section, loss_section, curves_section, splits_compared_section),
+    *(answer_section, binarisation_section, curves_section, splits_compared_section),
     *(conventions_section, lookups_section, retrieved_section, extensions_section),
 )
 """The sections that describe the reader's selection; the others describe the whole experiment."""

@@ -52,11 +52,11 @@ def _orders_of_ties(results: Results) -> "pd.DataFrame":
 
 
 def _values(results: Results) -> "pd.DataFrame":
-    """Return every value that a named convention calls mAP, of run 0."""
-    columns = ["feature", "ground_truth", "split", "n_bits", "hasher", "metric", "undefined", "called_map_by", "value"]
-    rows = results.table["conventions"][columns].fillna({"called_map_by": ""})
-    undefined = rows["undefined"].map(lambda way: "" if way == "either way" else f", 0/0: {way}")
-    named = np.where(rows["called_map_by"] != "", "by a convention", "by none")
+    """Return every value that a named convention reports as mAP, of run 0."""
+    columns = [*PLACE, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
+    rows = results.table["conventions"][columns].fillna({"reported_as_map_by": ""})
+    undefined = rows["undefined"].map(lambda way: "" if way == "no difference" else f", 0/0: {way}")
+    named = np.where(rows["reported_as_map_by"] != "", "yes", "no")
     return rows.assign(label=rows["metric"] + undefined, named=named)
 
 
@@ -76,7 +76,11 @@ def _by_convention(results: Results) -> Figure:
 
 def _sentences(here: "pd.DataFrame", results: Results) -> dict[str, str]:
     """Return the sentence about each hasher at a place, where all have the same code length."""
-    used = here[here["called_map_by"] != ""].pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
+    used = (
+        here[here["reported_as_map_by"] != ""]
+        .pivot_table(index="hasher", columns="label", values="value")
+        .dropna(axis=1)
+    )
     pairs = list(itertools.combinations(used.index, 2))
     swapped = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
     return {

@@ -54,7 +54,7 @@ class Status(NamedTuple):
 
 
 def status(results: Results) -> list[Status]:
-    """Return what a reader must know first: findings of the audit, undefined queries, and doubtful parts."""
+    """Return what a reader must know first: findings of the audit, undefined scores, and doubtful parts."""
     lines = []
     distinct = _distinct(results.findings)
     for level in ("error", "warning"):

@@ -1,4 +1,4 @@
-"""What binary codes lose of the vectors that they represent: nearest items found, re-ranking, and cost."""
+"""Recall lost to binarisation: the share of the nearest items that codes find, re-ranking, and cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -77,7 +77,7 @@ class Cost:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Quantisation(Evaluation):
-    """What codes lose of vectors: an evaluation with the nearest items as the ground truth, re-ranking and cost.
+    """Recall lost to binarisation: an evaluation with the nearest items as the ground truth, re-ranking and cost.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Quantisation(Evaluation):
             return plots.equal_bytes(self.equal_bytes.points(), self.name or "Nearest items found at equal bytes")
         if kind != "rescoring":
             return super().plot(kind)
-        title = self.name or "Nearest items that remain after re-ranking"
+        title = self.name or "Nearest items found after re-ranking"
         return plots.rescoring(self.rescoring_to_frame().to_dict("records"), title)
 
     def rescoring_to_frame(self) -> "pd.DataFrame":
@@ -188,7 +188,7 @@ def quantisation(
     convention : str, default="default"
         Determines how undefined values count, and the default metrics.
     spread : bool, default=False
-        Whether to compute, in addition, all values that some convention calls mAP.
+        Whether to compute, in addition, all values that published conventions report as mAP.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional
@@ -325,7 +325,7 @@ def _curve_table(curve: RescoringCurve) -> Table:
         worst, expected, best = ("none" if factor is None else f"{factor:,}" for factor in factors)
         smallest += [expected, "" if worst == expected == best else f"{worst} to {best}"]
     again = "the vectors" if curve.by == "vectors" else f"the second codes of {curve.n_bits:,} bits"
-    title = f"share of the K nearest items that remain if c x K items are retrieved by code and re-ranked by {again}"
+    title = f"share of the K nearest items that are found if c x K items are retrieved by code and re-ranked by {again}"
     return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
 
 

@@ -1,4 +1,4 @@
-"""What the code loses: shares by hand, the paired comparison, and when the section appears."""
+"""Recall lost to binarisation: shares by hand, the paired comparison, and when the section appears."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from protocol.report.results import nearest_truths
-from protocol.report.sections import loss
+from protocol.report.sections import binarisation
 
 PLACE = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
 
@@ -32,7 +32,7 @@ def test_the_truths_of_nearest_neighbours_have_their_k():
 
 
 def test_the_shares_are_those_of_the_metrics(results):
-    shares, names = loss.shares(results), {1: "P@5", 2: "R@10", 4: "R@20"}
+    shares, names = binarisation.shares(results), {1: "P@5", 2: "R@10", 4: "R@20"}
     assert (set(shares["c"]), set(shares["k"])) == (set(names), {5})
     on = [*PLACE, "n_bits", "hasher", "run", "metric"]
     both = shares.assign(metric=shares["c"].map(names)).merge(results.run_scores, on=on, suffixes=("", "_scored"))
@@ -47,7 +47,7 @@ def test_p_and_neighbours_are_one_share(results):
             for name in ("P@5", "neighbours@5", "P@10", "R@12", "1-recall@10")
         ]
     )
-    shares = loss.shares(dataclasses.replace(results, run_scores=both))
+    shares = binarisation.shares(dataclasses.replace(results, run_scores=both))
     assert shares[["hasher", "c", "value"]].to_numpy().tolist() == [["lsh", 1, 0.5], ["itq", 1, 0.6]]
 
 
@@ -55,7 +55,7 @@ def test_the_best_is_compared_with_the_second_run_by_run(results):
     values = np.array([[0.50, 0.55, 0.2], [0.60, 0.64, 0.1], [0.40, 0.46, 0.3]])
     config = results.config | {"hashers": ["lsh", "itq", "sh"]}
     made = dataclasses.replace(scored(results, values, hashers=("lsh", "itq", "sh")), config=config)
-    (row,) = loss.equal_bytes(loss.shares(made)).itertuples()
+    (row,) = binarisation.equal_bytes(binarisation.shares(made)).itertuples()
     assert (row.best, row.second, row.n_runs) == ("itq", "lsh", 3)
     assert row.share == pytest.approx(0.55)
     paired = stats.ttest_rel(values[:, 1], values[:, 0])
@@ -65,28 +65,28 @@ def test_the_best_is_compared_with_the_second_run_by_run(results):
 
 
 def test_the_first_sentence_answers_and_does_not_claim_more_than_the_runs_show(results):
-    clear = loss.loss_section(scored(results, [[0.50, 0.61], [0.52, 0.62], [0.51, 0.61]])).text[0]
+    clear = binarisation.binarisation_section(scored(results, [[0.50, 0.61], [0.52, 0.62], [0.51, 0.61]])).text[0]
     assert clear == (
         "Of the 5 nearest neighbours by the vectors, the best codes find 61.3% with 1 byte (8 bits) by itq (gist, "
         "standard split, mean over 3 runs). The best hasher is clearly better than the second with 1 byte (8 bits)."
     )
-    unclear = loss.loss_section(scored(results, [[0.50, 0.61], [0.62, 0.52], [0.51, 0.61]])).text[0]
+    unclear = binarisation.binarisation_section(scored(results, [[0.50, 0.61], [0.62, 0.52], [0.51, 0.61]])).text[0]
     assert unclear.endswith("The two best hashers do not differ significantly at any size.")
-    assert loss.loss_section(scored(results, [[0.5, 0.6]])).text[0].endswith("mean over 1 run).")
+    assert binarisation.binarisation_section(scored(results, [[0.5, 0.6]])).text[0].endswith("mean over 1 run).")
     alone = scored(results, [[0.5], [0.6]], hashers=("itq",))
-    assert "55.0% with 1 byte (8 bits) by itq" in loss.loss_section(alone).text[0]
-    assert loss.loss_section(alone).tables[1].rows[0][-3:] == ["\N{EN DASH}"] * 3
+    assert "55.0% with 1 byte (8 bits) by itq" in binarisation.binarisation_section(alone).text[0]
+    assert binarisation.binarisation_section(alone).tables[1].rows[0][-3:] == ["\N{EN DASH}"] * 3
 
 
 def test_the_table_has_the_bytes_and_the_intervals(results):
-    made = loss.loss_section(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
+    made = binarisation.binarisation_section(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
     half = stats.t.ppf(0.975, 1) * np.std([0.6, 0.8], ddof=1) * (1 / 2 + results.shared("standard")) ** 0.5
     assert made.tables[0].header == ["hasher", "bits", "bytes per item", "relative size", "K = 5"]
     assert made.tables[0].rows[1] == ["itq", "12", "2", "1/32", f"0.700 [{0.7 - half:.3f}, {0.7 + half:.3f}]"]
     assert made.tables[0].strong == {(1, 4)}
     unknown = dataclasses.replace(scored(results, [[0.4, 0.6]]), dimensions={"gist": None})
-    assert loss.loss_section(unknown).tables[0].rows[0][3:] == ["\N{EN DASH}", "0.400"]
-    assert "no intervals" in loss.loss_section(unknown).text[1]
+    assert binarisation.binarisation_section(unknown).tables[0].rows[0][3:] == ["\N{EN DASH}", "0.400"]
+    assert "no intervals" in binarisation.binarisation_section(unknown).text[1]
 
 
 def test_the_smallest_factor_that_reaches_the_target(results):
@@ -94,7 +94,9 @@ def test_the_smallest_factor_that_reaches_the_target(results):
         scored(results, [values], metric=metric).run_scores
         for metric, values in (("P@5", (0.3, 0.4)), ("R@10", (0.8, 0.94)), ("R@20", (0.9, 0.96)))
     ]
-    made = loss.loss_section(dataclasses.replace(results, run_scores=pd.concat(parts, ignore_index=True)))
+    made = binarisation.binarisation_section(
+        dataclasses.replace(results, run_scores=pd.concat(parts, ignore_index=True))
+    )
     assert made.tables[0].header[-1] == "c for 95%, K = 5"
     assert [row[-1] for row in made.tables[0].rows] == ["more than 4", "4"]
     assert made.figures[0].shows == (
@@ -103,14 +105,14 @@ def test_the_smallest_factor_that_reaches_the_target(results):
     )
 
 
-def test_published_losses_are_marked_as_other_data(results):
-    table = loss.loss_section(results).tables[-1]
+def test_published_values_are_marked_as_those_of_other_data(results):
+    table = binarisation.binarisation_section(results).tables[-1]
     assert "not directly comparable with ours" in table.caption
     assert table.rows == [["A page", "made", "its own", "sign", "neighbours@10", "32", "32", "2.0", "0.5000"]]
 
 
 def test_without_nearest_neighbours_or_their_metrics_there_is_no_section(results, bare):
-    assert loss.loss_section(bare) is None
+    assert binarisation.binarisation_section(bare) is None
     options = results.config["ground_truth_options"] | {"nearest_neighbours": {"n_neighbours": 7}}
     other = dataclasses.replace(results, config=results.config | {"ground_truth_options": options})
-    assert loss.loss_section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
+    assert binarisation.binarisation_section(other) is None  # P@5 and R@10 are of no use where 7 are nearest

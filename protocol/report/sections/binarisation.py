@@ -1,4 +1,4 @@
-"""The loss of binary codes compared with the original vectors, whose nearest neighbours are the ground truth."""
+"""Recall lost to binarisation, with the nearest neighbours by the original vectors as the ground truth."""
 
 import math
 import re
@@ -23,25 +23,25 @@ _FLOAT_BYTES = 4
 _INTERVAL = f"{CONFIDENCE:.0%} interval"
 
 
-def loss_section(results: Results) -> Section | None:
-    """Return the loss by hasher and size, and the gain of rescoring; None without such a ground truth and metrics."""
+def binarisation_section(results: Results) -> Section | None:
+    """Return the recall by hasher and size, and after rescoring; None without such a ground truth and metrics."""
     runs = results.once(shares)
     if runs.empty:
         return None
     means, best = with_intervals(runs), equal_bytes(runs)
     place = _place(results, means)
     test = {"interval": _INTERVAL, "test": CORRECTED, "one_dataset": ONE_DATASET}
-    meaning = PAGE.text("loss-meaning", n_runs=means["n_runs"].max(), **test)
+    meaning = PAGE.text("binarisation-meaning", n_runs=means["n_runs"].max(), **test)
     text = [answer(best, place), meaning]
     tables = [_table(results, own, place) for _, own in _of_features(means, place)]
     shown = {(feature, own["split"].iloc[0]) for feature, own in _of_features(means, place)}
     sizes = [row | {"bytes": n_bytes(row["n_bits"])} for row in best.to_dict("records")]
     sizes = [row for row in sizes if (row["feature"], row["split"]) in shown]
-    tables += [PAGE.table("loss-equal-bytes", sizes, test=CORRECTED)]
-    if results.published_losses is not None:
-        text.append(PAGE.text("loss-published"))
-        tables.append(PAGE.table("loss-published", results.published_losses.to_dict("records")))
-    return PAGE.section("loss", text, [_figure(results, means, place)], tables)
+    tables += [PAGE.table("binarisation-equal-bytes", sizes, test=CORRECTED)]
+    if results.published_recall is not None:
+        text.append(PAGE.text("binarisation-published"))
+        tables.append(PAGE.table("binarisation-published", results.published_recall.to_dict("records")))
+    return PAGE.section("binarisation", text, [_figure(results, means, place)], tables)
 
 
 def shares(results: Results) -> "pd.DataFrame":
@@ -88,7 +88,7 @@ def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
-    """Return, by place and code length, the hasher that loses least and its paired difference from the second.
+    """Return, by place and code length, the hasher with the highest recall and its paired difference from the second.
 
     Columns: those of the place, ``n_bits``, ``k``, and those of `protocol.scores.statistics.lead`, with ``share`` in
     place of ``mean``.
@@ -108,7 +108,7 @@ def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
-    """Return the selection, with the first value that has a loss in place of one that has none, as the page draws."""
+    """Return the selection; a value without these shares is replaced by the first that has them, as on the page."""
     place = {}
     for column, value in (results.combination).items():
         place[column] = value if (means[column] == value).any() else means[column].iloc[0]
@@ -122,11 +122,11 @@ def n_bytes(n_bits: int) -> int:
 
 
 def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
-    """Return in words which hasher loses least at each size, for one feature, ground truth and split."""
+    """Return in words which hasher has the highest recall at each size, for one feature, ground truth and split."""
     here = at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
     rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
     return PAGE.text(
-        "loss",
+        "binarisation",
         k=k,
         shares=[f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows],
         place=place,
@@ -148,7 +148,7 @@ def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[t
 
 
 def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
-    """Return the loss on one feature: a row per hasher and code length, a column per K."""
+    """Return the shares on one feature: a row per hasher and code length, a column per K."""
     feature, split = means["feature"].iloc[0], means["split"].iloc[0]
     k = dict(zip(means["ground_truth"], means["k"], strict=True))
     of_curve = place["ground_truth"] if place["ground_truth"] in k else next(iter(k))
@@ -166,9 +166,9 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
         rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells.values(), *smallest])
     header = [*labels, *(f"K = {own:,}" for own in k.values())]
     header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
-    name = f"loss-{results.config_name('feature', feature)}".replace("_", "-")
+    name = f"binarisation-{results.config_name('feature', feature)}".replace("_", "-")
     values = {"feature": feature, "split": split, "most": most, "target": TARGET}
-    return PAGE.table(name, rows, of="loss", header=header, strong=frozenset(strong), **values)
+    return PAGE.table(name, rows, of="binarisation", header=header, strong=frozenset(strong), **values)
 
 
 def _ratio(dimension: int | None, n_bits: int) -> str:
