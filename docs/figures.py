@@ -46,7 +46,7 @@ def denominators() -> Any:
     from sklearn.datasets import load_digits
 
     images, labels = load_digits(return_X_y=True)
-    codes = hp.get("hasher", "itq")(n_bits=32, seed=1).fit(images[500:]).transform(images)
+    codes = hp.get("hasher", "lsh")(n_bits=32, seed=1).fit(images[500:]).transform(images)
     cutoffs = (5, 10, 20, 50, 100, 150, 200, 400, 800, 1297)
     names = {f"mAP@{k}[{by}]": (k, by) for k in cutoffs for by in ("all", "min", "retrieved")}
     given = {"query_labels": labels[:500], "database_labels": labels[500:]}
