@@ -22,10 +22,10 @@ PAGE = Path(__file__).parent / "reference" / "files.md"
 _ABOVE = """\
 # File formats
 
-An experiment writes these files to `results/`. `NAME` is the name of the experiment, and `DATASET` that of the dataset,
-followed by a digest of its options if these are not the defaults. `SAMPLE` is the name of a sampled split: the queries,
-the validation sets and the training set of a run, which split protocols share if they differ only in their database.
-`R` is the number of the run. `LIST` stands for the name of an official split of a dataset.
+An experiment writes these files to `results/`. In their paths, `NAME` is the name of the experiment, and `DATASET` that
+of the dataset, followed by a digest of its options if these are not the defaults. `SAMPLE` is the name of a sampled
+split: the queries, the validation sets and the training set of a run, which split protocols share if they differ only
+in their database. `R` is the number of the run. `LIST` is the name of an official split of a dataset.
 
 HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
 attributes: `digest`, which depends only on the arrays and the provenance, and `provenance`, a JSON object:

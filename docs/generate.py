@@ -50,15 +50,15 @@ _ABOVE = {
     "values to select from.",
     "quantiser": "A quantiser compresses vectors of real numbers. `protocol quantisation --quantiser NAME` compares it "
     "with binary codes at equal bytes ([guide](../how-to/compare-representations.md)), with options in the form "
-    "`pq:m=16`. Every hasher that learns from vectors alone is a quantiser as well. In the size, d is the dimension of "
-    "the vectors.",
-    "metric": "Names of metrics in config files, commands and results. K, R and beta stand for numbers: "
-    "`mAP@K[all]` is requested as `mAP@1000[all]`, `precision@rR` as `precision@r2`, `F_beta@rR` as `F0.5@r2`.\n\n"
+    "`pq:m=16`. Every hasher that learns from vectors alone is also a quantiser. In the column of sizes, d is the "
+    "dimension of the vectors.",
+    "metric": "The names of metrics in config files, commands and results. K, R and beta stand for numbers: write "
+    "`mAP@1000[all]` for `mAP@K[all]`, `precision@r2` for `precision@rR`, and `F0.5@r2` for `F_beta@rR`.\n\n"
     "For a query without relevant items, or with an empty Hamming ball, some metrics are 0/0. By default, such a value "
-    "counts as 0; `empty: drop` in a config file leaves the query out of the mean. The value is the expected one over "
-    "all orders of [ties](../explanation/ties.md), unless the name of the metric states otherwise.",
-    "convention": "A convention is the way in which a paper or a tool computes its scores: its metrics, and its "
-    "treatment of undefined values. `protocol evaluate --convention NAME` applies it.",
+    "counts as 0; `empty: drop` in a config file leaves the query out of the mean. Values are expected values over all "
+    "orders of [ties](../explanation/ties.md), unless the name of the metric states otherwise.",
+    "convention": "A convention describes how a paper or a tool computes its scores: which metrics, and how undefined "
+    "values count. `protocol evaluate --convention NAME` applies it.",
     "finding": "The problems that `protocol audit` can find in a split. Each finding is an error, a warning or "
     "information; the same finding can be an error under one protocol and inherent in another.",
 }
@@ -106,11 +106,12 @@ A name has one meaning in the whole file: once it is defined, other lists may co
 `hasher_options`, `hasher_grids` and `ground_truth_options` may refer to it.
 """
 _EVALUATIONS = """\
-`protocol explain` and `protocol diagnose` know these differences from the standard evaluation: Hamming distance, the
-expected value over ties, all relevant items in the denominator, 0 for a query without any, and the mean over the
-queries. An evaluation has at most one difference of each family. Its weight is the sum of their weights: 1 for a
-convention of many tools, 2 for a rarer one or a fault of several tools, 3 for a fault of one tool. The sources are
-public code that was read; `sklearn`, `numpy` and `torch` are libraries, all others are repositories."""
+The standard evaluation ranks by Hamming distance, takes the expected value over ties, divides average precision by all
+relevant items, counts a query without relevant items as 0, and takes the mean over the queries. This page lists the
+differences from it that `protocol explain` and `protocol diagnose` know. An evaluation has at most one difference of
+each family. Its weight is the sum of the weights of its differences: 1 for a convention of many tools, 2 for a rarer
+convention or a fault of several tools, and 3 for a fault of one tool. The sources are public code; `sklearn`, `numpy`
+and `torch` are libraries, and all others are repositories."""
 _HASHER_CLASSES = """
 The page of each [hasher](../hashers.md) describes its class.
 """
