@@ -90,7 +90,7 @@ class Record:
         files = [_file_of(one.module) for one in (taken, record) if one is not None]
         if len(set(files)) > 1:
             registry.taken[self.name] = (
-                f"{self.kind} {self.name!r}: expected one plug-in of this name, got two: in {' and in '.join(files)}. "
+                f"{self.kind} {self.name!r}: two plug-ins have this name, in {' and in '.join(files)}. "
                 "Give yours another name."
             )
             if taken is None or not _is_own(taken):
@@ -238,7 +238,7 @@ class HasherRecord(Record):
         check = getattr(plugin, "check_declaration", None)
         if check is None:
             raise ProtocolError(
-                f"hasher {self.name!r}: expected a class derived from protocol.hashers.Hasher, got {plugin!r}."
+                f"hasher {self.name!r}: must be a class derived from protocol.hashers.Hasher, not {plugin!r}."
             )
         check(self.name)
         return super().__call__(plugin)
@@ -415,7 +415,7 @@ class Registry(Generic[R]):
         record, numbers = self.find(name)
         if any(mark in name for mark in _NUMBERS):
             raise ProtocolError(
-                f"{self.kind} {name!r}: expected a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
+                f"{self.kind} {name!r}: write a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
             )
         return functools.partial(record.plugin, **numbers) if numbers else record.plugin
 
@@ -496,7 +496,7 @@ def _import(module: str) -> ModuleType:
     if os.getcwd() != folder:
         os.chdir(folder)
         raise ProtocolError(
-            f"{imported.__file__}: changed the working directory, to which relative paths refer. Remove os.chdir."
+            f"{imported.__file__}: changes the working directory, to which relative paths refer. Remove os.chdir."
         )
     return imported
 
@@ -520,7 +520,7 @@ def _field_error(error: TypeError) -> ProtocolError | None:
     if call[2] == "missing":
         problem = f"missing field{'s' * (len(quoted) > 1)} {', '.join(map(repr, quoted))}."
     elif call[2] == "takes":
-        problem = "expected one argument without a keyword, the name."
+        problem = "takes one argument without a keyword, the name."
     else:
         known = [one.name for one in fields(record) if one.init]
         near = difflib.get_close_matches(quoted[0], known, n=1)
@@ -554,7 +554,7 @@ class _MetricRegistry(Registry[MetricRecord]):
             return self.records[name], {}
         number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
         if number is not None and name in {registered.replace("@K", number[0]) for registered in self.records}:
-            raise ProtocolError(f"metric {name!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
+            raise ProtocolError(f"metric {name!r}: the cutoff K must be an integer >= 1, got {number[1]}.")
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> ProtocolError:
@@ -568,7 +568,7 @@ class _MetricRegistry(Registry[MetricRecord]):
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
         return ProtocolError(
-            f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}"
+            f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {count}."
             f"{self._searched(name, has_hint=bool(near))}"
         )
 
