@@ -84,7 +84,7 @@ class Evidence:
             raise ProtocolError("label_agreement needs label_issues as well.")
         if (self.query_codes is None) != (self.database_codes is None):
             given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
-            raise ProtocolError(f"{given}_codes need {missing}_codes as well.")
+            raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
 
     def files(self) -> dict[str, Any]:
         """Return the files and arrays by name, None for those that were not given."""

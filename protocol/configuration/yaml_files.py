@@ -47,7 +47,8 @@ def read(path: str | Path) -> dict[str, Any]:
             found = parse(stream.read(), str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ProtocolError(f"{path}: can't be read: {reason}.") from error
+        problem = "no such file" if isinstance(error, FileNotFoundError) else f"can't be read: {reason}"
+        raise ProtocolError(f"{path}: {problem}.") from error
     if not isinstance(found, dict):
         raise ProtocolError(f"{path}: expected keys with values, got {type(found).__name__}.")
     return found

@@ -160,7 +160,7 @@ def _check_options(most: int, least: float, threads: int, database: Any, databas
     if number(least, "least") > 1:
         raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
     if database is None and database_ids is not None:
-        raise ProtocolError("database_ids need database as well.")
+        raise ProtocolError("database_ids needs database as well.")
 
 
 def _check_bool(value: Any, name: str, allowed: str) -> None:

@@ -39,7 +39,7 @@ COLUMNS = (
 def halves(
     y: NDArray | None, *, query_per_class: int, outside_per_class: int, train_per_class: Sequence[int | str], seed: int
 ) -> dict[str, dict[str, NDArray[np.int64]]]:
-    """Draw one run: common queries, and two databases (sides) with training sets inside each.
+    """Sample one run: shared queries and two disjoint databases (sides), each with nested training sets.
 
     Parameters
     ----------
