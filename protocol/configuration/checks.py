@@ -378,8 +378,8 @@ def _check_nearest(metric: str, variant: Variant) -> None:
     number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
     if relevant and (variant.plugin != "nearest_neighbours" or variant.options["n_neighbours"] != number):
         raise ProtocolError(
-            f"metric {metric!r} requires nearest_neighbours with n_neighbours {number} as the ground truth, not "
-            f"{variant.name!r}. P@K and R@K are defined for any ground truth."
+            f"metric {metric!r} requires every ground truth to be nearest_neighbours with n_neighbours {number}; "
+            f"{variant.name!r} is not. P@K and R@K are defined for any ground truth."
         )
 
 

@@ -157,7 +157,7 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     if unknown.size:
         first = str(items[unknown[0]])
         raise ProtocolError(
-            f"{name}: unknown {counted(unknown.size, 'id')} among {len(items):,}, the first {first!r}. The dataset has "
+            f"{name}: {counted(unknown.size, 'unknown id')} among {len(items):,}, the first {first!r}. The dataset has "
             f"ids such as {str(ids[0])!r}."
         )
     return found

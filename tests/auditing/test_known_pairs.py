@@ -164,7 +164,9 @@ def test_an_array_without_pairs_is_refused():
 
 def test_row_numbers_beyond_the_dataset_are_refused():
     lists = {"query": np.arange(60_000, 71_000), "database": np.arange(50_000)}
-    message = r"^cifar10: expected row numbers of 60,000 images, the training images first, up to 59999, got 70999\.$"
+    message = (
+        r"^cifar10: row numbers must be those of 60,000 images, the training images first; the dataset has 71,000\.$"
+    )
     with pytest.raises(ProtocolError, match=message):
         audit(**lists, known_pairs="cifar10")
 

@@ -134,7 +134,7 @@ def _by_id(ids: Sequence[Any], groups: Sequence[Any], dataset: Dataset, n_items:
     if different.size:
         raise ProtocolError(f"{name}: {str(ids[different[0]])!r} is in two groups.")
     if not (codes_of_items >= 0).any():
-        raise ProtocolError(f"{name}: none of its {counted(len(ids), 'line')} names an item of the split.")
+        raise ProtocolError(f"{name}: no line names an item of the split.")
     return Groups(codes_of_items, names, name)
 
 

@@ -292,7 +292,7 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
     known = numbers[(numbers >= 0).all(axis=1)]
     if not len(numbers) or (dataset.ids is not None and not len(known)):
-        raise ProtocolError(f"{name}: none of its {counted(len(numbers), 'pair')} consists of listed {expected}.")
+        raise ProtocolError(f"{name}: no pair consists of listed {expected}.")
     return known
 
 

@@ -230,7 +230,7 @@ def _from_table(reader: _Reader, columns: Sequence[str], rows: Sequence[Mapping[
     name, dataset = reader.name, reader.dataset
     items = numbers_of([row["id"] for row in rows], dataset, reader.n_items, name)
     if len(items) and not (items >= 0).any():
-        raise ProtocolError(f"{name}: none of its {counted(len(rows), 'item')} is in the split.")
+        raise ProtocolError(f"{name}: no item is in the split.")
     if not {"suggested", "agreement"} & set(columns):
         return reader.issues(items, np.ones(len(rows), dtype=np.bool_), None, "", "listed as doubtful")
     numbers = {str(class_name): str(label) for label, class_name in enumerate(dataset.class_names)}

@@ -389,9 +389,7 @@ def _printed(path: Path) -> Log:
             text.add(line)
     series = text.collector.series()
     if not series:
-        problem = (
-            f"none of its {counted(n_lines, 'line')} has" if n_lines else "the file is empty. Its lines should have"
-        )
+        problem = "no line has" if n_lines else "the file is empty. Its lines should have"
         raise ProtocolError(f"{path}: {problem} an epoch and a score, such as `epoch:10, MAP:0.782`.")
     return Log(series, text.unit)
 

@@ -212,7 +212,9 @@ def _official_rows(items: Sequence[str], parts: Mapping[str, NDArray[np.int64]],
     rows = []
     for part, numbers in zip(("test", "train"), np.array(items).astype(np.int64).reshape(-1, 2).T, strict=True):
         if numbers.max() >= len(parts[part]):
-            raise ProtocolError(f"{path}: no {part} image {numbers.max():,}; there are {len(parts[part]):,}, from 0.")
+            raise ProtocolError(
+                f"{path}: there is no {part} image {numbers.max():,}; the last one is {len(parts[part]) - 1:,}."
+            )
         rows.append(parts[part][numbers])
     return np.stack(rows, axis=1)
 
