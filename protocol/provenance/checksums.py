@@ -123,7 +123,7 @@ def _difference(record: bytes, found: str, where: str) -> str:
     digests = [digest.decode() for digest in _RECORDED.findall(record)]
     if len(digests) == 1 and digests[0] != found:
         return f"expected sha256 {digests[0]}, got {found}"
-    return f"{where} {'contains no valid sha256' if record.strip(bytes(1)) else 'is empty'}"
+    return f"no {'valid ' if record.strip(bytes(1)) else ''}sha256 in {where}"
 
 
 def _refuse(path: str | Path, difference: str) -> NoReturn:

@@ -341,7 +341,7 @@ class SplitProtocol:
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
             if classes is None:
-                raise ProtocolError(f"{' and '.join(per_class)} are drawn by class, but the dataset has no labels.")
+                raise ProtocolError(f"{' and '.join(per_class)}: drawn by class, but the dataset has no labels.")
             of_class = drawn_of_each_class(classes[order], sum(per_class.values()), rng)
             bounds = np.cumsum(list(per_class.values()))[:-1]
             for name, places in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):

@@ -170,5 +170,5 @@ def test_the_files_below_a_folder_are_counted_up_to_a_limit(tmp_path):
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
     assert datasets.count_files(tmp_path) == 4
     assert datasets.count_files(tmp_path, at_most=2) == 2
-    with pytest.raises(ProtocolError, match="expected a folder that can be listed, got: No such file or directory"):
+    with pytest.raises(ProtocolError, match="nowhere: the folder can't be read: No such file or directory."):
         datasets.folder_state(tmp_path / "nowhere")

@@ -84,7 +84,7 @@ def test_an_address_that_can_not_be_used_is_refused_without_its_credentials(offi
 def test_a_wrong_mirror_in_a_configuration_is_refused_without_its_credentials(capsys, mirror):
     assert main(["check", "--config", f"mirror={mirror}"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("protocol: mirror: expected ")
+    assert err.startswith("protocol: mirror: '***@host/files' is neither a URL ")
     assert SECRET not in err
 
 

@@ -20,7 +20,7 @@ from protocol.scores.summary import COLUMNS, ITEMS, collect
 pd = pytest.importorskip("pandas")
 
 REMEDY = r"To write it again: snakemake --force [^\n]+, with the --configfile of its experiment\."
-LINE = re.compile(rf"[^\n]*: altered since it was written \(expected [^\n]+, got [^\n]+\)\. {REMEDY}")
+LINE = re.compile(rf"[^\n]*: changed since it was written \(expected [^\n]+, got [^\n]+\)\. {REMEDY}")
 ROW = ("digits", "gist", "class_label", "standard", 0, "itq", 8, "none", 0, "mAP", "class labels", 9, 90, "0" * 64)
 N_MUTATIONS = 50
 
@@ -170,7 +170,7 @@ def test_a_process_hashes_a_file_once_until_it_changes(tmp_path, monkeypatch):
     content[-1] ^= 1
     path.write_bytes(content)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # of the same size and time
-    with pytest.raises(ProtocolError, match="altered since it was written"):
+    with pytest.raises(ProtocolError, match="changed since it was written"):
         storage.read(path)
 
 
@@ -181,13 +181,13 @@ def test_a_file_of_a_user_needs_no_checksum_but_must_agree_with_one(tmp_path):
     with pytest.raises(ProtocolError) as error:
         checksums.verify(path)
     assert str(error.value) == (
-        f"{path}: altered since it was written (summary.csv.sha256, with its sha256, is missing). "
+        f"{path}: changed since it was written (summary.csv.sha256, with its sha256, is missing). "
         f"To write it again: snakemake --force {os.path.relpath(path)}, with the --configfile of its experiment."
     )
     write_summary(path)
     path.write_text("a\n1\n")
     for read in (lambda: checksums.verify(path, required=False), lambda: Results([path]).frame()):
-        with pytest.raises(ProtocolError, match="altered since it was written"):
+        with pytest.raises(ProtocolError, match="changed since it was written"):
             read()
 
 
