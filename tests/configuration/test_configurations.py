@@ -190,12 +190,12 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TWICE, "c.yaml, line 4: expected each key once, got 'gist' again (first in line 3)."),
+        (TWICE, "c.yaml, line 4: the key 'gist' is repeated (first in line 3)."),
         ("- 1\n", "c.yaml: expected keys with values, got list."),
         ("", "c.yaml: expected keys with values, got NoneType."),
-        ("runs: [1\nseed: 2\n", "c.yaml, line 2: expected YAML, got: "),
-        ("runs: *a\n", "c.yaml, line 1: expected YAML, got: found undefined alias"),
-        (None, "c.yaml: expected a config file, got: No such file or directory."),
+        ("runs: [1\nseed: 2\n", "c.yaml, line 2: not valid YAML: "),
+        ("runs: *a\n", "c.yaml, line 1: not valid YAML: found undefined alias"),
+        (None, "c.yaml: no such file."),
         ("a pipe", "c.yaml: expected a config file, got a non-regular file."),
     ],
 )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.inputs.items import csv_rows, read_json
-from protocol.checks import ProtocolError, counted
+from protocol.checks import ProtocolError
 from protocol.inputs.text import lines
 
 _EXPECTED = "a training log"
