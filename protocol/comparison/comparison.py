@@ -363,7 +363,7 @@ def _overview(
         text.append(
             "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if "
             "all of these have the same relevant positions (labels alone do not identify the items). The intervals "
-            "hold simultaneously for all comparisons in a table, with {100 * CONFIDENCE:g} % confidence (Bonferroni). "
+            f"hold simultaneously for all comparisons in a table, with {100 * CONFIDENCE:g} % confidence (Bonferroni). "
             "p: paired t-tests (sign tests if all differences are equal), corrected for all comparisons in the table "
             "(Holm). Name the reference with --against if you can. Otherwise, the reference is the method with the "
             "best mean. This choice depends on the tested values, so all pairs of methods count as comparisons."
