@@ -122,10 +122,12 @@ class DatasetRecord(Record):
         The files to fetch; () if there are none.
     statistics : mapping, or callable of the loader's options that returns one
         Known facts against which loaded data are checked: ``n``, ``classes``, ``image_shape``, ...
-    user_files, user_folders : tuple of str
-        The options that name files and folders of the user.
+    user_files : tuple of str
+        The options that name files of the user.
+    user_folders : tuple of str
+        The options that name folders of the user.
     required : tuple of str
-        The names of the options, among these, that must be given.
+        The options, among both of these, that must be given.
     streamed : bool, default=False
         Whether the loader returns rows that are read on demand, so that a dataset may be larger than memory.
     """

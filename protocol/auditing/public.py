@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is known about the items of a dataset besides their labels, for `audit`; each is a file or an array.
+    """Additional information about the items of a dataset, for `audit`, as files or arrays.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def audit(
     ids : path or array_like of str, shape (n_items,), optional
         The ids of the dataset in the order of the row numbers; a file has one id per line.
     evidence : Evidence, optional
-        What else is known about the items: features, judged pairs, groups, doubtful labels.
+        Additional information about the items: features, judged pairs, groups, doubtful labels.
     training_log : path or sequence of path, optional
         Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
         `protocol.auditing.inputs.log_formats`.
@@ -335,8 +335,8 @@ def audit(
         The expected sizes of partitions, such as ``{"query": 1000, "train": 5000}``, which replace those of the
         protocol.
     against : str, path, result of `protocol.load_split` or mapping, optional
-        What each split is compared with: another complete split, or lists as ``"query=F,database=F"``, item by item; or
-        the name of a declared protocol.
+        The split with which each split is compared item by item: a complete split, or lists as
+        ``"query=F,database=F"``; or the name of a declared protocol.
     **lists : path or array_like, shape (n,)
         The list of each partition, by its name: `query` and `database`, which are required, `train`,
         `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a

@@ -178,7 +178,8 @@ def _partition(part: str, split: "SplitProtocol") -> str:
             return f"the items in your own file{'' if items.required else ' (optional)'}"
         case SameAs():
             return f"the same items as in the partition {items.part!r}"
-    return f"all items except those of {' and '.join(split.database_without).replace('_', ' ') or 'no partition'}"
+    others = ", ".join(split.database_without).replace("_", " ") or "no partition"
+    return "all items except those of " + re.sub(", ([^,]*)$", r" and \1", others)
 
 
 def _words(value: Any) -> str:

@@ -324,7 +324,7 @@ def _verdict(metric: str, of_table: Differences) -> str:
     at = f"{abs(difference):.3f} [{low:.3f}, {high:.3f}] ({metric}, {one.n_bits} bits, {_pairs(one)})"
     if p < _LEVEL:
         return f"{names[0]} beats {names[1]} by {at}."
-    return f"No difference between {names[0]} and {names[1]} is shown: {at}."
+    return f"The difference between {names[0]} and {names[1]} is not significant: {at}."
 
 
 def _missing(paired: Iterable[tuple[str, str, Differences]]) -> list[str]:
@@ -361,12 +361,12 @@ def _overview(
     text, is_paired = [statement], any(of_table.comparisons for _, _, of_table in paired)
     if is_paired:
         text.append(
-            "Differences are means over pairs: runs on the same items, or queries at the same position, where all have "
-            "the same relevant positions (labels alone do not identify the items). Intervals: "
-            f"{100 * CONFIDENCE:g} % simultaneously for all comparisons in a table (Bonferroni). p: paired t-tests "
-            "(sign tests where all differences are equal), corrected for all comparisons in the table (Holm). Name the "
-            "reference with --against if you can. Otherwise it is the method with the best mean, which depends on the "
-            "tested values, so all pairs of methods then count as comparisons."
+            "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if "
+            "all of these have the same relevant positions (labels alone do not identify the items). The intervals "
+            f"hold simultaneously for all comparisons in a table, with {100 * CONFIDENCE:g} % confidence (Bonferroni). "
+            "p: paired t-tests (sign tests if all differences are equal), corrected for all comparisons in the table "
+            "(Holm). Name the reference with --against if you can. Otherwise, the reference is the method with the "
+            "best mean. This choice depends on the tested values, so all pairs of methods count as comparisons."
         )
     if is_paired and margin is not None:
         text.append(
@@ -379,8 +379,8 @@ def _overview(
     text += _missing(paired)
     if n_further:
         text.append(
-            f"{counted(n_further, 'further table')}: --metric NAME for one metric under every protocol, --metric all "
-            "for all."
+            f"{counted(n_further, 'further table')} not shown: use --metric NAME for one metric under every protocol, "
+            "or --metric all for all of them."
         )
     return Section("overview", "What was compared, and how", text)
 
@@ -451,7 +451,7 @@ def _differences_table(name: str, metric: str, of_table: Differences, margin: fl
     header = ["method", "bits", "difference", "interval", "p", "pairs"]
     if margin is not None:
         header += ["non-inferior", "equivalent"]
-    how = "" if of_table.is_named else ", the method with the best mean of this table"
+    how = "" if of_table.is_named else ", the method with the best mean in this table"
     caption = (
         f"{metric}: differences from {of_table.reference}{how}; {counted(len(of_table.comparisons), 'comparison')}"
     )
@@ -505,7 +505,7 @@ def _figure(name: str, scores: "pd.DataFrame") -> Figure:
     rows = scores[["metric", "n_bits", "method", "file", "mean", "low", "high", "n_runs"]]
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
-    shows = f"{metric} is undefined in all of them."
+    shows = f"{metric} is undefined for all methods."
     of_runs = scores.dropna(subset="half")["n_runs"].notna()
     units = " or ".join([*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])])
     drawn = f" Lines: {100 * CONFIDENCE:g} % intervals of the means over the {units}." if units else ""
@@ -535,4 +535,4 @@ def _figure(name: str, scores: "pd.DataFrame") -> Figure:
     height = 24 if max(map(len, rows["method"])) <= _LETTERS else 36
     intervals = encoded.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     layered = alt.layer(intervals, points).properties(width="container", height=alt.Step(height))
-    return Figure(f"figure-{name}", "Side by side", shows, layered, rows, {"metric": metric, "n_bits": n_bits})
+    return Figure(f"figure-{name}", "Scores by method", shows, layered, rows, {"metric": metric, "n_bits": n_bits})

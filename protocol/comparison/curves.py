@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _MOST_POINTS = 50
 _SHOWS = {
-    "precision-recall": "All queries together (micro); each corner of a line is a Hamming radius.",
-    **dict.fromkeys(("precision@N", "recall@N"), "Mean over the queries, as the expected value over ties."),
+    "precision-recall": "All queries are pooled (micro-average). Each vertex of a line is a Hamming radius.",
+    **dict.fromkeys(("precision@N", "recall@N"), "Means over the queries of the expected values over ties."),
 }
 _LONG = 20  # letters of a name, of which a phone has no room for two side by side
 

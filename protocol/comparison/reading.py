@@ -108,8 +108,10 @@ class Score:
         The values of the fields `protocol.scores.metadata.PROTOCOL`; None for fields that the file does not record.
     n_bits : int
     metric : str
-    mean, std : float
-        NaN where undefined; the standard deviation of a single run is also NaN.
+    mean : float
+        The mean score; NaN if it is undefined.
+    std : float
+        The standard deviation over the runs; NaN if it is undefined or there is a single run.
     n_runs : int or None
         None if there are no runs.
     ground_truth_sha256 : str or None

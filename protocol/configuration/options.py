@@ -96,8 +96,9 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
     """Return the options of a plug-in by name; a split protocol's are the partitions that the user's files list."""
     plugin = registry.get(kind, name)
     if kind == "split":
-        text = "File that lists the items of this partition, as ids or row numbers."
-        return {part: Option(part, str | None, None, "str or None, default None", text) for part in plugin.listed}
+        text = "File that lists the {}, as ids or row numbers."
+        words = {part: text.format(part.replace("_", " ").replace("query", "queries")) for part in plugin.listed}
+        return {part: Option(part, str | None, None, "str or None, default None", words[part]) for part in words}
     if kind == "metric":
         return {}
     described, hints = (

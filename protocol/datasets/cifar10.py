@@ -37,7 +37,7 @@ TEST = "test_batch"
     },
 )
 def load(paths: Mapping[str, Path]) -> Data:
-    """CIFAR-10: colour images, 32 x 32, 10 classes of 6,000.
+    """CIFAR-10: 60,000 colour images of 32 x 32 pixels, in 10 classes of 6,000.
 
     Parameters
     ----------

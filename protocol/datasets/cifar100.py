@@ -45,7 +45,7 @@ def _statistics(labels: str) -> dict[str, Any]:
     statistics=_statistics,
 )
 def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
-    """CIFAR-100: colour images, 32 x 32, 100 classes of 600, or 20 groups of 5 classes.
+    """CIFAR-100: 60,000 colour images of 32 x 32 pixels, in 100 classes of 600, or 20 groups of 5 classes.
 
     Parameters
     ----------

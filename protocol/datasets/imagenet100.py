@@ -1,4 +1,4 @@
-"""ImageNet-100: 100 classes of ImageNet by HashNet's lists; the images remain in the user's folder."""
+"""ImageNet-100: the 100 classes of ImageNet in HashNet's lists; the images remain in the user's folder."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -78,7 +78,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     streamed=True,
 )
 def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
-    """ImageNet-100: 100 classes of ImageNet by HashNet's lists; you supply the images.
+    """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; you supply the images.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ REMOVABLE = {"headers": "header", "footers": "footer", "quotes": "quoting"}
     },
 )
 def load(paths: Mapping[str, Path], *, remove: Sequence[str] = ()) -> Data:
-    """20 Newsgroups: messages of 20 discussion groups, as texts; 11,314 are older than the other 7,532.
+    """20 Newsgroups: texts of messages to 20 discussion groups; 11,314 older and 7,532 newer messages.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     streamed=True,
 )
 def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
-    """NUS-WIDE: 269,648 Flickr images, 81 concepts, as 500 visual words and 5,018 tags.
+    """NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of 500 visual words and 5,018 tags.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
     },
 )
 def load(paths: Mapping[str, Path]) -> Data:
-    """SIFT1M: local SIFT descriptors, a database of 1,000,000, 100,000 for training and 10,000 queries; no labels.
+    """SIFT1M: local SIFT descriptors, 1,000,000 in the database, 100,000 for training, 10,000 queries; no labels.
 
     Parameters
     ----------

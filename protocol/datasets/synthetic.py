@@ -52,11 +52,13 @@ def load(
     n : int, default=10000
         Number of vectors.
     dimension : int, default=128
+        Number of dimensions of the vectors.
     n_clusters : int, default=100
-        At most `n`. The sizes of the clusters differ by at most one.
+        Number of clusters, at most `n`. The sizes of the clusters differ by at most one.
     spread : float, default=0.5
         Standard deviation within a cluster along each dimension; that of the centres is 1.
     seed : int, default=0
+        Seed of the centres and of the noise.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
     },
 )
 def load(paths: Mapping[str, Path]) -> Data:
-    """Wiki: pairs of image and text, as 128-d bags of SIFT words and 10-d topics, 10 categories.
+    """Wiki: pairs of an image and a text in 10 categories, as 128-d bags of SIFT words and 10-d topic vectors.
 
     Parameters
     ----------

@@ -42,23 +42,23 @@ def find_duplicates(
         ``F.npz:key``, ``F.h5:dataset``), a folder of image files, or ``content.h5`` of a dataset of the pipeline. Sizes
         may differ: the central square of every image is compared at 32 x 32 pixels.
     database : path or array_like, optional
-        The images of the database, in any of these forms. Without them, the queries are compared with each other.
+        The images of the database, in any of these forms. If None, the queries are compared with each other.
     query_ids : path or array_like, shape (n,), optional
         The names of the queries: the ids, or row numbers in a dataset, as in the lists for `protocol.audit`, each once.
-        By default, the names of files, or row numbers in `query`.
+        If None, the names of files, or row numbers in `query`.
     database_ids : path or array_like, shape (n,), optional
         The names of the database items. If one side is an array and the other side has a list, both need one.
     most : int, default=1000
-        Maximum number of queries to propose, each with its best partner and up to four others that are about as
+        Maximum number of queries to propose, each with its best match and up to four others that are about as
         similar.
     least : float, default=0
         Minimum score of a pair, from 0 to 1. By default, only `most` limits the proposals.
     mirror : bool, default=True
         Whether to search for mirrored copies, in addition to unchanged ones.
     threads : int, default=1
-        The result is the same for any number.
+        Number of threads; the result does not depend on it.
     progress : callable, optional
-        Called with the amount of finished work, the total, and the stage.
+        Called as ``progress(done, total, stage)``, as by `protocol.evaluate`.
 
     Returns
     -------
@@ -127,10 +127,10 @@ def find_duplicate_vectors(
     query : path or array_like, shape (n, d)
         The vectors of the queries, as an array or a file.
     database : path or array_like, shape (n, d), optional
-        The vectors of the database. Without them, the queries are compared with each other.
+        The vectors of the database, of the same dimension. If None, the queries are compared with each other.
     exact : bool, optional
-        Whether to compare all pairs. By default, if this takes at most 10^12 multiplications. Otherwise, candidates are
-        found by random-hyperplane keys.
+        Whether to compare all pairs. If false, candidates are found by random-hyperplane keys. If None, all pairs are
+        compared if this takes at most 10^12 multiplications.
     """
     _check_options(most, least, threads, database, database_ids)
     if exact is not None:
@@ -180,14 +180,14 @@ def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
     if left is right:
         if len(left) < 2:
             raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
-        return f"{left.name}: {counted(len(left), kind)}, compared with each other"
+        return f"pairwise within {left.name} ({counted(len(left), kind)})"
     for items, argument, other, other_ids in (
         (left, "query_ids", "database_ids", ids[1]),
         (right, "database_ids", "query_ids", ids[0]),
     ):
         if other_ids is not None and items.ids is None:
             raise ProtocolError(f"{other} needs {argument} as well, because {items.name} has no ids.")
-    return f"{left.name}: {counted(len(left), kind)}, compared with {right.name}: {len(right):,}"
+    return f"{left.name} ({counted(len(left), kind)}) compared with {right.name} ({len(right):,})"
 
 
 def _similar_images(

@@ -19,9 +19,9 @@ DETAILS = ("cosine", "correlation", "mirrored")
 COLUMNS = ("query", "database", "score", "rank", "choice", *DETAILS)
 """Columns of the CSV file; the details exist for images only."""
 FURTHER = 4
-"""Maximum number of further partners of a query in a proposal."""
+"""Maximum number of other matches for a query in a proposal."""
 GAP = 0.05
-"""Maximum difference between the scores of further partners and that of the first one."""
+"""Maximum difference between the score of the first match and those of the other matches."""
 _SHOWN = 10
 
 
@@ -162,7 +162,7 @@ class Proposals:
     def to_text(self) -> str:
         """Return the inputs, the method and the first proposals."""
         n_pairs, n = len(self.pairs), len(self)
-        count = f"{counted(n, 'proposal')}, {counted(n_pairs, 'pair')} with the further partners of their queries"
+        count = f"{counted(n, 'proposal')}, {counted(n_pairs, 'pair')} including other matches for the same queries"
         lines = [*self.about, count]
         if n:
             lines += ["", *self._table()]

@@ -180,10 +180,12 @@ def correlations(
     Parameters
     ----------
     query, database : ndarray of uint8, shapes (n_queries, n_channels, SIZE, SIZE) and (n_database, ...)
-    plain, flipped : ndarray of int64, shapes (n_queries, k) and (n_queries, m)
-        Rows of the database: candidates that are compared unchanged, and candidates that are mirrored first.
+    plain : ndarray of int64, shape (n_queries, k)
+        Rows of the database: candidates that are compared unchanged.
+    flipped : ndarray of int64, shape (n_queries, m)
+        Rows of the database: candidates that are mirrored first.
     threads : int, default=1
-        The result is the same for any number.
+        Number of threads; the result does not depend on it.
     done : callable, optional
         Called with the number of queries just finished.
 

@@ -15,10 +15,10 @@ from protocol.inputs.conversion import as_numpy
 
 
 class Evaluator:
-    """Collects batches of codes and labels, and scores them as `evaluate` scores all at once.
+    """Collect batches of codes and labels, and score them with the same results as `evaluate`.
 
     The order of the batches does not matter, except that metrics with ties in database order take the items in the
-    order in which they were added. Codes are stored packed, one bit per bit.
+    order in which they were added. Codes are stored packed, eight bits per byte.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Evaluator:
         self._add("query", codes, labels)
 
     def add_database(self, codes: Any, labels: Any) -> None:
-        """Add a batch of database items, as `add_queries`."""
+        """Add a batch of database items: codes (n, n_bits) and labels (n,) or (n, n_classes), as for `evaluate`."""
         self._add("database", codes, labels)
 
     def _add(self, side: str, codes: Any, labels: Any) -> None:

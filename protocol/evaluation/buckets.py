@@ -101,6 +101,11 @@ def bucket_search(
     convention : str, default="default"
         Determines the value of 0/0.
 
+    Returns
+    -------
+    BucketSearches
+        The pooled precision, recall and F1 for each kind of hash tables.
+
     Raises
     ------
     ProtocolError
@@ -170,7 +175,12 @@ def lookup_time(query_codes: Any, database_codes: Any, *, radius: int) -> Lookup
     database_codes : array_like, str, Path or Codes
         The codes of the database, which must be binary as well.
     radius : int
-        The largest radius. Its ball may have at most a million codes.
+        The largest radius, from 0 to n_bits. Its ball may contain at most a million codes.
+
+    Returns
+    -------
+    LookupTimes
+        The times on this machine, which are not a metric.
 
     Raises
     ------

@@ -63,7 +63,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Real-valued outputs of the queries, which are not binarised: they request the asymmetric ranking.
+    """Real-valued outputs of the queries that are not binarised; they select the asymmetric ranking.
 
     The database is ordered by the inner product of each query's values with the database codes as -1 and +1, see
     `protocol.counting.asymmetric`. If the database is binarised, its thresholds are also subtracted from the queries'

@@ -52,7 +52,7 @@ def evaluate(
     database_labels : array_like, str or Path, optional
         The labels of the database, of the same kind. At least one item must share a label with a query.
     truth : Relevant, Judgments or Nearest, optional
-        Instead of labels: the relevant items of each query; judgments of others; or vectors, of which those that are
+        Instead of labels: the relevant items of each query; relevance judgments; or vectors, in which case the items
         nearest to a query are relevant to it.
     metrics : str or sequence of str, optional
         Registered metrics with radii up to `n_bits`, for example ``["mAP", "precision@r2"]``; or ``["all"]`` for every
@@ -77,7 +77,7 @@ def evaluate(
     Raises
     ------
     ProtocolError
-        If an input is unusable. The message is one line with the input, what was expected and the actual value.
+        If an input is unusable. The message is one line that names the input and the problem.
 
     Examples
     --------

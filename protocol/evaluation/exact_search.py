@@ -30,8 +30,10 @@ class Exact(NamedTuple):
     ----------
     kth : ndarray of float64, shape (n_block, 1)
         The key of the K-th item. A key grows with the distance.
-    nearer, tied : ndarray of int64, shape (n_block,)
-        The numbers of items.
+    nearer : ndarray of int64, shape (n_block,)
+        The number of items nearer than the K-th.
+    tied : ndarray of int64, shape (n_block,)
+        The number of items at the distance of the K-th.
     counts : HammingCounts or None
         With codes and vectors: the counts of the true neighbours.
     truth : Neighbours or None
@@ -123,8 +125,10 @@ class ByCode(NamedTuple):
     Parameters
     ----------
     pair : CodePair
-    query, database : ndarray of uint64
-        The codes as words.
+    query : ndarray of uint64
+        The codes of the queries as words.
+    database : ndarray of uint64
+        The codes of the database as words.
     vectors : ByVector or None
         The vectors by which the true neighbours are nearest.
     """

@@ -59,7 +59,7 @@ class Relevant:
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Items that others judged relevant; the relevance level is theirs. Items without a judgment are not relevant.
+    """Items that assessors judged relevant, with their relevance levels. Items without a judgment are not relevant.
 
     Parameters
     ----------
@@ -265,8 +265,10 @@ def ground_truth(
     Parameters
     ----------
     truth : Labels, Relevant, Judgments or Nearest
-    n_queries, n_database : int
-        The numbers of codes.
+    n_queries : int
+        The number of query codes.
+    n_database : int
+        The number of database codes.
     metrics : sequence of str
         The requested metrics about the nearest items, such as ``neighbours@10``.
     threads : int

@@ -39,8 +39,8 @@ class Hashing:
     seed : int, default=0
         The seed of the hasher and of the sample of the database.
     train : array_like, str or Path, optional
-        The vectors (n, d) on which the hasher is fitted. If None, the database, or 10,000 of its rows drawn with `seed`
-        if it has more.
+        The vectors (n, d) on which the hasher is fitted. If None, the database, or a sample of 10,000 of its rows if it
+        has more.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class Hashing:
         return model
 
     def fit(self, database: NDArray) -> tuple["Hasher", "HashedBy"]:
-        """Return the fitted hasher, and on what it was fitted.
+        """Return the fitted hasher, and a record of its options and training vectors.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Hashing:
         return model, hashed
 
     def codes(self, query: NDArray, database: NDArray, *, progress: Progress = None) -> tuple[CodePair, "HashedBy"]:
-        """Return the codes of queries and database, and how they were computed.
+        """Return the codes of queries and database, and a record of how they were computed.
 
         Parameters
         ----------
@@ -126,11 +126,12 @@ class Hashing:
         database : ndarray, shape (n, d)
             The vectors of the database, which are read in blocks as well.
         progress : callable, optional
+            As for `evaluate`.
 
         Raises
         ------
         ProtocolError
-            As `fit`.
+            As for `fit`.
         """
         model, hashed = self.fit(database)
         return encoded(model, query, database, progress), hashed
@@ -170,8 +171,10 @@ class HashedBy:
         The options that were given.
     seed : int
     fitted_on : {"training vectors", "database", "sample of the database"}
-    n_fitted, n_available : int
-        The number of vectors on which the hasher was fitted, and from how many they were drawn.
+    n_fitted : int
+        The number of vectors on which the hasher was fitted.
+    n_available : int
+        The number of vectors from which these were sampled.
     """
 
     hasher: str

@@ -43,7 +43,8 @@ class Quantisers:
         Registered quantisers, and hashers that learn from vectors alone, with options in the form ``pq:m=16``. The
         code length of a hasher is an option as well, as in ``itq:n_bits=256``; by default, it is the dimension.
     n_bytes : int, optional
-        The bytes of a vector for which the best representation is stated. If None, one bit for each dimension.
+        The number of bytes per vector for which the best representation is reported. If None, that of one bit for each
+        dimension.
     cascade : sequence of str, default=()
         Representations in the form of `names`, or ``float`` for the vectors themselves. The first retrieves items, and
         each further one re-ranks those that remain.
@@ -51,6 +52,7 @@ class Quantisers:
         For each stage of the cascade but the last, the factor c of the c x K items that it returns. The last stage
         returns K items.
     seed : int, default=0
+        The seed of the quantisers and hashers, and of the sample of the database.
     train : array_like, str or Path, optional
         As for `Hashing`.
 

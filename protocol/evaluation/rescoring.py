@@ -140,8 +140,10 @@ def by_codes(
 
     Parameters
     ----------
-    first, second : CodePair
-        The codes that retrieve, and those that re-rank.
+    first : CodePair
+        The codes by which items are retrieved.
+    second : CodePair
+        The codes by which these are re-ranked.
     relevances : mapping of int to Relevance
         The nearest items for each K.
     options : Rescoring

@@ -55,8 +55,10 @@ def second_stage(
 
     Parameters
     ----------
-    first, second : CodePair
-        Two codes of the same items.
+    first : CodePair
+        The codes by which items are retrieved.
+    second : CodePair
+        The codes of the same items by which these are re-ranked.
     relevances : mapping of int to Relevance
         For each K, the K nearest items of each query.
     retrieved : mapping of int to sequence of int

@@ -42,9 +42,14 @@ class SmallCase:
     ----------
     name : str
         What the case contains.
-    query_codes, database_codes : ndarray of uint8, shape (n, n_bits)
-        Bits 0 and 1.
-    query_labels, database_labels : ndarray of int64, shape (n,)
+    query_codes : ndarray of uint8, shape (n_queries, n_bits)
+        The bits 0 and 1 of the queries.
+    database_codes : ndarray of uint8, shape (n_database, n_bits)
+        The bits 0 and 1 of the database items.
+    query_labels : ndarray of int64, shape (n_queries,)
+        The classes of the queries.
+    database_labels : ndarray of int64, shape (n_database,)
+        The classes of the database items.
     """
 
     name: str
@@ -113,7 +118,7 @@ def _known_scores(cutoff: int | None) -> list[dict[Way, tuple[float, float]]]:
 
 
 def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = None) -> "Diagnosis":
-    """Find out what a function that scores codes computes.
+    """Identify which metric a scoring function computes, with which variants, by its scores of small cases.
 
     Parameters
     ----------
@@ -132,8 +137,8 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     Raises
     ------
     ProtocolError
-        If `codes` is unknown or `cutoff` is below 1, or the function returns something other than a number. Its own
-        errors are caught, and shown as its answer to the case.
+        If `codes` is unknown or `cutoff` is below 1, or the function returns something other than a number. Errors
+        that it raises are caught and shown with the case.
 
     Examples
     --------

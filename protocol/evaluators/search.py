@@ -91,7 +91,7 @@ def explain(
     threads: int = 1,
     progress: Progress = None,
 ) -> "Explanation":
-    """Find the evaluations that give a reported score, among those that public evaluators make.
+    """Find the evaluations that give a reported score, among those of public evaluators.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ def explain(
     truth : Relevant or Nearest, optional
         The ground truth in place of labels, as for `protocol.evaluate`.
     training_labels : array_like, str or Path, optional
-        Labels of the training items, in which some evaluators count the relevant items by which they divide.
+        Labels of the training items. Some evaluators divide by the number of relevant items among these.
     measure : {"mAP", "precision", "recall", "nDCG", "any"}, default="mAP"
-        What the score is called, with or without a cutoff or a radius.
+        The name of the reported score, with or without a cutoff or a radius.
     threads : int, default=1
-        The results do not depend on it.
+        Number of threads; the results do not depend on it.
     progress : callable, optional
         As for `protocol.evaluate`.
 
@@ -131,8 +131,8 @@ def explain(
     Notes
     -----
     Codes are ranked once for each distance and ground truth that evaluators use, and everything else is computed from
-    the ranks of the relevant items. A variant of what is ranked is not tried if it weighs at least as much as an
-    evaluation, with ties in a known order, that already gives every score.
+    the ranks of the relevant items. A variant of the ranking is not tried if its weight is at least that
+    of an evaluation, with ties in a known order, that already gives every score.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from protocol.registry import FeatureRecord
     source="Sivic and Zisserman 2003, Video Google, ICCV, sections 3 and 4; 500 words as in NUS-WIDE "
     "(Chua et al. 2009, CIVR)",
     deviations="SIFT on a regular grid rather than at detected keypoints; no inverse document frequencies; k-means "
-    "runs once, on a sample of the training descriptors, and starts from random ones",
+    "runs once, on a sample of the training descriptors, and starts from random words",
 )
 class BagOfWords(Feature):
     """Bag of visual words: the histogram, of unit length, of the words nearest to an image's SIFT descriptors.
@@ -40,7 +40,7 @@ class BagOfWords(Feature):
     image_size : int, default=32
         Side to which images are scaled, in pixels.
     n_sample : int, at least `n_words`, default 50000
-        Maximum number of training descriptors for k-means, drawn without replacement.
+        Maximum number of training descriptors for k-means, sampled without replacement.
 
     Notes
     -----

@@ -18,8 +18,8 @@ from protocol.registry import FeatureRecord
     printed="TF-IDF",
     source="Salton and Buckley 1988, Term-Weighting Approaches in Automatic Text Retrieval, Information Processing & "
     "Management 24(5); scikit-learn's TfidfVectorizer",
-    deviations="of equally frequent terms, the first in alphabetical order are chosen, not those that an unstable sort "
-    "leaves first; values are rounded to float32",
+    deviations="equally frequent terms are chosen in alphabetical order, not in the order in which an unstable sort "
+    "leaves them; values are rounded to float32",
 )
 class Tfidf(Feature):
     """TF-IDF: the term frequencies of a text times the terms' inverse document frequencies, as rows of unit length.

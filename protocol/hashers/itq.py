@@ -22,7 +22,7 @@ from protocol.registry import HasherRecord, Iterations
     iterations=Iterations(option="n_iter", ms=0.25, grows=True),
 )
 class ITQ(PCAH):
-    """Iterative quantization: PCA, followed by the rotation that moves the points closest to the corners of a cube.
+    """Iterative quantization: PCA, followed by the rotation that brings the points closest to the vertices of a cube.
 
     ``min over B in {-1, 1}^(n x n_bits) and orthogonal R of ||B - V R||_F^2``, with V the n_bits leading principal
     components of the training rows; ``bit_j(x) = [((x - mean) W R)_j > 0]``.

@@ -20,9 +20,9 @@ _FAR = 1000.0  # times the farthest row: at that distance a sphere is a plane, a
     printed="SpH",
     source="Heo, Lee, He, Chang, Yoon, Spherical Hashing, CVPR 2012, section 3 and Algorithm 1",
     deviations="Codes are compared by the plain Hamming distance, as in the reference MATLAB code (HABIR toolkit), not "
-    "by the paper's spherical one. Updates end after max_iter or when the centres diverge; that code may run forever. "
-    "An odd n is supported: floor(n / 2) rows lie in a sphere. A radius is enlarged by a few rounding errors, so that "
-    "the row that determines it is inside.",
+    "by the paper's spherical one. Updates end after max_iter or when the centres diverge; the original may not "
+    "terminate. An odd n is supported: floor(n / 2) rows lie in a sphere. A radius is enlarged by a few rounding "
+    "errors, so that the row that determines it is inside.",
     bits_within_features=False,
     random=True,
     iterations=Iterations(option="max_iter", ms=2, grows=True),
@@ -144,6 +144,6 @@ def _halve(X: NDArray[np.float32], centres: NDArray[np.float64]) -> tuple[NDArra
 
 
 def _push(centres: NDArray[np.float64], overlaps: NDArray[np.float64], target: float) -> NDArray[np.float64]:
-    """Return the centres, moved apart if their spheres share too many rows, and together if they share too few."""
+    """Return the centres, pushed apart if their spheres share too many rows, pulled together if too few."""
     force = (overlaps - target) / (2 * target)
     return centres + (force.sum(axis=1)[:, None] * centres - force @ centres) / len(centres)

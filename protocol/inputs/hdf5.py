@@ -96,7 +96,7 @@ def _child(path: Path, key: str | None, limit: int, *, data: bool) -> Iterator[t
 
 @contextlib.contextmanager
 def _watched(child: Any, path: Path, n_bytes: int) -> Iterator[None]:
-    """Kill the process if it takes too long; convert its termination into a one-line error."""
+    """Kill the process if it takes too long; raise a one-line error if it terminates."""
     seconds, began = limits.HDF5_SECONDS + n_bytes / limits.HDF5_BYTES_PER_SECOND, time.monotonic()
     timer = threading.Timer(seconds, child.kill)
     timer.daemon = True

@@ -17,7 +17,7 @@ from protocol.registry import MetricRecord
     empty="Always defined.",
     ties="Expected value over all orders of tied items, in closed form.",
     denominator="K",
-    beyond="If K exceeds the size of the database, it is the size of the database, also in the denominator.",
+    beyond="If K exceeds the size of the database, the size of the database replaces it, also in the denominator.",
 )
 def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Mean relevance level of the top K items, such as the number of labels shared with the query.

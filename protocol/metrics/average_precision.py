@@ -238,7 +238,7 @@ _metric = partial(
     better="higher",
     empty="A query without relevant items counts as 0, or is left out.",
 )
-_BEYOND = "If K exceeds the size of the database, it is the size of the database."
+_BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
 _EXPECTED = "Expected value over all orders of tied items, in closed form."
 
 _metric(

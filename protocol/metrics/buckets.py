@@ -182,11 +182,11 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
     empty="Always defined.",
     ties="Not affected: the order of the items does not matter.",
     defined_on="buckets",
-    denominator="min(2^n_bits, database)",
+    denominator="min(2^n_bits, size of the database)",
     needs="bucket_sizes",
 )
 def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
-    r"""Share of the codes that the database could use, min(2^n_bits, database), that at least one item has.
+    r"""Share of the usable codes, at most one per item and 2^n_bits in all, that occur in the database.
 
     .. math:: \frac{|\{\mathrm{codes\ of\ the\ database}\}|}{\min(2^Q, N)}
 

@@ -22,14 +22,14 @@ _metric = partial(
 )
 _per_query = partial(
     _metric,
-    deviations="It is the mean of the F of each query, not the F of mean precision and mean recall.",
+    deviations="Macro-averaged: the mean of per-query F, not F of the mean precision and the mean recall.",
     empty="A query with neither a relevant item nor an item in the ball counts as 0, or is left out.",
-    denominator="items in the ball and beta^2 times all relevant items",
+    denominator="items in the ball plus beta^2 times all relevant items",
 )
 _pooled = partial(
     _metric,
     empty="If no query has a relevant item or an item in its ball: 0, or left out.",
-    denominator="items in the balls and beta^2 times all relevant items, of all queries",
+    denominator="items in the balls plus beta^2 times all relevant items, of all queries",
 )
 
 
@@ -45,7 +45,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
     .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
         = \frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP}
 
-    The denominator on the right is the items in the ball and beta^2 times all relevant items.
+    The right-hand denominator equals the number of items in the ball plus beta^2 times the number of relevant items.
 
     Parameters
     ----------

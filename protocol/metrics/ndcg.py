@@ -32,7 +32,7 @@ _metric = partial(
 @_metric(
     "nDCG@K",
     denominator="DCG of the top K of the best order of the database",
-    beyond="If K exceeds the size of the database, it is the size of the database.",
+    beyond="If K exceeds the size of the database, the size of the database replaces it.",
     summary="Discounted gain of the top K, divided by that of the best order; expected value over ties.",
 )
 def ndcg(

@@ -183,7 +183,7 @@ for _ties, _order in _TIES.items():
         f"1-recall@K{_suffix}",
         source=_PQ,
         denominator="1",
-        beyond="If K exceeds the size of the database, it is the size of the database.",
+        beyond="If K exceeds the size of the database, the size of the database replaces it.",
         relevant="the nearest",
         summary=f"Share of queries whose nearest item, by the vectors, is among the top K{_SUMMARIES[_ties]}.",
     )(partial(first_neighbour_at_cutoff, ties=_ties) if _suffix else first_neighbour_at_cutoff)

@@ -18,7 +18,7 @@ _metric = partial(
     range=(0.0, 1.0),
     better="higher",
     ties="Expected value over all orders of tied items, in closed form.",
-    beyond="If K exceeds the size of the database, it is the size of the database, also in the denominator.",
+    beyond="If K exceeds the size of the database, the size of the database replaces it, also in the denominator.",
 )
 
 
@@ -31,7 +31,7 @@ _metric = partial(
     synonyms=("precision@K", "prec@K"),
 )
 def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
-    r"""Share of the top K items that are relevant, expected over ties.
+    r"""Share of the top K items that are relevant, as the expected value over ties.
 
     .. math:: P@K = \frac{1}{K} \left(P + \frac{m}{n} (K - S)\right)
 
@@ -83,11 +83,11 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
     source=f"Moran 2016, thesis, eq. 3.7, of the top K; ties: {_TIES}",
     empty="A query without relevant items counts as 0, or is left out.",
     denominator="relevant items in the database",
-    beyond="If K exceeds the size of the database, it is the size of the database.",
+    beyond="If K exceeds the size of the database, the size of the database replaces it.",
     synonyms=("recall@K",),
 )
 def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
-    r"""Share of a query's relevant items that are among the top K, expected over ties.
+    r"""Share of a query's relevant items that are among the top K, as the expected value over ties.
 
     .. math:: R@K = \frac{1}{N^+} \left(P + \frac{m}{n} (K - S)\right)
 

@@ -15,7 +15,7 @@ from protocol.registry import MetricRecord
 def weighted_average_precision(
     counts: HammingCounts, *, cutoff: int | None = None, denominator: str = "all", empty: str = "zero"
 ) -> NDArray[np.float64]:
-    r"""Mean cumulative gain per rank at the ranks of the relevant items, expected over ties.
+    r"""Mean cumulative gain per rank at the ranks of the relevant items, as the expected value over ties.
 
     .. math:: WAP@K = \frac{1}{N} \sum_{t=1}^{K} \mathrm{rel}(t) \, ACG@t, \quad
         ACG@t = \frac{1}{t} \sum_{u \le t} \mathrm{level}(u)
@@ -91,7 +91,7 @@ _metric = partial(
     ties="Expected value over all orders of tied items, in closed form.",
     empty="A query without relevant items counts as 0, or is left out.",
 )
-_BEYOND = "If K exceeds the size of the database, it is the size of the database."
+_BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
 
 _metric(
     "WAP",

@@ -29,7 +29,7 @@ class PQ(FaissQuantiser):
     m : int, at least 1, default 8
         The number of parts, a divisor of the dimension.
     n_bits : int, from 1 to 12, default 8
-        Bits of a part.
+        Number of bits per part.
 
     Raises
     ------

@@ -24,7 +24,7 @@ class TwoBit(Quantiser):
     Parameters
     ----------
     n_iter : int, at least 1, default 20
-        Iterations.
+        Number of iterations of Lloyd's algorithm.
 
     Examples
     --------

@@ -20,7 +20,7 @@ _LEAKS = {
     "Are the queries outside the database and the training set?": ("yes", "query-in-database", "query-in-train"),
     "Is the training set outside the database?": ("yes", "train-in-database"),
     "Is everything fitted on the training set alone?": ("yes, except for finished codes", "preprocessing-leak"),
-    "Are the queries without copies in the database and the training set?": (
+    "Are the database and the training set free of copies of the queries?": (
         "yes, as far as equal features and judged pairs show; `protocol find-duplicates` searches for similar items",
         *("near-duplicate", "known-near-duplicate"),
     ),
@@ -56,7 +56,7 @@ def checklist(folder: str | Path) -> Table:
         "leaks": ((question, *_audited(audit, *names)) for question, names in _LEAKS.items()),
         "denominators": _denominators(scores, audit),
         "ties": _ties(scores),
-        "selection on test": _selection(folder, audit),
+        "selection on test data": _selection(folder, audit),
         "different protocols": _protocols(scores),
     }
     rows = [(mistake, *answer) for mistake, answers in mistakes.items() for answer in answers]
@@ -82,17 +82,17 @@ def _audited(audit: _Rows | None, clean: str, *names: str) -> tuple[str, str]:
     for name in names:
         if found := [row for row in audit if row["finding"] == name]:
             most = max(int(row["count"]) for row in found)
-            where = f"{found[0]['severity']}; {most:,} at most, in {counted(len(found), 'file')}"
+            where = f"{found[0]['severity']}; at most {most:,} in one file, {counted(len(found), 'file')}"
             texts.append(f"{KIND_OF[name].summary.removesuffix('.')} ({where})")
     return f"no: {'; '.join(texts)}" if texts else clean, f"audit.csv: {', '.join(names)}"
 
 
 def _denominators(scores: _Rows, audit: _Rows | None) -> _Answers:
     denominators = {metric: record.denominator for metric, record in _ranked(scores).items()}
-    yield "By what is each metric of the ranking divided?", _by_value(denominators), _SCORES
+    yield "What is the denominator of each ranking metric?", _by_value(denominators), _SCORES
     yield "Do all queries have relevant items?", *_audited(audit, "yes", "query-without-relevant")
     treatments = dict.fromkeys(_EMPTY.get(row.get("empty", ""), _NOT_RECORDED) for row in scores)
-    yield "How do undefined values (0/0) count?", " or ".join(treatments), _SCORES
+    yield "How are undefined values (0/0) treated?", " or ".join(treatments), _SCORES
 
 
 def _ties(scores: _Rows) -> _Answers:
@@ -108,10 +108,10 @@ def _ties(scores: _Rows) -> _Answers:
         for (place, hasher, n_bits, metric), best in means.items()
         if metric == "mAP[best]" and (worst := means.get((place, hasher, n_bits, "mAP[worst]"))) is not None
     }
-    question = "By how much can the order of ties change mAP?"
+    question = "How much can the order of ties change mAP?"
     if spreads:
         where = max(spreads, key=lambda name: spreads[name])
-        yield question, f"by {spreads[where]:.4f} at most ({where})", _SCORES
+        yield question, f"by at most {spreads[where]:.4f} ({where})", _SCORES
     else:
         yield question, _NOT_MEASURED, "`metrics: [mAP[best], mAP[worst]]` in the config file"
 
@@ -124,7 +124,7 @@ def _selection(folder: Path, audit: _Rows | None) -> _Answers:
     else:
         yield question, "this experiment selected no options", "no selection.csv"
     yield (
-        "Were options, epochs or seeds chosen by test scores elsewhere?",
+        "Were options, epochs or seeds selected elsewhere by their test scores?",
         _NOT_MEASURED,
         "protocol audit --training-log",
     )
@@ -137,12 +137,12 @@ def _protocols(scores: _Rows) -> _Answers:
         for row in scores
         if "relevance" in row
     }
-    yield "Which ground truth, queries and database has each score?", _by_value(places), _SCORES
+    yield "What are the ground truth, the queries and the database of each score?", _by_value(places), _SCORES
     learned = {row["hasher"]: row.get("supervision", _NOT_RECORDED) for row in scores}
-    yield "From what did each method learn in addition to vectors?", _by_value(learned), _SCORES
+    yield "What did each method learn from in addition to vectors?", _by_value(learned), _SCORES
     versions = dict.fromkeys(f"{row['convention']}, version {row['version']}" for row in scores if "version" in row)
-    yield "Which convention and version of this package?", "; ".join(versions) or _NOT_RECORDED, _SCORES
-    yield "Do published numbers next to these have the same protocol?", _NOT_MEASURED, "protocol compare"
+    yield "Which convention and version of this package were used?", "; ".join(versions) or _NOT_RECORDED, _SCORES
+    yield "Do the published scores in the comparison have the same protocol?", _NOT_MEASURED, "protocol compare"
 
 
 def _place(row: Mapping[str, Any]) -> str:

@@ -119,7 +119,7 @@ def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:
 
 
 def _label(size: str) -> str:
-    return "the whole database" if size == "all" else f"{size} a class"
+    return "the whole database" if size == "all" else f"{size} per class"
 
 
 def _interval(row: Any) -> str:

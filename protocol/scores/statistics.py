@@ -17,7 +17,7 @@ CONFIDENCE = 0.95
 POWER = 0.8
 CORRECTED = "corrected resampled t-test after Nadeau and Bengio (2003)"
 """The name of the test over runs in captions."""
-ONE_DATASET = "The runs are resamples of one dataset: they share items, for which this test is corrected."
+ONE_DATASET = "The runs are resamples of one dataset and share items, for which this test is corrected."
 _WRITTEN = 5e-9  # the largest relative rounding error of a number that is written with nine digits
 
 

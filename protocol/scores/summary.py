@@ -127,9 +127,11 @@ def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.Dat
 
     Parameters
     ----------
-    scores, without : DataFrame
-        The scores of all queries and of the remaining queries, as `collect` returns them. Rows that
-        only one of the two tables has, such as those of extended codes, are left out.
+    scores : DataFrame
+        The scores of all queries, as `collect` returns them.
+    without : DataFrame
+        The scores of the remaining queries, in the same form. Rows that only one of the two tables has, such as those
+        of extended codes, are left out.
 
     Returns
     -------

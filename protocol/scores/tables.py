@@ -199,8 +199,10 @@ class Table:
     rows : sequence of sequences of str
     n_labels : int, default=1
         Number of columns, from the left, that contain words.
-    strong, second : set of (row, column), default=empty
-        Cells with the best and the second best value of their column.
+    strong : set of (row, column), default=empty
+        The cells with the best value of their column.
+    second : set of (row, column), default=empty
+        The cells with the second best value of their column.
     groups : sequence of sequences of (str, int), default=()
         Lines above the header, from the top: headings, each with the number of columns that it spans.
     folded : str, default=""

@@ -87,7 +87,8 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     Parameters
     ----------
     path : str or Path
-        Such as ``results/digits/splits/improved/run0/splits.h5``; also ``.npz``, with an array for each partition.
+        The file of the split, such as ``results/digits/splits/improved/run0/splits.h5``; also ``.npz``, with an array
+        for each partition.
     items : str or Path, optional
         The dataset's ``items.h5``. By default, the file in ``results/datasets`` whose digest the split records.
 

@@ -91,10 +91,10 @@ def epsilon_ball(
     n_neighbours : int, default=50
         R in the thesis.
     n_sample : int, default=100
-        Number of training points to draw; all if there are fewer.
+        Number of training points in the sample; all if there are fewer.
     reading : {"mean_distance", "average_count"}, default="mean_distance"
         Interpretation of "the Euclidean distance at which each data-point has R nearest neighbours on average": the
-        mean of the drawn points' distances to their R-th neighbour, as in the author's code, or the radius at which
+        mean of the sampled points' distances to their R-th neighbour, as in the author's code, or the radius at which
         they have R neighbours on average. If density varies, the two differ widely: on CIFAR-10 with GIST, over ten
         standard splits, a query has 448 relevant items on average (median 23) with the first, and 24 % of the queries
         have none; with the second, it has about 50 (median 0), and 60 % have none.

@@ -65,11 +65,11 @@ def graded_distance(
     seed : int, default=0
         Seed of the sample of training points.
     percentiles : sequence of float, default=(5, 1, 0.2, 0.1)
-        The radii, as percentiles of the distances between the drawn training points, in (0, 100), descending.
+        The radii, as percentiles of the distances between the sampled training points, in (0, 100), descending.
     levels : sequence of int, default=(1, 2, 5, 10)
         The relevance level within each radius, at least 1, ascending.
     n_sample : int, default=1000
-        Number of training points to draw, at least 2; all if there are fewer.
+        Number of training points in the sample, at least 2; all if there are fewer.
 
     Returns
     -------

@@ -46,7 +46,7 @@ def verify(
     threads: int = 1,
     progress: Progress = None,
 ) -> Verification:
-    """Check a record by computing its values again from the codes, or the tables of an experiment.
+    """Check a record by recomputing its values from the codes, or check the tables of an experiment.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def verify(
         experiment (``results/NAME``) or with stored tables, in which case all other parameters but `progress` are
         ignored.
     query_codes : array_like, str, Path or Codes, optional
-        The codes of the queries. An input that is not given is the file that the record names, relative to the record.
-        Codes without an encoding have the recorded one.
+        The codes of the queries. If None, the file that the record names, relative to the record. Codes without an
+        encoding have the recorded one.
     database_codes : array_like, str, Path or Codes, optional
-        The codes of the database, likewise.
+        The codes of the database, with the same default.
     query_labels : array_like, str or Path, optional
         The labels of the queries, as for `protocol.evaluate`.
     database_labels : array_like, str or Path, optional
@@ -69,7 +69,7 @@ def verify(
         The lists of the split by partition, or its file as ``split``, which are audited; by default those that the
         record names.
     digits : int, default=15
-        The number of significant digits in which values must agree.
+        The number of significant digits to which values must agree.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional
@@ -83,8 +83,8 @@ def verify(
     Raises
     ------
     ProtocolError
-        If the record is missing or anything else, or a folder comes with inputs of a record. Inputs that can't be read
-        are failed checks.
+        If the record is missing or is not a record, or if a folder is given together with inputs of a record. Inputs
+        that can't be read are failed checks.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def test_the_command_prints_the_result_of_the_function(files, capsys):
 
 def test_the_verdict_stands_first_and_the_method_last(files, experiment):
     lines = repr(compare(*files, metrics="mAP", assume="relevance")).splitlines()
-    assert lines[2].startswith("No difference between itq, gist and <lsh>, gist is shown: 0.110 [-")
+    assert lines[2].startswith("The difference between itq, gist and <lsh>, gist is not significant: 0.110 [-")
     assert [line for line in lines if line.startswith("== ")][-1] == "== What was compared, and how"
     clear = [
         experiment(name, {"values": values}) for name, values in (("c", [0.5, 0.52, 0.51]), ("d", [0.9, 0.92, 0.92]))
@@ -58,7 +58,7 @@ def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     assert shown[()] == ({"mAP"}, {"improved"})
     assert shown["nDCG"] == ({"nDCG"}, {"improved", "standard"})
     assert shown["all"] == (set(metrics), {"improved", "standard"})
-    assert "7 further tables: --metric NAME" in repr(compare(*files))
+    assert "7 further tables not shown: use --metric NAME" in repr(compare(*files))
     few = compare(*(experiment(name, *rows[:4]) for name in "cd"))
     assert set(few.to_frame()["metric"]) == set(metrics)
     assert "further" not in repr(few)

@@ -392,7 +392,7 @@ class TestCommand:
         assert main(["find-duplicates", "--query", "q.npy", "--database", "d.npy", "--csv", "pairs.csv"]) == 0
         found, out = find_duplicates("q.npy", "d.npy"), capsys.readouterr().out
         assert out == found.to_text() + "\n"
-        assert out.startswith("q.npy: 4 images, compared with d.npy: 40\n")
+        assert out.startswith("q.npy (4 images) compared with d.npy (40)\n")
         with open("pairs.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         assert [{name: str(value) for name, value in row.items()} for row in found.records()] == rows
@@ -400,11 +400,11 @@ class TestCommand:
         np.save("one.npy", sets[0][:1])
         assert main(["find-duplicates", "--query", "one.npy", "--database", "d.npy", "--most", "1"]) == 0
         out = capsys.readouterr().out
-        assert out.startswith("one.npy: 1 image, compared with d.npy: 40\n")
-        assert "\n1 proposal, 1 pair with the further partners of their queries\n" in out
+        assert out.startswith("one.npy (1 image) compared with d.npy (40)\n")
+        assert "\n1 proposal, 1 pair including other matches for the same queries\n" in out
         np.save("x.npy", planted(400, 8, 0.99, 50))
         assert main(["find-duplicates", "--query", "x.npy", "--vectors", "--most", "50", "--csv", "x.csv"]) == 0
-        assert "x.npy: 400 vectors, compared with each other\n" in capsys.readouterr().out
+        assert "pairwise within x.npy (400 vectors)\n" in capsys.readouterr().out
         assert (files / "x.csv").read_text().startswith("query,database,score,rank,choice\n")
 
     @pytest.mark.parametrize("option", ["--csv", "--sheet"])

@@ -46,26 +46,26 @@ def test_answers_by_hand(folder):
     found = answers(folder)
     assert found["Are the queries outside the database and the training set?"][0] == "yes"
     assert found["Is the training set outside the database?"] == (
-        "no: An item of the training set is also in the database (warning; 50 at most, in 2 files)",
+        "no: An item of the training set is also in the database (warning; at most 50 in one file, 2 files)",
         "audit.csv: train-in-database",
     )
     # The metric of the extended codes and the one of balls play no part.
-    assert found["By what is each metric of the ranking divided?"][0] == (
+    assert found["What is the denominator of each ranking metric?"][0] == (
         "mAP[worst], mAP[best]: all relevant items; mAP@5[retrieved]: relevant items among the top K"
     )
-    assert found["How do undefined values (0/0) count?"][0] == "they count as 0"
-    assert found["By how much can the order of ties change mAP?"][0] == (
-        "by 0.2500 at most (gist/class_label/improved, lsh, 8 bits)"
+    assert found["How are undefined values (0/0) treated?"][0] == "they count as 0"
+    assert found["How much can the order of ties change mAP?"][0] == (
+        "by at most 0.2500 (gist/class_label/improved, lsh, 8 bits)"
     )
     assert found["Were options selected without the test queries and their database?"][0] == (
         "this experiment selected no options"
     )
-    assert found["Which ground truth, queries and database has each score?"][0] == (
+    assert found["What are the ground truth, the queries and the database of each score?"][0] == (
         "gist/class_label/improved: class labels, 10 queries, 40 database items, 3 runs, excluded queries: none; "
         "gist/class_label/standard: class labels, 10 queries, 90 database items, 3 runs, excluded queries: none"
     )
-    assert found["From what did each method learn in addition to vectors?"][0] == "lsh: none; sdh: labels"
-    assert found["Which convention and version of this package?"][0] == "c, version 1"
+    assert found["What did each method learn from in addition to vectors?"][0] == "lsh: none; sdh: labels"
+    assert found["Which convention and version of this package were used?"][0] == "c, version 1"
 
 
 def test_what_is_not_measured_says_so_with_the_command(folder):
@@ -79,7 +79,7 @@ def test_what_is_not_measured_says_so_with_the_command(folder):
     found = answers(folder)
     unaudited = [question for question, answer in found.items() if answer == ("not measured", "snakemake -- audit")]
     assert len(unaudited) == 5
-    assert found["By how much can the order of ties change mAP?"][0] == "not measured"
+    assert found["How much can the order of ties change mAP?"][0] == "not measured"
 
 
 def test_a_selection_is_judged_by_the_audit(folder):
@@ -149,6 +149,6 @@ def test_an_undefined_mean_does_not_hide_the_others(folder):
         .replace("mAP[best],0.5,3,none,class labels,10,40", "mAP[best],,3,none,class labels,10,40")
     )
     (folder / "summary.csv").write_text(rows)
-    assert answers(folder)["By how much can the order of ties change mAP?"][0] == (
-        "by 0.1250 at most (gist/class_label/standard, lsh, 8 bits)"
+    assert answers(folder)["How much can the order of ties change mAP?"][0] == (
+        "by at most 0.1250 (gist/class_label/standard, lsh, 8 bits)"
     )

@@ -71,7 +71,7 @@ def test_the_page_says_whether_a_score_or_a_rank_moves(results):
         (
             moved,
             "0.1500 (itq, 16 bits; gist, class_label, standard: from 0.6000 to 0.4500)",
-            "2 ranks of 2 change.",
+            "2 of 2 ranks change.",
             ["-0.15", "itq, 16 bits", moves],
         ),
         (still, "0.0000", "no hasher changes its rank.", ["+0", "lsh, 16 bits", "none"]),
@@ -80,7 +80,7 @@ def test_the_page_says_whether_a_score_or_a_rank_moves(results):
         answer, others = found.text
         assert f"mAP changes by at most {change}" in answer
         assert answer.endswith(f"and {ranks}")
-        assert others == "By the other metrics no rank changes. Every number is in duplicates.csv."
+        assert others == "For the other metrics, no rank changes. The file duplicates.csv contains all values."
         assert found.tables[0].rows == [["gist", "class_label", "standard", "8 of 100", *cells]]
 
 

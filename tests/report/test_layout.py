@@ -72,8 +72,10 @@ def test_boxes_hold_as_many_items_as_their_partition_and_lie_above_those_they_sh
 
 def test_the_sentence_of_the_layout_describes_the_split():
     standard, improved = layouts(SPLITS, 200)
-    words = "Hashers learn from 25 training items, {} of them in the database. 10 test queries are ranked against {} "
-    words += "of the 200 items."
+    words = (
+        "Hashers are trained on 25 items, {} of which are in the database. For each of 10 test queries, {} of the 200 "
+    )
+    words += "items are ranked."
     assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
     assert standard.shows == words.format("all", 190)
     assert improved.shows == words.format("none", 130)

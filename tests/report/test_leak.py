@@ -16,7 +16,7 @@ PROVENANCE = {"versions": {"numpy": "2.0"}, "notes": ["made by hand"]}
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Return scores in which ITQ leaks with 20 items a class only, LSH never; database b is easier by 0.1."""
+    """Return scores in which ITQ leaks with 20 items per class only, LSH never; database b is easier by 0.1."""
     folder, rng = tmp_path_factory.mktemp("leak"), np.random.default_rng(1)
     for run in range(RUNS):
         rows = []
@@ -116,7 +116,7 @@ def test_the_text_contains_the_results(table, summary):
     assert f"| gist | class_label | {seen} | {own['runs_needed'].median():.0f}, {own['runs_needed'].max()} |" in text
     row = summary[(summary["hasher"] == "itq") & (summary["train_per_class"] == "20")].iloc[0]
     assert f"{1000 * row['leak']:+.2f} [{1000 * row['low']:+.2f}, {1000 * row['high']:+.2f}] *" in text
-    (line,) = {line for line in text.splitlines() if line.startswith("| lsh (control) | 20 a class")} & set(
+    (line,) = {line for line in text.splitlines() if line.startswith("| lsh (control) | 20 per class")} & set(
         text.partition("### gist, class_label")[2].partition("###")[0].splitlines()
     )
     assert "*" not in line
@@ -130,7 +130,7 @@ def test_the_figure_is_the_same_each_time_and_names_every_hasher(summary):
         "itq",
         "gist, class_label: by training set",
         "gist, epsilon_ball: by training set",
-        "20 a class",
+        "20 per class",
         "the whole database",
     ):
         assert f">{name}</text>" in figure

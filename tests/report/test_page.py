@@ -137,7 +137,7 @@ def test_the_answer_follows_the_data(results):
             {},
             [
                 "The best hasher depends on the code length: lsh at 4 bits, itq at 8 bits. itq has mAP 0.500",
-                " at 8 bits, +0.100 over lsh (equal in all 2 runs, too few for a test).",
+                " at 8 bits, +0.100 over lsh (the same difference in all 2 runs, which are too few for a test).",
                 f"{PLACE}In the other 6 {OTHERS}, itq is best in 3, lsh in 3.",
             ],
         ),
@@ -222,26 +222,30 @@ def with_audit_of_two_kinds(results):
         (
             with_queries_without_relevant,
             "answer",
-            "2 of the 10 queries have no relevant item and lower every mean: they count 0.",
+            "2 of the 10 queries (mean over the runs) have no relevant item. They count as 0, which lowers every mean.",
         ),
         (with_official_parts, "partitions", "Official splits of the dataset: train 2,000, test 3."),
         (
             uneven,
             "partitions",
-            "differ in their numbers of hashers and runs: gist: 2 hashers, 10 runs; bow: 1 hasher, 3 runs.",
+            "depend on the feature: 2 hashers and 10 runs for gist; 1 hasher and 3 runs for bow.",
         ),
         (uneven, "answer", "over 3 to 10 runs. Bold"),
         (
             with_empty_balls,
             "lookups",
-            "from 25.0% of the queries (lsh) to 50.0% (itq) find nothing (gist, standard split, 8 bits;",
+            "Between 25.0% (lsh) and 50.0% (itq) of the queries have no database item within radius",
         ),
         (
             with_other_databases,
             "splits-compared",
-            "standard ranks 90 items, including 30 training items; improved ranks",
+            "that of the standard split has 90 items, including 30 training items; that of",
         ),
-        (with_other_databases, "splits-compared", "improved ranks 60 items, including 0 training items (run 0)."),
+        (
+            with_other_databases,
+            "splits-compared",
+            "the improved split has 60 items, including no training items (run 0).",
+        ),
         (with_audit_of_two_kinds, "partitions", "1 warning"),
     ],
 )
@@ -266,7 +270,7 @@ def test_the_status_line_counts_findings_once_for_all_runs(results):
     level = results.findings["severity"].iloc[0]
     assert (audit.text, audit.level) == (f"Audit: 1 {level}", level)
     undefined = [line.text for line in status(with_queries_without_relevant(results))]
-    assert "up to 20.0% of the queries have no relevant item (gist, class_label, standard split)" in undefined
+    assert "Up to 20.0% of the queries have no relevant item (gist, class_label, standard split)" in undefined
 
 
 def test_the_status_line_has_the_notes_on_own_data(results):
@@ -283,7 +287,7 @@ def test_the_status_line_says_when_all_is_well(results):
 def test_nearest_items_that_are_too_good_are_explained(results):
     assert not any("implausibly" in line.text for line in status(results))
     copied = with_near_copies(results)
-    assert any("precision 0.50, second nearest 0.10" in line.text for line in status(copied))
+    assert any("precision 0.50 at rank 1, 0.10 at rank 2" in line.text for line in status(copied))
     command = "protocol find-duplicates --query {} --csv pairs.csv {}"
     stored = results.provenance | {"arrays": {"vectors/x": [90, 4]}}
     vectors = changed(copied, images=None, provenance=stored)
@@ -482,19 +486,19 @@ def test_finished_codes_are_one_more_method_and_the_page_identifies_them(results
     )
     assert list(finished.hashers) == ["lsh", "mine"]
     assert "2 hashers" in experiment_line(finished)
-    statement = "The codes of mine were made outside this pipeline. The audit can't check how they were learned."
+    statement = "The codes of mine were computed outside this pipeline. The audit can't check how they were learned."
     assert statement in of(finished, "answer").text
     assert statement not in of(results, "answer").text
     improved = next(table for table in of(finished, "answer").tables if "improved" in table.name)
     assert {row[0] for row in improved.rows} == {"lsh", "mine"}
     hashers = table_of(of(finished, "meanings"), "hashers")
-    unknown = "Finished codes, made outside this pipeline; how they were learned is not recorded."
+    unknown = "Finished codes, computed outside this pipeline; how they were learned is not recorded."
     assert hashers.rows[1][:2] == ["mine", unknown]
     assert "queries: q{run}.npy; database: d{run}.npy" in hashers.rows[1]
     (compared,) = of(finished, "splits-compared").figures
-    assert ", for lsh. " in compared.shows
+    assert " (lsh). " in compared.shows
     assert "the same order" in compared.shows  # of lsh alone, as mine has one split
-    assert "made outside this pipeline" in page(finished)
+    assert "computed outside this pipeline" in page(finished)
 
 
 def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparisons(results):
@@ -581,7 +585,7 @@ def test_every_section_has_something_to_show(results, bare, undrawn):
     assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
     expected = ["answer", "curves", "conventions", "lookups", "partitions", "meanings", "provenance"]
     assert [section.name for section in sections(bare)] == expected
-    assert "The audit of the splits and models found nothing." in page(bare)
+    assert "The audit of the splits and models found no problems." in page(bare)
     assert "\N{PLUS-MINUS SIGN} nan" not in page(bare)
     assert not of(bare, "answer").tables[1:]
 

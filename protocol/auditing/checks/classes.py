@@ -159,7 +159,7 @@ def _without_relevant(truth: str, queries: list[str]) -> list[Finding]:
 def conventions_of_undefined() -> str:
     """Return how each convention counts a query whose average precision is 0/0, in words."""
     parts = []
-    for rule, treatment in {"zero": "counted as 0 by", "drop": "left out of the mean by"}.items():
+    for rule, treatment in {"zero": "counted as 0", "drop": "left out of the mean"}.items():
         names = [one.name for one in CONVENTIONS if rule in map(one.empty, one.reported_as_map)]
-        parts.append(f"{treatment} {', '.join(names)}")
+        parts.append(f"{treatment} under the conventions {', '.join(names)}")
     return "; ".join(parts)

@@ -53,8 +53,10 @@ class Difference(_Texts):
 
     Parameters
     ----------
-    here, there : str
-        The names of the two splits, such as their files.
+    here : str
+        The name of the first split, such as its file.
+    there : str
+        The name of the second split.
     by : {"ids", "row numbers", "file names"}
         How items were matched.
     sizes : mapping of str to (int, int, int)
@@ -217,9 +219,14 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
 
     Parameters
     ----------
-    a, b : Split
-    here, there : str
-        The names of the two splits.
+    a : Split
+        The first split.
+    b : Split
+        The second split.
+    here : str
+        The name of the first split.
+    there : str
+        The name of the second split.
 
     Raises
     ------

@@ -39,9 +39,10 @@ class LabelIssues:
 
     Parameters
     ----------
-    doubtful, judged : ndarray of bool, shape (n_items,)
-        The items with doubtful labels, and those that were examined. The latter is None if the source lists only
-        doubtful items.
+    doubtful : ndarray of bool, shape (n_items,)
+        The items with doubtful labels.
+    judged : ndarray of bool, shape (n_items,), or None
+        The items that were examined; None if the source lists only doubtful items.
     source : str
         The origin of the doubts, for the reader.
     why : str

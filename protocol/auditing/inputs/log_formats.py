@@ -36,8 +36,10 @@ class Series:
         The column, or the name of a printed score, with its owner and run.
     role : {"test", "validation", "best"}
         The data on which it was measured; ``"best"`` is the best test score so far, which the log itself tracks.
-    steps, values : ndarray of float64, shape (n,)
-        The epoch (or step) and the score of each evaluation, ordered by step, without those that are not finite.
+    steps : ndarray of float64, shape (n,)
+        The epoch (or step) of each evaluation with a finite score, ascending.
+    values : ndarray of float64, shape (n,)
+        The scores of these evaluations.
     n_missing : int
         Number of evaluations without a finite score.
     ends_missing : bool

@@ -34,10 +34,10 @@ else:  # for the annotations of hashers, without an import of PyTorch
 FACTS: Mapping[str, Any] = {"bits_within_features": False, "random": True, "extra": "learned"}
 """What holds for every network, for its registration."""
 NO_PRETRAINING = (
-    "No pre-trained network is included: codes come from a head over any features, or from a convolutional network "
-    "that is trained from random weights on 32 x 32 images. Adam replaces stochastic gradient descent, so that one "
-    "learning rate suits objectives of any scale. Inputs are centred by the training mean and divided by their root "
-    "mean square. "
+    "No pre-trained network is included: codes are the outputs of a small network on any features, or of a "
+    "convolutional network that is trained from random weights on 32 x 32 images. Adam replaces stochastic gradient "
+    "descent, so that one learning rate suits objectives of any scale. The training mean is subtracted from the "
+    "inputs, which are then divided by their root mean square. "
 )
 PRECISIONS = ("float32", "bfloat16")
 _log = logging.getLogger(__name__)
@@ -60,6 +60,7 @@ class NetworkHasher(Hasher):
         For any features, two linear layers with 500 rectified units between them, or one linear layer; or, for
         ``pixels`` of 32 x 32 images, three convolutions and two linear layers.
     epochs : int, default 30
+        Number of passes over the training set, at least 1.
     batch_size : int, default 128
         Largest number of rows in a minibatch, at least 3. An epoch is divided into batches of nearly equal size; no
         batch is a single row, which has no pairs.
@@ -68,7 +69,7 @@ class NetworkHasher(Hasher):
     weight_decay : float, default 5e-5
         Multiple of the parameters that is added to the gradient; may be 0.
     patience : int or None, default None
-        Training stops if the mean loss of an epoch has not fallen for this many epochs; None: it never stops early.
+        Number of epochs without a decrease of the mean loss after which training stops; None: it never stops early.
     precision : {"float32", "bfloat16"}, default "float32"
         Number format of products and convolutions in training (PyTorch's autocast). Parameters, loss and optimiser are
         always float32, and so is encoding. On a CPU with AMX, "bfloat16" halves the time of an epoch of convolutions.

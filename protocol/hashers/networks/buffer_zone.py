@@ -18,15 +18,15 @@ from protocol.registry import HasherRecord
     "buffer_zone",
     printed="DSH (buffer zones)",
     source="Mean Local Group Average Precision, eq. 20-24 (one level of labels) and eq. 25-31 (two)",
-    deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 24 and 31 print ||b_1 - 1|| "
-    "twice. The margin is by default m = 2k as printed, which under the L1 norm requires dissimilar pairs to differ in "
-    "every bit, not in half of them as the text states; margin: 1 corresponds to the text. Eq. 25 as printed puts "
-    "pairs of one class in two zones at once; here they are only in the zone of the class. The loss is the mean over "
-    "pairs instead of the sum. alpha = 0.01, which the paper does not state.",
+    deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items; eq. 24 and 31 as printed have ||b_1 - "
+    "1|| twice. The margin is by default m = 2k as printed, which under the L1 norm requires dissimilar pairs to "
+    "differ in every bit, not in half of them as the text states; margin: 1 corresponds to the text. Eq. 25 as printed "
+    "puts pairs of one class in two zones at once; here they are only in the zone of the class. The loss is the mean "
+    "over pairs instead of the sum. alpha = 0.01, which the paper does not state.",
     **FACTS,
 )
 class BufferZone(NetworkHasher):
-    """The buffer zone: deep supervised hashing in which similar pairs are drawn to a range of distances, not to zero.
+    """The buffer zone: deep supervised hashing in which similar pairs are pulled to a range of distances, not to zero.
 
     With the L1 distance instead of the squared distance, the loss is ``1/2 max(r_1 - d, 0) + 1/2 max(d - r_2, 0)`` for
     similar pairs, ``1/2 max(m - d, 0)`` for others, and ``0.01 || |b| - 1 ||_1`` for every item. ``bit_j(x) = [b_j(x)
@@ -37,7 +37,7 @@ class BufferZone(NetworkHasher):
     ----------
     margin : float, default 2
         m as a multiple of n_bits, above 0. The paper sets "m = 2k to encourage dissimilar images at least k/2 apart",
-        which is contradictory under the L1 distance. Between corners, this distance is twice the Hamming distance, so 2
+        which is contradictory under the L1 distance. For binary codes, it is twice the Hamming distance, so 2
         (m = 2k, as printed) requires dissimilar pairs to differ in all k bits, and 1 (m = k) in k/2 of them, as in the
         text. 2k and k/2 agree under the squared L2 distance of deep supervised hashing.
     zones : sequence of pairs of float, or None, default None
@@ -53,7 +53,7 @@ class BufferZone(NetworkHasher):
 
     Notes
     -----
-    Between corners, the L1 distance is twice the Hamming distance. By default, similar pairs are therefore drawn to
+    For binary codes, the L1 distance is twice the Hamming distance. By default, similar pairs are therefore pulled to
     n_bits / 12 to n_bits / 6 bits, and all others to n_bits, which is impossible for three or more classes: the loss
     never vanishes. With a margin of 1 it can vanish: for example, Hadamard codes of up to 2 n_bits classes differ in at
     least n_bits / 2 bits.
@@ -103,7 +103,7 @@ def buffered(codes: Tensor, shared: Tensor, *, zones: Mapping[int, tuple[float, 
     .. math:: \tfrac12 \max(r_1 - \delta, 0) + \tfrac12 \max(\delta - r_2, 0) \text{ of similar pairs, }
         \tfrac12 \max(m - \delta, 0) \text{ of others, } \delta = \|b_1 - b_2\|_1
 
-    plus the term of `contrastive` that draws codes to the corners.
+    plus the term of `contrastive` that pulls codes towards {-1, +1}^k.
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ def buffered(codes: Tensor, shared: Tensor, *, zones: Mapping[int, tuple[float, 
     zones : mapping of int to (float, float)
         For each number of shared labels, r_1 and r_2: pairs with distances between them have no loss.
     margin : float
-        m; for corners, the L1 distance is twice the Hamming distance, so m = 2 k requires dissimilar pairs to differ in
-        every bit, and m = k in half of them.
+        m; for binary codes, the L1 distance is twice the Hamming distance, so m = 2 k requires dissimilar pairs to
+        differ in every bit, and m = k in half of them.
 
     Notes
     -----
-    Eq. 25 as printed draws a pair of the same class both to the zone of the class and to that of the superclass, which
+    Eq. 25 as printed pulls a pair of the same class both to the zone of the class and to that of the superclass, which
     only have the distance r_2 = r_3 in common. Here, each pair has one zone, determined by its number of shared labels.
     """
     import torch

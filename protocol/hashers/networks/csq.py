@@ -1,4 +1,4 @@
-"""CSQ: central similarity quantization, in which codes are drawn to the hash centres of their classes."""
+"""CSQ: central similarity quantization, in which codes are pulled to the hash centres of their classes."""
 
 import numpy as np
 
@@ -15,16 +15,16 @@ from protocol.registry import HasherRecord
     source="Yuan et al., Central Similarity Quantization for Efficient Image and Video Retrieval, CVPR 2020, section 3",
     deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001; the paper searches a grid and prints no value. Centres are rows "
     "of a Hadamard matrix at every code length that has one, such as 12, 24 and 48 bits, in random order and with "
-    "random signs; the paper has such centres only for powers of 2, and draws each bit of the others at random. Here, "
-    "the others have equally many zeros and ones. The authors' code differs from the paper, which we follow: its "
-    "outputs are tanh, mapped to [0, 1], so that the cross-entropy is that of 2 g(x); its quantization term is the "
-    "mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a weight of 0.2. The "
-    "network is initialised as by He et al.; that code uses PyTorch's defaults, a sixth of this variance. The learning "
-    "rate is constant.",
+    "random signs; the paper has such centres only for powers of 2, and samples each bit of the other centres at "
+    "random. Here, the others have equally many zeros and ones. The authors' code differs from the paper, which we "
+    "follow: its outputs are tanh, mapped to [0, 1], so that the cross-entropy is that of 2 g(x); its quantization "
+    "term is the mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a weight "
+    "of 0.2. The network is initialised as by He et al.; that code uses PyTorch's defaults, a sixth of this variance. "
+    "The learning rate is constant.",
     **FACTS,
 )
 class CSQ(NetworkHasher):
-    """Central similarity quantization: a network whose codes are drawn to fixed, distant centres of the classes.
+    """Central similarity quantization: a network whose codes are pulled to fixed, distant centres of the classes.
 
     The loss is ``L_C + lambda_1 L_Q`` with ``h = sigmoid(g(x))``: L_C is the mean over bits of the binary cross-entropy
     between h and the row's centre, and L_Q is ``sum_j log cosh(|2 h_j - 1| - 1)``. The centre of a row with several

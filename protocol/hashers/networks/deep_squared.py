@@ -19,7 +19,7 @@ DEVIATIONS = (
     **FACTS,
 )
 class DeepSquared(NetworkHasher):
-    """Deep squared hashing: a network that draws similar pairs to distance 0 and others to distance n_bits.
+    """Deep squared hashing: a network that pulls similar pairs to distance 0 and pushes others to distance n_bits.
 
     The loss is ``mean over S+ of d^2 + mean over S- of (n_bits - d)^2``, with ``d = (n_bits - h_k . h_l) / 2`` for the
     codes ``h = tanh(beta g(x))`` of a minibatch. beta is 1 in the first epoch and 7.35 in the last, and grows by the
@@ -52,10 +52,10 @@ def squared(codes: Tensor, shared: Tensor, *, m: float = 0.0) -> Tensor:
     Parameters
     ----------
     codes : Tensor, shape (n, Q)
-        In [-1, 1]; for corners, d is the Hamming distance.
+        In [-1, 1]; for binary codes, d is the Hamming distance.
     shared : Tensor, shape (n, n)
     m : float, default 0
-        The distance to which similar pairs are drawn.
+        The distance to which similar pairs are pulled.
 
     Notes
     -----

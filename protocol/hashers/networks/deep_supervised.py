@@ -12,7 +12,7 @@ _REGULARISER = 0.01
     "deep_supervised",
     printed="DSH (deep)",
     source="Mean Local Group Average Precision, eq. 16-19; Liu, Wang, Shan, Chen, Deep Supervised Hashing, CVPR 2016",
-    deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 19 prints ||b_1 - 1|| "
+    deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items; eq. 19 as printed has ||b_1 - 1|| "
     "twice. The loss is the mean over pairs instead of the sum. alpha = 0.01, which the paper does not state.",
     **FACTS,
 )
@@ -20,7 +20,7 @@ class DeepSupervised(NetworkHasher):
     """Deep supervised hashing: a network whose codes are close for similar pairs and beyond a margin for others.
 
     The loss is ``1/2 ||b_1 - b_2||^2`` for similar pairs, ``1/2 max(2 n_bits - ||b_1 - b_2||^2, 0)`` for others, and
-    ``0.01 || |b| - 1 ||_1`` for every item; between corners, the margin is n_bits / 2 bits. ``bit_j(x) = [b_j(x) >=
+    ``0.01 || |b| - 1 ||_1`` for every item; for binary codes, the margin is n_bits / 2 bits. ``bit_j(x) = [b_j(x) >=
     0]``; all layers start as in `NetworkHasher`, and the learning rate falls by 40 % after every fifth of the epochs.
     Parameters and attributes are those of `NetworkHasher`.
 
@@ -45,16 +45,16 @@ def contrastive(codes: Tensor, shared: Tensor, *, margin: float) -> Tensor:
     Parameters
     ----------
     codes : Tensor, shape (n, k)
-        Unbounded; the last term draws them to the corners.
+        Unbounded; the last term pulls codes towards {-1, +1}^k.
     shared : Tensor, shape (n, n)
     margin : float
-        m; for corners, the squared distance is four times the Hamming distance, so m = 2 k requires dissimilar pairs to
-        differ in k / 2 bits.
+        m; for binary codes, the squared distance is four times the Hamming distance, so m = 2 k requires dissimilar
+        pairs to differ in k / 2 bits.
 
     Notes
     -----
-    Eq. 19 prints ``||b_1 - 1||`` twice, which would draw every code to all ones. Deep supervised hashing, the source of
-    this objective, has ``|| |b| - 1 ||`` for both items, which we use.
+    Eq. 19 as printed has ``||b_1 - 1||`` twice, which would pull every code to all ones. Deep supervised hashing, the
+    source of this objective, has ``|| |b| - 1 ||`` for both items, which we use.
     """
     gram = codes @ codes.T
     norm = gram.diagonal()

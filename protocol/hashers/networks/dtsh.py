@@ -37,8 +37,8 @@ class DTSH(NetworkHasher):
     Parameters
     ----------
     margin : float, default 0.5
-        alpha as a multiple of n_bits, at least 0. For corners, theta_qp - theta_qn is the number of bits by which p is
-        nearer than n.
+        alpha as a multiple of n_bits, at least 0. For binary codes, theta_qp - theta_qn is the number of bits by which
+        p is nearer than n.
     quantisation : float, default 0.0044
         Weight of the quantisation term, at least 0.
 

@@ -1,4 +1,4 @@
-"""m-deep squared hashing: deep squared hashing in which similar pairs are drawn to m bits."""
+"""m-deep squared hashing: deep squared hashing in which similar pairs are pulled to m bits."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from protocol.registry import HasherRecord
     **FACTS,
 )
 class MDSH(DeepSquared):
-    """m-DSH: deep squared hashing in which similar pairs are drawn to a distance of m bits, the option `margin`.
+    """m-DSH: deep squared hashing in which similar pairs are pulled to a distance of m bits, the option `margin`.
 
     The loss is ``mean over S+ of (m - d)^2 + mean over S- of (n_bits - d)^2``. If m is far below n_bits, the order of
     distances does not change, but a search finds little at the first m radii. Initialisation and learning rate are

@@ -21,16 +21,16 @@ Rows = NDArray[np.int64]
     printed="BRE",
     source="Kulis and Darrell, Learning to Hash with Binary Reconstructive Embeddings, NIPS 2009, section 2, with the "
     "distances 0 and 1 of its supervised case",
-    deviations="The kernel is the centred Gaussian kernel of Liu et al. 2012, and the rows in the functions are drawn "
-    "from n_anchors common rows; the released code uses inner products, and all training rows. Up to n_labelled = "
-    "5,000 training rows are used, each paired with 50 others; the released code pairs each of 1,000 rows with 5 % of "
-    "them, which is the same number. A fit makes at most n_iter passes over the bits.",
+    deviations="The kernel is the centred Gaussian kernel of Liu et al. 2012, and the rows in the functions are "
+    "sampled from n_anchors common rows; the released code uses inner products, and all training rows. Up to "
+    "n_labelled = 5,000 training rows are used, each paired with 50 others; the released code pairs each of 1,000 rows "
+    "with 5 % of them, which is the same number. A fit makes at most n_iter passes over the bits.",
     bits_within_features=False,
     random=True,
     iterations=Iterations(option="n_iter", ms=400),
 )
 class BRE(AnchorHasher):
-    r"""Binary reconstructive embedding: Hamming distances that reconstruct 0 for related rows and 1 for others.
+    r"""Binary reconstructive embedding: relative Hamming distances approach 0 for related rows and 1 for others.
 
     ``min sum_(i, j) (d_ij - dist(h(x_i), h(x_j)) / n_bits)^2`` over random pairs, with ``d = 0`` for related rows and 1
     for others, and ``h_b(x) = [sum_q W_qb phi_q(x) > 0]`` of anchor kernels phi, of which each bit uses a random

@@ -40,6 +40,7 @@ class Classifier(Hasher):
     seed : int, default 0
         Seed of the class codes.
     code : {"class", "probabilities"}, default "class"
+        Whether a code represents the most probable class or the probabilities of all classes.
     regularisation : float, default 0.02
         Weight of half the squared norm of the weights, relative to the mean log loss; above 0. It refers to features
         scaled to a root mean square of 1.

@@ -14,7 +14,8 @@ from protocol.registry import HasherRecord, Iterations
     "have thresholds, unlike the paper's linear ones, and start by default with those of ITQ, whereas the authors' "
     "code draws them at random. Momentum is 0.9, and the learning rate falls to zero along a cosine. Gradients have "
     "the factor 2 of eq. 73, which the released code lacks. There is a bin for each distance, as in the paper, and no "
-    "weight decay; from 32 bits, the released code has half as many bins on CIFAR-10, and a weight decay of 0.0005.",
+    "weight decay; from 32 bits upwards, the released code has half as many bins on CIFAR-10, and a weight decay of "
+    "0.0005.",
     bits_within_features=True,
     random=True,
     iterations=Iterations(option="n_steps", ms=5),

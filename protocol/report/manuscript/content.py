@@ -97,8 +97,8 @@ class Content:
     def definition(self, metric: str) -> str:
         """Return a sentence on the ties, the denominator and the undefined values of a metric."""
         record = registry.METRICS.entry(metric)
-        empty = "counts as 0" if self.config["empty"] == "zero" else "leaves its query out"
-        return f"Ties: {_lower(record.ties)}; denominator: {_lower(record.denominator)}; an undefined value {empty}."
+        empty = "count as 0" if self.config["empty"] == "zero" else "are left out of the mean"
+        return f"Ties: {_lower(record.ties)}; denominator: {_lower(record.denominator)}; undefined values {empty}."
 
 
 def _lower(sentence: str) -> str:

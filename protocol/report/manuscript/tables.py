@@ -135,12 +135,12 @@ def _is_significant(column: _Column, better: str) -> bool | None:
 def _tested(significant: Sequence[bool | None], is_marked: bool, *, n_pairs: int) -> str:
     """Return a sentence on the meaning of the mark, or on the reason why there is none."""
     if all(own is None for own in significant):
-        return "Too few runs to test the best value's lead."
+        return "There are too few runs to test the lead of the best value."
     test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"
-    test += f", corrected after Bonferroni for the {n_pairs} pairs of methods" if n_pairs > 1 else ""
+    test += f", with Bonferroni's correction for {n_pairs} pairs of methods" if n_pairs > 1 else ""
     if is_marked:
         return f"{MARK}: the lead over the second best is significant ({test}). {ONE_DATASET}"
-    return f"No best value leads the second best significantly ({test}). {ONE_DATASET}"
+    return f"No lead over the second best is significant ({test}). {ONE_DATASET}"
 
 
 def _caption(

@@ -32,7 +32,7 @@ def partitions_section(results: Results) -> Section:
     tables = [PAGE.table("partitions", sizes, header=["partition", *results.splits])]
     tables += [_trained_on(results)] + ([] if findings.empty else [_findings(findings)])
     numbers = _distinct(findings).groupby("severity").size().items()
-    kinds = [f"{n} for information" if kind == "information" else counted(n, kind) for kind, n in numbers]
+    kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
     audited = PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")
     text = [
         *_duplicates_advice(results),
@@ -163,7 +163,7 @@ def _findings(findings: Any) -> Table:
     columns = [name for name in ("severity", "finding", "consequence", "fix", "treatment") if name in findings]
     groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
-    return PAGE.table("findings", rows, header=[*columns, "files", "items at most"], n_labels=len(columns))
+    return PAGE.table("findings", rows, header=[*columns, "files", "largest number of items"], n_labels=len(columns))
 
 
 def duplicates_section(results: Results) -> Section | None:

@@ -145,7 +145,7 @@ def _finished(results: Results) -> dict[str, dict[str, str]]:
     return {
         name: {
             "name": name,
-            "meaning": "Finished codes, made outside this pipeline; how they were learned is not recorded.",
+            "meaning": "Finished codes, computed outside this pipeline; how they were learned is not recorded.",
             "source": f"queries: {own['query']}; database: {own['database']}",
         }
         for name, own in results.config.get("codes", {}).items()

@@ -145,11 +145,11 @@ def _shortfall(differences: Any) -> Any:
 
 
 _IDENTITIES: tuple[tuple[str, str, str, str, Callable[[Any], Any]], ...] = (
-    ("mAP: none = same", "mAP", "none", "same", abs),
-    ("mAP: none = different", "mAP", "none", "different", abs),
-    ("precision at a radius: none = same", "precision@", "none", "same", abs),
-    ("recall at a radius: none = same", "recall@", "none", "same", abs),
-    ("RAMAP: none >= same", "RAMAP@", "none", "same", _shortfall),
+    ("mAP: plain = same", "mAP", "none", "same", abs),
+    ("mAP: plain = different", "mAP", "none", "different", abs),
+    ("precision at a radius: plain = same", "precision@", "none", "same", abs),
+    ("recall at a radius: plain = same", "recall@", "none", "same", abs),
+    ("RAMAP: plain >= same", "RAMAP@", "none", "same", _shortfall),
     ("RAMAP: same >= different", "RAMAP@", "same", "different", _shortfall),
 )
 """Each statement with the beginning of the metrics' names, two extensions, and the violation for a difference."""

@@ -51,8 +51,8 @@ def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(content
     assert [cell.endswith("†") for cell in table.rows[2]] == [False, False, True]
     assert (
         "†: the lead over the second best is significant (95% interval of the paired difference over the runs, "
-        "corrected resampled t-test after Nadeau and Bengio (2003), corrected after Bonferroni for the 3 pairs of "
-        "methods). The runs are resamples of one dataset: they share items, for which this test is corrected."
+        "corrected resampled t-test after Nadeau and Bengio (2003), with Bonferroni's correction for 3 pairs of "
+        "methods). The runs are resamples of one dataset and share items, for which this test is corrected."
     ) in table.caption
     assert "mean of 5 runs (standard deviation at most 0.009)" in table.caption
 
@@ -68,8 +68,8 @@ def test_a_metric_of_which_less_is_better_has_its_smallest_value_bold(content):
 @pytest.mark.parametrize(
     ("column", "value", "sentences"),
     [
-        ("n_bits", 8, ["No best value leads the second best significantly (95% interval"]),
-        ("run", 0, ["standard split: one run.", "Too few runs to test the best value's lead."]),
+        ("n_bits", 8, ["No lead over the second best is significant (95% interval"]),
+        ("run", 0, ["standard split: one run.", "There are too few runs to test the lead of the best value."]),
     ],
 )
 def test_without_a_significant_lead_the_caption_states_it(content, column, value, sentences):
