@@ -568,7 +568,7 @@ class _MetricRegistry(Registry[MetricRecord]):
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
         return ProtocolError(
-            f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}"
+            f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {count}."
             f"{self._searched(name, has_hint=bool(near))}"
         )
 

@@ -6,10 +6,12 @@ The texts and options of each command are declared in a TOML file next to its mo
 import argparse
 import functools
 import importlib
+import re
 import shutil
 import sys
 import textwrap
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -123,6 +125,41 @@ def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> No
         command.add_declared(group, f"{__package__}.{module}", title)
     # An error message suggests the option after the command.
     command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    command.set_defaults(options=[action.dest for action in command._actions if action.option_strings])
+
+
+def with_options(message: str, options: Sequence[str]) -> str:
+    """Return an error message of the Python API with the spelling of a command's options in place of the arguments.
+
+    Examples
+    --------
+    >>> options = ["query_codes", "n_bits", "bit_order", "distance"]
+    >>> with_options('q.npy: pass bit_order="big-128", or check n_bits.', options)
+    'q.npy: pass --bit-order big-128, or check --n-bits.'
+    >>> with_options("distance must be cosine or euclidean, got 'l1'.", options)
+    "--distance must be cosine or euclidean, got 'l1'."
+    >>> with_options("query codes are missing.", options)
+    '--query-codes is missing.'
+    >>> with_options("mine.json: n_bits must be an integer >= 1, got 0.", options)
+    'mine.json: n_bits must be an integer >= 1, got 0.'
+    """
+    names, compound = ("|".join(names) or "(?!)" for names in (options, [name for name in options if "_" in name]))
+    start = re.match(r"(\w+(?: \w+)?)(?= are missing| must )", message)
+    if start and start[1].replace(" ", "_") in options:
+        message = start[1].replace(" ", "_") + message.removeprefix(start[1]).replace(" are ", " is ", 1)
+    for pattern in (
+        rf"""(?<![\w-])(?P<option>{names})=(?:"(?P<word>[^"]*)"|(?P<number>\w+))""",
+        rf"^(?P<option>{names})(?= must | needs | is |: )",
+        rf"(?<=[a-z] )(?<!choose )(?<!or )(?P<option>{compound})(?![\w/-]|[.]\w)",
+    ):
+        message = re.sub(pattern, _with_option, message)
+    return message
+
+
+def _with_option(found: re.Match[str]) -> str:
+    parts = found.groupdict()
+    value = parts.get("word") or parts.get("number")
+    return f"--{found['option'].replace('_', '-')}" + (f" {value}" if value else "")
 
 
 def _read(name: str) -> dict[str, Any]:

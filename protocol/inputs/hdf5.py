@@ -96,7 +96,7 @@ def _child(path: Path, key: str | None, limit: int, *, data: bool) -> Iterator[t
 
 @contextlib.contextmanager
 def _watched(child: Any, path: Path, n_bytes: int) -> Iterator[None]:
-    """Kill the process if it takes too long; convert its termination into a one-line error."""
+    """Kill the process if it takes too long; raise a one-line error if it terminates."""
     seconds, began = limits.HDF5_SECONDS + n_bytes / limits.HDF5_BYTES_PER_SECOND, time.monotonic()
     timer = threading.Timer(seconds, child.kill)
     timer.daemon = True
@@ -108,11 +108,11 @@ def _watched(child: Any, path: Path, n_bytes: int) -> Iterator[None]:
         if code == _REFUSED:
             raise ProtocolError(f"{path}: {child.stderr.read().decode(errors='replace')}") from error
         if time.monotonic() - began >= seconds:
-            got = f"takes longer than {seconds:.0f} s"
+            reason = f"it takes longer than {seconds:.0f} s"
         elif code >= 0:
-            got = f"ends the process that reads it (exit code {code})"
+            reason = f"it ends the process that reads it (exit code {code})"
         else:
-            got = f"crashes the HDF5 library ({signal.Signals(-code).name})"
-        raise ProtocolError(f"{path}: expected an HDF5 file that can be read, got one that {got}.") from error
+            reason = f"it crashes the HDF5 library ({signal.Signals(-code).name})"
+        raise ProtocolError(f"{path}: can't be read as an HDF5 file: {reason}.") from error
     finally:
         timer.cancel()

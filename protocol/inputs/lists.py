@@ -38,8 +38,8 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
         fields = line.split()
         if len(fields) == 1 and _LABELS.search(fields[0]):
             raise ProtocolError(
-                f"{path}: line {number}: {fields[0]!r} has labels after commas or semicolons, unlike the first "
-                "line. Write all lines in the same form."
+                f"{path}: line {number}: {fields[0]!r} has labels after commas or semicolons, but not the "
+                "first line. Write all lines in the same form."
             )
         yield range(number, number + 1), fields
 
@@ -55,7 +55,7 @@ def _separated(path: Path, delimiter: str) -> Iterator[tuple[range, list[str]]]:
             is_first = is_first and not fields
             yield numbers, [] if is_header else [*map(unsafe, fields[:1]), *map(str.strip, fields[1:])]
     except csv.Error as error:
-        raise ProtocolError(f"{path}: expected lines with commas, got a file that can't be read ({error}).") from error
+        raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
 
 
 def _delimiter(path: Path, first: str) -> str | None:

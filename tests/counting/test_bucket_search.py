@@ -63,7 +63,7 @@ def test_one_table_of_all_bits_is_the_ball_of_radius_zero():
 @pytest.mark.parametrize(("width", "n_tables"), [(0, 1), (1, 0), (2, 2), (4, 1), (-1, -3)])
 def test_tables_that_do_not_fit(width, n_tables):
     one = codes.pack([[0, 0, 1]])
-    with pytest.raises(ProtocolError, match=r"(bits_per_table|n_tables.*): expected an integer from 1 to"):
+    with pytest.raises(ProtocolError, match=r"(bits_per_table|n_tables.*) must be an integer from 1 to"):
         bucket_search(one, one, 3, truth_of(one, one), bits_per_table=width, n_tables=n_tables)
 
 
@@ -85,7 +85,7 @@ def test_lookup_time_grows_with_the_radius():
 @pytest.mark.parametrize("radius", [-1, 4])
 def test_lookup_time_of_an_impossible_radius(radius):
     one = codes.pack([[0, 0, 1]])
-    with pytest.raises(ProtocolError, match=f"radius: expected an integer from 0 to 3, got {radius}"):
+    with pytest.raises(ProtocolError, match=f"radius must be an integer from 0 to 3, got {radius}"):
         lookup_time(one, one, 3, radius=radius)
 
 

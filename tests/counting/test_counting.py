@@ -87,7 +87,7 @@ def test_progress_adds_up(threads):
 
 def test_no_truths_no_counts():
     assert count(QUERY, DATABASE, 3, {}) == {}
-    with pytest.raises(ProtocolError, match="threads: expected an integer >= 1, got 0"):
+    with pytest.raises(ProtocolError, match="threads must be an integer >= 1, got 0"):
         count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
 
 

@@ -169,5 +169,5 @@ def test_counts_of_extended_codes_are_those_of_counting_them(extension, s):
 
 def test_an_extension_needs_its_number_of_bits():
     counts = HammingCounts.from_histograms([[1, 0]], [[1, 0]])
-    with pytest.raises(ProtocolError, match="extension_bits: expected an integer >= 1 for extension 'same', got 0"):
+    with pytest.raises(ProtocolError, match="extension_bits must be an integer >= 1 for extension 'same', got 0"):
         counts.extended("same", 0)

@@ -133,7 +133,7 @@ def test_refusals(monkeypatch):
             count_in_shards(query, database, 16, truths, **options)
         return str(error.value)
 
-    assert refused(shard_items=0) == "shard_items: expected an integer >= 1, got 0."
+    assert refused(shard_items=0) == "shard_items must be an integer >= 1, got 0."
     monkeypatch.setattr(sharding, "MOST_SORTED", 800)
     message = "database codes: expected at most 100 of 16 bits for metrics about buckets, .* got 103. Choose other"
     with pytest.raises(ProtocolError, match=message):

@@ -26,7 +26,7 @@ def test_a_weight_may_be_zero(name, option):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("dsh", {"n_bits": 1, "alpha": 0.5}, "the number of clusters: expected an integer >= 2, got 1"),
+        ("dsh", {"n_bits": 1, "alpha": 0.5}, "the number of clusters must be an integer >= 2, got 1"),
         ("hashnet", {"beta": 0.5}, "beta: expected a number >= 1, got 0.5"),
         ("cvh", {"n_anchors": 31}, "n_anchors: expected at least n_bits = 32, got 31[.]$"),
         ("buffer_zone", {"zones": []}, r"zones: expected a list of pairs \[r_1, r_2\], got \[\]"),

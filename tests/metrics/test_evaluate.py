@@ -138,7 +138,7 @@ def test_numbers_beyond_the_database_and_the_code():
 
 @pytest.mark.parametrize("name", ["RAMAP@r3", "mLGAP@r3"])
 def test_a_mean_over_radii_beyond_the_code_is_refused(name):
-    with pytest.raises(ProtocolError, match="radius: expected an integer from 0 to 2, got 3"):
+    with pytest.raises(ProtocolError, match="radius must be an integer from 0 to 2, got 3"):
         evaluate(COUNTS, [name])
 
 
@@ -146,8 +146,8 @@ def test_a_mean_over_radii_beyond_the_code_is_refused(name):
     ("function", "options", "message"),
     [
         (evaluate, {"names": ["mAQ"]}, r"metric: expected .*, got 'mAQ'.*mAP"),
-        (evaluate, {"names": ["F0_micro@r1"]}, "beta: expected a finite number > 0, got 0"),
-        (average_precision, {"cutoff": 0}, "cutoff: expected an integer >= 1, got 0"),
+        (evaluate, {"names": ["F0_micro@r1"]}, "beta must be a finite number > 0, got 0"),
+        (average_precision, {"cutoff": 0}, "cutoff must be an integer >= 1, got 0"),
         (average_precision, {"ties": "random"}, r"ties: expected .*, got 'random'"),
         (average_precision, {"ties": "index", "cutoff": 2}, "cutoff: expected None for ties='index', got 2"),
         (
@@ -155,7 +155,7 @@ def test_a_mean_over_radii_beyond_the_code_is_refused(name):
             {"ties": "best", "cutoff": 2, "denominator": "retrieved"},
             "ties: expected 'expected' for denominator='retrieved' with a cutoff, got 'best'",
         ),
-        (precision, {"radius": -1}, "radius: expected an integer >= 0, got -1"),
+        (precision, {"radius": -1}, "radius must be an integer >= 0, got -1"),
         (ndcg, {"ideal": "best"}, r"ideal: expected .*, got 'best'"),
         (pr_curve, {"average": "mean"}, r"average: expected .*, got 'mean'"),
         *((f_measure, {"radius": 1, "beta": beta}, "beta: expected a fin") for beta in (0, -1.0, math.nan, math.inf)),

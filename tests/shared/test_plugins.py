@@ -97,7 +97,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
     assert main(["list", "metrics", "none_found"]) == 0
     assert "\n  range of values: 0 to 1\n" in capsys.readouterr().out
-    with pytest.raises(ProtocolError, match="width: expected a finite number > 0, got 0"):
+    with pytest.raises(ProtocolError, match="width must be a finite number > 0, got 0"):
         registry.get("hasher", "mine")(width=0).check()
 
 
@@ -187,7 +187,7 @@ WRONG = {
     ),
     "a default out of range": (
         HASHER.replace("= 1.0", "= -1.0"),
-        "line 6: the default of an option is out of range: width: expected a finite number > 0, got -1.0.",
+        "line 6: the default of an option is out of range: width must be a finite number > 0, got -1.0.",
     ),
     "a constructor without n_bits": (
         HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("width=1.0", "self.width = width")),
@@ -215,7 +215,7 @@ WRONG = {
     ),
     "an unknown kind of supervision": (
         HASHER.replace("    width", '    supervision = "label"\n    width'),
-        "own/mine.py: line 7: supervision of Mine: expected affinities, labels or pairs, got 'label'. Did you mean 'la",
+        "own/mine.py: line 7: supervision of Mine must be affinities, labels or pairs, got 'label'. Did you mean 'la",
     ),
     "no learned arrays": (
         without("learned = "),

@@ -54,7 +54,7 @@ def test_names_that_do_not_match_are_unknown(name):
 @pytest.mark.parametrize("name", ["mAP@0[all]", "P@00", "mAP@-5[min]", "mAP@2.5[retrieved]"])
 def test_a_cutoff_that_is_no_positive_integer_is_named(name):
     number = name.partition("@")[2].partition("[")[0]
-    with pytest.raises(ProtocolError, match=rf": expected an integer >= 1 as the cutoff K, got {number}\."):
+    with pytest.raises(ProtocolError, match=rf" must be an integer >= 1 as the cutoff K, got {number}\."):
         registry.get("metric", name)
 
 

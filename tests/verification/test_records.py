@@ -336,7 +336,7 @@ def test_fewer_digits_may_be_required(folder):
     (different,) = edited(folder, edit).failures
     assert different.text.endswith(" computed; the same to 12 digits, see --digits")
     assert verify(folder / "record.json", digits=12).holds
-    with pytest.raises(ProtocolError, match="digits: expected an integer from 1 to 15, got 16"):
+    with pytest.raises(ProtocolError, match="digits must be an integer from 1 to 15, got 16"):
         verify(folder / "record.json", digits=16)
 
 
