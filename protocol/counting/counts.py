@@ -187,8 +187,8 @@ class HammingCounts:
         """
         if self.retrieved.shape != other.retrieved.shape:
             raise ProtocolError(
-                f"counts of a part: {other.n_queries:,} queries and {other.n_bits} bits, but {self.n_queries:,} and "
-                f"{self.n_bits} in the part before."
+                f"counts of a part must have {self.n_queries:,} queries and {self.n_bits} bits as the part before, got "
+                f"{other.n_queries:,} and {other.n_bits}."
             )
         levels = np.union1d(self.levels, other.levels)
         at_level = np.zeros((self.n_queries, levels.size, self.n_bits + 1), dtype=np.int64)

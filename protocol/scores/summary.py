@@ -240,4 +240,4 @@ def check_mean(where: str, metric: str, mean: Any) -> None:
     if not (math.isfinite(value) and lowest - TOLERANCE <= value <= highest + TOLERANCE):
         bounds = f" from {lowest:g} to {highest:g}" if highest < math.inf else f" >= {lowest:g}"
         expected = f"a finite number{bounds if lowest > -math.inf else ''}"
-        raise ProtocolError(f"{where}: the mean must be {expected}, got {_shown(str(mean))}.")
+        raise ProtocolError(f"{where} must be {expected}, got {_shown(str(mean))}.")

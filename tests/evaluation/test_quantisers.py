@@ -231,7 +231,7 @@ def test_text_times_and_figure():
     assert {(point["name"], point["bytes"], point["panel"]) for point in points} == {
         (name, n_bytes, f"K = {k}") for name, n_bytes in (("int4", 8), ("itq", 2), ("sign", 2)) for k in (1, 10)
     }
-    with pytest.raises(ProtocolError, match="plot: expected"):
+    with pytest.raises(ProtocolError, match="plot must be"):
         compared([]).plot("bytes")
 
 
