@@ -554,7 +554,7 @@ class _MetricRegistry(Registry[MetricRecord]):
             return self.records[name], {}
         number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
         if number is not None and name in {registered.replace("@K", number[0]) for registered in self.records}:
-            raise ProtocolError(f"metric {name!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
+            raise ProtocolError(f"metric {name!r}: the cutoff K must be an integer >= 1, got {number[1]}.")
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> ProtocolError:

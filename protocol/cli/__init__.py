@@ -15,24 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from protocol.cli._help import Parser
 
-_COMMANDS = (
-    "evaluate",
-    "quantisation",
-    "attribute",
-    "compare",
-    "verify",
-    "explain",
-    "diagnose",
-    "audit",
-    "find-duplicates",
-    "checklist",
-    "list",
-    "init",
-    "check",
-    "snakefile",
-    "claims",
-    "paper-figures",
-)
+_TASKS = {
+    "score your codes": ("evaluate", "quantisation", "attribute"),
+    "check a split or a reported score": ("audit", "find-duplicates", "verify", "explain", "diagnose"),
+    "compare methods": ("compare", "checklist"),
+    "reproduce the papers": ("claims", "paper-figures"),
+    "set up an experiment": ("list", "init", "check", "snakefile"),
+}
+"""The commands by task, in the order of the help."""
+_COMMANDS = tuple(name for names in _TASKS.values() for name in names)
 _REFUSED = 2
 _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIPE, as shells report it
 
@@ -55,10 +46,11 @@ def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
             protocol check my.yaml                                            check a config file
             snakemake --snakefile "$(protocol snakefile)"                     run the default experiment
         """,
+        tasks=_TASKS,
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     parser.add_argument("--debug", action="store_true", help="print the full traceback of an error")
-    added = parser.add_subparsers(title="commands", metavar="COMMAND", prog="protocol", required=True, dest="command")
+    added = parser.add_subparsers(metavar="COMMAND", prog="protocol", required=True, dest="command")
     for name in commands:
         add_command(added, name)
     return parser

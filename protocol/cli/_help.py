@@ -11,8 +11,9 @@ import shutil
 import sys
 import textwrap
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 REFUSED = 2
@@ -34,14 +35,24 @@ class Parser(argparse.ArgumentParser):
         Commands, each with a comment after two spaces or more.
     details : str, default=""
         Sections of text, each a title and indented lines.
+    tasks : mapping of str to sequence of str, default={}
+        The names of the subcommands by the heading under which the help lists them.
     **options
         Passed on to `argparse.ArgumentParser`.
     """
 
-    def __init__(self, *, examples: str, details: str = "", **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        examples: str,
+        details: str = "",
+        tasks: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        **options: Any,
+    ) -> None:
         layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=_width())
         super().__init__(formatter_class=layout, **options)
         self._rare: list[str] = []
+        self._tasks = tasks
         self._examples = textwrap.indent(textwrap.dedent(examples).strip(), "  ")
         self._details = textwrap.dedent(details).strip()
         self.add_argument(
@@ -82,7 +93,13 @@ class Parser(argparse.ArgumentParser):
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         paragraphs = (self.description or "").split("\n")
         formatter.add_text("\n".join(textwrap.fill(paragraph, _width()) for paragraph in paragraphs))
+        for task, names in self._tasks.items():
+            formatter.start_section(task)
+            formatter.add_arguments(command for command in self._commands() if command.dest in names)
+            formatter.end_section()
         for group in self._action_groups:
+            if group.title == "positional arguments" and self._tasks:
+                continue
             if everything or group.title not in self._rare:
                 formatter.start_section(group.title)
                 formatter.add_arguments(group._group_actions)
@@ -93,6 +110,10 @@ class Parser(argparse.ArgumentParser):
         elif self._rare:
             formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", _width()))
         return formatter.format_help()
+
+    def _commands(self) -> Iterable[argparse.Action]:
+        """Return an action for each subcommand, with its name and its help."""
+        return (command for action in self._actions for command in getattr(action, "_choices_actions", ()))
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit."""

@@ -149,7 +149,7 @@ def _filled(kind: _Protocol, kinds: Mapping[_Protocol, Score], assumed: Mapping[
             score = kinds[kind]
             raise ProtocolError(
                 f"assume: other files record several values of {field} for {score.file} ({score.metric}, "
-                f"{score.n_bits} bits):  {listed(sorted(map(str, known)))}. Choose one: {field}=VALUE."
+                f"{score.n_bits} bits): {listed(sorted(map(str, known)))}. Choose one: {field}=VALUE."
             )
         values[field] = known.pop() or NOT_RECORDED if known else NOT_RECORDED
     return values

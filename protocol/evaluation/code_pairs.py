@@ -228,7 +228,7 @@ def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
     if _is_packed(array, n_bits, bit_order):
         packed = _bytes(array, name, bit_order)
         if packed.size >= _SURE and _is_mask(packed) and packed.min() < packed.max():
-            raise ProtocolError(f"{name}: expected packed codes, got only the values 0 and 255. {_MASK_HINT}")
+            raise ProtocolError(f"{name}: all packed values are 0 or 255. {_MASK_HINT}")
         codes.check(packed, n_bits, name)
         return packed, n_bits
     if array.shape[1] != n_bits or bit_order == "big-128":

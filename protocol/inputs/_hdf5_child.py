@@ -71,7 +71,7 @@ def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
         if link is None:
             return _names(file)[0]
         if not isinstance(link, h5py.HardLink):
-            raise RefusedError(f"{key!r} is {_link(part, link)}, which is never followed.")
+            raise RefusedError(f"{_link(part, link)} is never followed.")
         found = found[part]
     return found if isinstance(found, h5py.Dataset) else _names(file)[0]
 

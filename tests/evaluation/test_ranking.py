@@ -116,7 +116,7 @@ def test_there_is_no_curve_over_the_radius(tmp_path):
     ):
         found.plot()
     with pytest.raises(
-        ProtocolError, match="pr_curves: expected the ranking hamming, whose radius they require, got asy"
+        ProtocolError, match="pr_curves needs the Hamming radius, which the asymmetric ranking does not"
     ):
         found.write_pr_curves(tmp_path / "curves.csv")
     assert set(evaluate(QUERY > 0, DATABASE > 0, **LABELS, metrics=["mAP"]).pr_curves) == set(metrics.AVERAGES)

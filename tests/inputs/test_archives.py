@@ -65,7 +65,7 @@ def test_a_truncated_archive_or_another_file_is_refused(tmp_path, kind):
     ends = {10, len(content) // 3} | ({len(content) - 20, len(content) - 1} if kind != "x.tar" else set())
     for damaged in (b"<html>Not found</html>" * 100, *(content[:end] for end in ends)):
         path.write_bytes(damaged)
-        assert "archive, got a truncated or damaged one (" in refusal(path), len(damaged)
+        assert "archive is truncated or damaged (" in refusal(path), len(damaged)
     path.unlink()
     assert refusal(path) == f"{path}: no such file."
 

@@ -195,7 +195,7 @@ def test_hdf5_and_matlab_that_declare_too_much(tmp_path, monkeypatch):
     refused(tmp_path / "a.h5", r"the array takes 5.96e\+04 GiB uncompressed, more than 4 GiB. Save it")
     scipy_io.savemat(tmp_path / "a.mat", {"B": np.zeros((1000, 1000))}, do_compression=True)
     monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
-    refused(f"{tmp_path / 'a.mat'}:B", r"can't be read as an .npyt most 0.000931 GiB uncompressed, got 0.00745 GiB")
+    refused(f"{tmp_path / 'a.mat'}:B", "0.00745 GiB uncompressed, more than 0.000931 GiB")
 
 
 @pytest.mark.parametrize("name", ["a.npz:B", "a.h5:B", "a.mat:B"])
@@ -203,9 +203,9 @@ def test_a_missing_key_lists_the_keys(tmp_path, name):
     path = str(written(tmp_path, name)).rpartition(":")[0]
     refused(f"{path}:C", r"no array 'C'. The file contains: B")
     if name == "a.npz:B":
-        refused(path, r"can't be read as an .npy.npz:KEY, got no key; the file contains: B, other")
+        refused(path, r"name one of its arrays as a\.npz:KEY\. The file contains: B, other")
         write_zip(tmp_path / "a.npz", {f"k{i:02}\n\x1b[31m.npy": b"" for i in range(30)})
-        refused(path, r"got no key; the file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$")
+        refused(path, r"The file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$")
 
 
 def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
@@ -216,7 +216,7 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
         file.create_group("group")
     for name, message in (
         ("a.mat:cell", r"can't be read as a .mat file \(the variable is a cell"),
-        ("a.mat:sparse", r"can't be read \(the variable is a sparse matrix"),
+        ("a.mat:sparse", r"a \.mat file \(the variable is a sparse matrix"),
         ("a.h5:text", "expected an array of numbers, got dtype object"),
         ("a.h5:nothing", "expected an array of numbers, got an empty one, shape None"),
         ("a.h5:group", "no array 'group'"),
@@ -227,7 +227,7 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("read", "content", "message"),
     [
-        (read_array, "1,2\n3\n", r"can't be read as an .np[yz] file \( \(the number of columns changed from 2 to 1"),
+        (read_array, "1,2\n3\n", r"can't be read as text with numbers \(the number of columns changed from 2 to 1"),
         (read_array, "a,b\n1,2\n", "could not convert string 'a' to float64"),
         (read_array, "\n\n", "all lines are blank."),
         (read_array, "1,,2\n", "could not convert string ''"),
@@ -255,12 +255,12 @@ def test_names_that_are_not_files_are_refused(tmp_path):
         ("none.npy", "no such file"),
         ("loop.npy", "no such file"),
         ("folder.npy", "this is a folder, not a file."),
-        ("empty.npy", "expected an array, got an empty file"),
+        ("empty.npy", "the file is empty"),
         (
             "x" * 300 + ".npy",
-            r"can't be read as an .npy file, can't be read as an .np[yz] file \( \(File name too long",
+            r"can't be read as a file \(File name too long",
         ),
-        ("codes.pt", "can't be read as an .npy file F.npy, F.npz:key, .*got the extension '.pt'"),
+        ("codes.pt", r"unknown extension '\.pt'\. Use F\.npy, F\.npz:key, "),
         ("codes", "got the extension ''"),
         ("a.npy:B", "got the extension '.npy:B'"),
     ):
@@ -279,7 +279,7 @@ def test_sparse_rows(tmp_path):
     sparse.save_npz(tmp_path / "csc.npz", rows.tocsc())
     refused(tmp_path / "csc.npz", r"a sparse matrix must be 2-D and in csr format, got csc of shape \[2 3\].", read_csr)
     np.savez(tmp_path / "other.npz", codes=ARRAY)
-    refused(tmp_path / "other.npz", "arrays indptr, indices and shape, got codes", read_csr)
+    refused(tmp_path / "other.npz", "this file contains: codes", read_csr)
 
 
 def test_lists(tmp_path):
@@ -318,10 +318,10 @@ def test_a_damaged_type_and_another_version_of_a_matlab_file_are_refused(tmp_pat
     for damage, message in (((9, 0x4E, 0, 0), "numbers of unknown type 19977"), ((7, 0, 0, 0), "cannot reshape array")):
         content[at : at + 4] = bytes(damage)
         path.write_bytes(content)
-        refused(path, rf"can't be read as a .mat file \( \({message}")
+        refused(path, rf"can't be read as a .mat file \({message}")
     scipy_io.savemat(path, {"B": ARRAY.astype(float)}, do_compression=True)
     path.write_bytes(path.read_bytes()[:150])
-    refused(path, "a.mat: can't be read as a .mat file \(")
+    refused(path, r"a\.mat: can't be read as a .mat file \(")
     scipy_io.savemat(path, {"B": ARRAY.astype(float)}, format="4")
     refused(path, r"not a file of version 5 to 7\.3")
 
@@ -332,7 +332,7 @@ def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
     (tmp_path / "b.npz").write_bytes(b"PK")
     refused(
         tmp_path / "b.npz",
-        r"b.npz: can't be read as an .npyn .npz file, can't be read as an .np[yz] file \(",
+        r"b.npz: can't be read as an .npz file \(",
         npz_keys,
     )
 
@@ -421,7 +421,7 @@ def test_entries_in_several_parts_are_added_and_rows_need_not_be_sorted(tmp_path
         ({"data": np.array(["a", "b"])}, "expected an array of numbers, got dtype <U1."),
         (
             {"data": np.empty(0), "indices": np.empty(0, int)},
-            "expected an array of numbers, got an empty one",
+            "the array is empty",
         ),
         ({"format": b"csc"}, "a sparse matrix must be 2-D and in csr format, got csc of shape [2 3]."),
         (

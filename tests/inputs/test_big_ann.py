@@ -40,7 +40,7 @@ def test_neighbours_with_their_distances(tmp_path):
         ((5, 2), b"", "68 bytes, .* take 48"),
         ((5, 3), b"x", "69 bytes, .* take 68"),
         ((2**32 - 1, 2**32 - 1), b"", "68 bytes, .* take 73,786,976,260,478,468,108"),
-        ((0, 3), None, r"the array is empty, shape (0,)., shape \(0, 3\)"),
+        ((0, 3), None, r"the array is empty, shape \(0, 3\)"),
         (None, None, "7 bytes, too few for the header"),
     ],
 )

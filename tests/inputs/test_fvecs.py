@@ -49,8 +49,8 @@ WRONG = {
     "empty": (b"", "x.fvecs: 0 bytes, too few for the dimension, which takes 4."),
     "two bytes": (b"ab", "x.fvecs: 2 bytes, too few for the dimension, which takes 4."),
     "text": (b"<html>" * 4, "x.fvecs: the dimension must be from 1 to 1,048,576, got 1,836,345,404."),
-    "no dimension": (struct.pack("<i", 0), "first, got 0"),
-    "negative": (struct.pack("<i", -3), "first, got -3"),
+    "no dimension": (struct.pack("<i", 0), "1,048,576, got 0"),
+    "negative": (struct.pack("<i", -3), "1,048,576, got -3"),
     "cut short": (WHOLE[:-3], "x.fvecs: the last record, 9, has 13 of 16 bytes."),
     "another": (
         WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:],

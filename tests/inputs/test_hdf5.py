@@ -61,9 +61,9 @@ def test_a_damaged_chunk_amid_the_numbers_is_refused(tmp_path):
     content = bytearray((tmp_path / "a.h5").read_bytes())
     content[content.rindex(large[95_500].tobytes())] ^= 1
     (tmp_path / "a.h5").write_bytes(content)
-    refused(tmp_path / "a.h5", r"can't be read as an HDF5 file \(Can't synchronously read data")
+    refused(tmp_path / "a.h5", r"can't be read as an HDF5 file \(")
     (tmp_path / "a.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    refused(tmp_path / "a.h5", r"can't be read as an HDF5 file \(Can't synchronously read data")
+    refused(tmp_path / "a.h5", r"can't be read as an HDF5 file \(")
 
 
 def test_data_of_other_files_is_refused(tmp_path):
@@ -78,7 +78,7 @@ def test_data_of_other_files_is_refused(tmp_path):
     for key, message in (
         ("external", "datasets in external storage, which are read from other files, are"),
         ("virtual", "virtual datasets, which are read from other files"),
-        ("link", r"got 'link', an external link to '.*b.h5', which is never followed"),
+        ("link", r"'link', an external link to '.*b.h5' is never followed"),
         ("group/y", "got 'y', a soft link, which is never followed"),
     ):
         refused(f"{tmp_path}/a.h5:{key}", message)

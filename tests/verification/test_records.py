@@ -293,15 +293,11 @@ def test_every_edit_and_every_deletion_of_a_field_is_refused(folder):
         (lambda c: c["metrics"].update({"mAP@3[all]": 0.5}), "mAP@3[all]", "0.5 recorded, 0."),
         (lambda c: c["metrics"].pop("mAP"), "undefined: mAP", "1 recorded, nothing computed"),
         (lambda c: c.update(convention="hashnet"), "mAP", " recorded, 0."),
-<<<<<<< HEAD
-        (lambda c: c.update(convention="none"), "computing again", "convention: expected deephash, default, habir"),
-=======
         (
             lambda c: c.update(convention="none"),
             "computing again",
             "Unknown convention 'none': choose deephash, default",
         ),
->>>>>>> 0073620c (Tests follow the new messages)
         (
             lambda c: c.update(ranking="asymmetric"),
             "computing again",
