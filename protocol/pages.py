@@ -21,7 +21,7 @@ OF_ERROR = {
     r"metric .* is ambiguous: choose ": "Cutoffs and denominators",
     r"^Unknown key |^config file: the keys? ": "Configuration",
     r"^nothing to compare: ": "Compare results",
-    r"ground truth 'epsilon_ball': .*training points": "Ground truths",
+    r"ground truth 'epsilon_ball' .*training points": "Ground truths",
 }
 """For each regular expression, the page that explains the errors whose messages match it; the first match counts."""
 

@@ -109,7 +109,10 @@ class Parser(argparse.ArgumentParser):
             formatter.add_text(self._details)
         elif self._rare:
             formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", _width()))
-        return formatter.format_help()
+        text = formatter.format_help()
+        for task in list(self._tasks)[1:]:
+            text = text.replace(f"\n\n{task}:\n", f"\n{task}:\n")  # so that the help fits on a screen
+        return text
 
     def _commands(self) -> Iterable[argparse.Action]:
         """Return an action for each subcommand, with its name and its help."""

@@ -117,7 +117,7 @@ def test_labels_per_item_are_compared_to_two_decimals_and_classes_may_have_diffe
     labels[:, 0], labels[:7, 1] = True, True  # 15 labels of 8 items: 1.875
     data = Data(np.array(list("abcdefgh")), labels, ("sky", "sea"), vectors={"bow": np.zeros((8, 1), np.uint8)})
     check_statistics("toy", data, {"labels_per_item": 1.88})
-    refused("labels_per_item must be 1.87, got 1.875", check_statistics, "toy", data, {"labels_per_item": 1.87})
+    refused("labels_per_item: expected 1.87, got 1.875", check_statistics, "toy", data, {"labels_per_item": 1.87})
     refused("per_class: expected 1, got [7, 8]", check_statistics, "toy", data, {"per_class": 1})
 
 

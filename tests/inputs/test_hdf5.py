@@ -78,13 +78,13 @@ def test_data_of_other_files_is_refused(tmp_path):
     for key, message in (
         ("external", "datasets in external storage, which are read from other files, are"),
         ("virtual", "virtual datasets, which are read from other files"),
-        ("link", r"'link', an external link to '.*b.h5' is never followed"),
-        ("group/y", "got 'y', a soft link, which is never followed"),
+        ("link", r"'link', an external link to '.*b.h5'.* is never followed"),
+        ("group/y", "'y', a soft link"),
     ):
         refused(f"{tmp_path}/a.h5:{key}", message)
     with h5py.File(tmp_path / "b.h5", "w") as file:
         file["x"] = h5py.ExternalLink(str(tmp_path / "a.h5"), "x")
-    refused(tmp_path / "b.h5", r"got 'x', an external link to '.*a.h5', which is never followed")
+    refused(tmp_path / "b.h5", r"'x', an external link to '.*a.h5', which is never followed")
 
 
 @pytest.mark.parametrize("options", [{}, {"chunks": (4, 5)}, {"chunks": (4, 5), "compression": "gzip"}])

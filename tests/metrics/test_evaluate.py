@@ -211,7 +211,7 @@ def test_missing_arrays_are_reported():
         evaluate(without, ["mLGAP@r1"])
     without = replace(COUNTS, bucket_sizes=None)
     for name in ("utilisation", "entropy", "collision", "largest_bucket"):
-        with pytest.raises(ProtocolError, match=r"^counts: expected bucket_sizes, got .* can't be added up over parts"):
+        with pytest.raises(ProtocolError, match=r"^counts have no bucket_sizes: .* can't be added up over parts"):
             evaluate(without, [name])
 
 

@@ -215,7 +215,7 @@ WRONG = {
     ),
     "an unknown kind of supervision": (
         HASHER.replace("    width", '    supervision = "label"\n    width'),
-        "own/mine.py: line 7: supervision of Mine must be affinities, labels or pairs, got 'label'. Did you mean 'la",
+        "own/mine.py: line 7: Mine.supervision must be affinities, labels or pairs, got 'label'. Did you mean 'la",
     ),
     "no learned arrays": (
         without("learned = "),
