@@ -38,8 +38,8 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
         fields = line.split()
         if len(fields) == 1 and _LABELS.search(fields[0]):
             raise ProtocolError(
-                f"{path}: line {number}: {fields[0]!r} has labels after commas or semicolons, but not the "
-                "first line. Write all lines in the same form."
+                f"{path}: line {number}: {fields[0]!r} has labels after commas or semicolons, unlike the first "
+                "line. Write all lines in the same form."
             )
         yield range(number, number + 1), fields
 

@@ -94,7 +94,9 @@ MEANT = {
 def test_suggestions_have_the_requested_number(name):
     with pytest.raises(ProtocolError) as error:
         registry.get("metric", name)
-    assert str(error.value).endswith(f"(protocol list metrics), got {name!r}. Did you mean {MEANT[name]}?")
+    assert str(error.value).startswith(
+        f"Unknown metric {name!r}. Did you mean {MEANT[name]}? `protocol list metrics` lists"
+    )
 
 
 def test_a_misspelt_name_lists_the_known():
