@@ -556,7 +556,7 @@ class _MetricRegistry(Registry[MetricRecord]):
             return self.records[name], {}
         number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
         if number is not None and name in {registered.replace("@K", number[0]) for registered in self.records}:
-            raise ProtocolError(f"metric {name!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
+            raise ProtocolError(f"metric {name!r}: the cutoff K must be an integer >= 1, got {number[1]}.")
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> ProtocolError:
@@ -570,7 +570,7 @@ class _MetricRegistry(Registry[MetricRecord]):
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
         return ProtocolError(
-            f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}"
+            f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {count}."
             f"{self._searched(name, has_hint=bool(near))}"
         )
 

@@ -196,7 +196,7 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
         ("runs: [1\nseed: 2\n", "c.yaml, line 2: expected YAML, got: "),
         ("runs: *a\n", "c.yaml, line 1: expected YAML, got: found undefined alias"),
         (None, "c.yaml: expected a config file, got: No such file or directory."),
-        ("a pipe", "c.yaml: expected a config file, got a non-regular file."),
+        ("a pipe", "c.yaml: a non-regular file, not a config file."),
     ],
 )
 def test_a_file_that_is_not_a_config_file(tmp_path, monkeypatch, text, message):

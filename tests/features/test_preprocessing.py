@@ -88,7 +88,7 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        (["center"], r"preprocessing step: expected .*, got 'center'.*Did you mean 'centre'"),
+        (["center"], r"preprocessing step must be .*, got 'center'.*Did you mean 'centre'"),
         (["l2", "l2"], r"preprocessing: expected each step at most once, got l2, l2\."),
         (["centre", "l2", "grand_mean"], r"expected at most one of centre and grand_mean, got both\."),
     ],

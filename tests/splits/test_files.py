@@ -195,7 +195,7 @@ def test_damaged_missing_and_too_large_files_are_refused(tmp_path, monkeypatch):
         read_list(tmp_path / "none.txt")
     monkeypatch.setattr("protocol.inputs.limits.TEXT_BYTES", 1000)
     (tmp_path / "bomb.txt.gz").write_bytes(packed)
-    with pytest.raises(ProtocolError, match="expected a list of items of at most"):
+    with pytest.raises(ProtocolError, match="larger than 0 MiB"):
         read_list(tmp_path / "bomb.txt.gz")
 
 
@@ -222,7 +222,7 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
     ("name", "content", "message"),
     [
         ("s.pkl", b"", "expected a split as .h5, .npz or .csv, got extension '.pkl'"),
-        ("s.npz", {"quary": np.array([0])}, "partition in .*s.npz: expected .*, got 'quary'.*Did you mean 'query'"),
+        ("s.npz", {"quary": np.array([0])}, "s.npz: partition must be database, query, train, validation_database or"),
         ("s.npz", {"query": np.array([{}], dtype=object)}, "never loaded"),
         (
             "s.npz",
@@ -245,7 +245,7 @@ def test_an_invalid_split_is_refused(tmp_path, name, content, message):
 def test_a_split_of_another_kind_is_not_written(tmp_path):
     with pytest.raises(ProtocolError, match=r"expected a split as .h5, .npz or .csv, got extension '.pkl'"):
         write_split(tmp_path / "s.pkl", PARTS, IDS)
-    with pytest.raises(ProtocolError, match=r"partition: expected .*, got 'test'"):
+    with pytest.raises(ProtocolError, match=r"partition must be database, query, train,"):
         write_split(tmp_path / "s.npz", {"test": np.array([0])}, IDS)
 
 
