@@ -1,4 +1,4 @@
-"""Checks of arguments and options: each error names what is wrong, what was expected and the value."""
+"""Checks of arguments and options: each error names the argument, states the problem and shows the value."""
 
 import difflib
 import functools
@@ -132,8 +132,8 @@ def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = No
     """
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_integer or value < minimum or (maximum is not None and value > maximum):
-        allowed = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-        raise ProtocolError(f"{name}: expected an integer {allowed}, got {value!r}.")
+        allowed = f">= {minimum:,}" if maximum is None else f"from {minimum:,} to {maximum:,}"
+        raise ProtocolError(f"{name} must be an integer {allowed}, got {value!r}.")
     return int(value)
 
 
@@ -146,7 +146,7 @@ def number(value: Any, name: str) -> float:
         If it is anything else, including a bool.
     """
     if not _is_real(value) or not 0 <= value < math.inf:
-        raise ProtocolError(f"{name}: expected a finite number >= 0, got {value!r}.")
+        raise ProtocolError(f"{name} must be a finite number >= 0, got {value!r}.")
     return float(value)
 
 
@@ -159,7 +159,7 @@ def positive_number(value: Any, name: str) -> float:
         If it is anything else, including a bool.
     """
     if not _is_real(value) or not 0 < value < math.inf:
-        raise ProtocolError(f"{name}: expected a finite number > 0, got {value!r}.")
+        raise ProtocolError(f"{name} must be a finite number > 0, got {value!r}.")
     return float(value)
 
 
@@ -176,9 +176,10 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     choices : iterable of str
         The allowed values.
     name : str
-        The option, or the kind of name, with which the error message starts.
+        The option, such as "distance"; or the kind of name and its place, such as "key in the config file". Both may
+        follow the name of a file and a colon.
     listing : str, default=""
-        The command that prints all choices. The message names it if there are many choices.
+        The command that prints all choices of a kind of name. The message names it if there are many choices.
 
     Raises
     ------
@@ -191,8 +192,17 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
         return value
     by_case = {choice.casefold(): choice for choice in allowed}
     near = difflib.get_close_matches(str(value).casefold(), by_case, n=1)
-    named = " or ".join(filter(None, (", ".join(allowed[:-1]), *allowed[-1:]))) or "none"
-    if len(allowed) > _FEW and (near or listing):
-        named = f"one of {len(allowed)} names" + (f" ({listing})" if listing else "")
     hint = f" Did you mean {by_case[near[0]]!r}?" if near else ""
-    raise ProtocolError(f"{name}: expected {named}, got {value!r}.{hint}")
+    named = " or ".join(filter(None, (", ".join(allowed[:-1]), *allowed[-1:])))
+    where, colon, kind = name.rpartition(": ")
+    kind, *rest = re.split(" (?=(?:of|in) )", kind, maxsplit=1)
+    place = f" {rest[0]}" if rest else ""
+    is_long = len(allowed) > _FEW
+    if named and not (listing or place or is_long):
+        raise ProtocolError(f"{name} must be {named}, got {value!r}.{hint}")
+    unknown = f"{where}{colon}{'unknown' if colon else 'Unknown'} {kind} {value!r}{place}"
+    if is_long and listing:
+        raise ProtocolError(f"{unknown}.{hint} `{listing}` lists all {len(allowed)}.")
+    if is_long and near:
+        raise ProtocolError(f"{unknown}.{hint}")
+    raise ProtocolError(f"{unknown}: {f'choose {named}' if named else 'there are none'}.{hint}")

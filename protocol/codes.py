@@ -153,7 +153,7 @@ def check_extension(extension: str, extension_bits: int) -> None:
     one_of(extension, EXTENSIONS, "extension")
     if (extension_bits > 0) != (extension != "none") or extension_bits < 0:
         allowed = "0" if extension == "none" else "an integer >= 1"
-        raise ProtocolError(f"extension_bits: expected {allowed} for extension {extension!r}, got {extension_bits}.")
+        raise ProtocolError(f"extension_bits must be {allowed} for extension {extension!r}, got {extension_bits}.")
 
 
 def of_split(

@@ -19,9 +19,9 @@ OF_KIND = {
 """For each kind of name in `protocol list`, the page that explains it."""
 OF_ERROR = {
     r"metric .* is ambiguous: choose ": "Cutoffs and denominators",
-    r"^key in |^config file: the keys? ": "Configuration",
+    r"^Unknown key |^config file: the keys? ": "Configuration",
     r"^nothing to compare: ": "Compare results",
-    r"ground truth 'epsilon_ball': .*training points": "Ground truths",
+    r"ground truth 'epsilon_ball' .*training points": "Ground truths",
 }
 """For each regular expression, the page that explains the errors whose messages match it; the first match counts."""
 
@@ -33,8 +33,8 @@ def with_page(message: str) -> str:
     --------
     >>> print(with_page("nothing to compare: ..."))
     nothing to compare: ... See "Compare results" in the documentation.
-    >>> with_page("runs: expected an integer from 1 to 10000, got 0.")
-    'runs: expected an integer from 1 to 10000, got 0.'
+    >>> with_page("runs must be an integer from 1 to 10,000, got 0.")
+    'runs must be an integer from 1 to 10,000, got 0.'
     """
     for pattern, page in OF_ERROR.items():
         if re.search(pattern, message):

@@ -229,7 +229,7 @@ class Audit:
         (0, 1)
         """
         for name in also:
-            one_of(name, KIND_OF, "also", listing="protocol list findings")
+            one_of(name, KIND_OF, "finding", listing="protocol list findings")
         fixing.check_folder(folder)
         files = fixing.files_of(self.runs)
         splits = [fixing.Reduction(run, of_run, folder) for run, of_run in zip(self.runs, files, strict=True)]

@@ -15,24 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from protocol.cli._help import Parser
 
-_COMMANDS = (
-    "evaluate",
-    "quantisation",
-    "attribute",
-    "compare",
-    "verify",
-    "explain",
-    "diagnose",
-    "audit",
-    "find-duplicates",
-    "checklist",
-    "list",
-    "init",
-    "check",
-    "snakefile",
-    "claims",
-    "paper-figures",
-)
+_TASKS = {
+    "score your codes": ("evaluate", "quantisation", "attribute"),
+    "check a split or a reported score": ("audit", "find-duplicates", "verify", "explain", "diagnose"),
+    "compare methods": ("compare", "checklist"),
+    "reproduce the papers": ("claims", "paper-figures"),
+    "set up an experiment": ("list", "init", "check", "snakefile"),
+}
+"""The commands by task, in the order of the help."""
+_COMMANDS = tuple(name for names in _TASKS.values() for name in names)
 _REFUSED = 2
 _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIPE, as shells report it
 
@@ -55,10 +46,11 @@ def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
             protocol check my.yaml                                            check a config file
             snakemake --snakefile "$(protocol snakefile)"                     run the default experiment
         """,
+        tasks=_TASKS,
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     parser.add_argument("--debug", action="store_true", help="print the full traceback of an error")
-    added = parser.add_subparsers(title="commands", metavar="COMMAND", prog="protocol", required=True, dest="command")
+    added = parser.add_subparsers(metavar="COMMAND", prog="protocol", required=True, dest="command")
     for name in commands:
         add_command(added, name)
     return parser
@@ -71,12 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if the input can't be used or anything else fails (with one line on standard error), 130 if the user interrupts, and
     141 if standard output is a closed pipe.
     """
-    parsed = argparse.Namespace(debug=False)
+    parsed = argparse.Namespace(debug=False, options=[])
     if sys.stderr is None:  # closed by the caller
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - it stays open until the process ends
     try:
         if sys.stdout is None:
-            return _report("standard output: expected an open stream, got a closed one.")
+            return _report("standard output is closed.")
         words = sys.argv[1:] if arguments is None else arguments
         named = [name for name in words[:1] if name in _COMMANDS]  # reading the declarations of all takes 30 ms
         parsed = _parser(named or _COMMANDS).parse_args(words)
@@ -91,13 +83,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None
         return _CLOSED_PIPE
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - one line, whatever it is
-        return _failed(error, debug=parsed.debug)
+        return _failed(error, parsed)
     return int(status)
 
 
-def _failed(error: BaseException, *, debug: bool) -> int:
-    """Print the line that explains an error, if `debug` after its traceback, and return the exit status."""
-    if debug:
+def _failed(error: BaseException, parsed: argparse.Namespace) -> int:
+    """Print the line that explains an error, with ``--debug`` after its traceback, and return the exit status."""
+    if parsed.debug:
         import traceback
 
         traceback.print_exception(error)
@@ -105,32 +97,30 @@ def _failed(error: BaseException, *, debug: bool) -> int:
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
         cause = cause.__cause__ or cause.__context__  # a library may raise an error of its own when interrupted
-    _report(_explained(cause or error))
+    _report(_explained(cause or error, parsed.options))
     return _REFUSED if cause is None else _INTERRUPTED
 
 
-def _explained(error: BaseException) -> str:
-    """Return the line that explains an error."""
+def _explained(error: BaseException, options: Sequence[str]) -> str:
+    """Return the line that explains an error of a command with these options."""
     from protocol.checks import ProtocolError, missing_extra
+    from protocol.cli._help import with_options
     from protocol.pages import with_page
 
     match error:
         case ProtocolError():
-            return with_page(str(error))
+            return with_page(with_options(str(error), options))
         case KeyboardInterrupt():
             return "interrupted."
         case ModuleNotFoundError() if explained := missing_extra(error):
             return str(explained)
         case MemoryError():
-            return f"memory: expected enough for this input, got too little ({error or 'none is left'})."
+            return f"not enough memory for this input ({error or 'no memory is left'})."
         case UnicodeEncodeError():
             character = error.object[error.start]
-            return (
-                f"output: expected an encoding with the character {character!a}, got {error.encoding}. Set "
-                "PYTHONIOENCODING=utf-8."
-            )
+            return f"output: the encoding {error.encoding} has no character {character!a}. Set PYTHONIOENCODING=utf-8."
         case UnicodeError():
-            return f"input: expected text in UTF-8, got other bytes ({error})."
+            return f"the input is not text in UTF-8 ({error})."
         case OSError():
             return str(error)
     return f"unexpected {type(error).__name__}: {error}. Please report it with the traceback of --debug."

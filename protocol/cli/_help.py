@@ -6,11 +6,14 @@ The texts and options of each command are declared in a TOML file next to its mo
 import argparse
 import functools
 import importlib
+import re
 import shutil
 import sys
 import textwrap
 import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 REFUSED = 2
@@ -32,14 +35,24 @@ class Parser(argparse.ArgumentParser):
         Commands, each with a comment after two spaces or more.
     details : str, default=""
         Sections of text, each a title and indented lines.
+    tasks : mapping of str to sequence of str, default={}
+        The names of the subcommands by the heading under which the help lists them.
     **options
         Passed on to `argparse.ArgumentParser`.
     """
 
-    def __init__(self, *, examples: str, details: str = "", **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        examples: str,
+        details: str = "",
+        tasks: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        **options: Any,
+    ) -> None:
         layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=_width())
         super().__init__(formatter_class=layout, **options)
         self._rare: list[str] = []
+        self._tasks = tasks
         self._examples = textwrap.indent(textwrap.dedent(examples).strip(), "  ")
         self._details = textwrap.dedent(details).strip()
         self.add_argument(
@@ -80,7 +93,13 @@ class Parser(argparse.ArgumentParser):
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         paragraphs = (self.description or "").split("\n")
         formatter.add_text("\n".join(textwrap.fill(paragraph, _width()) for paragraph in paragraphs))
+        for task, names in self._tasks.items():
+            formatter.start_section(task)
+            formatter.add_arguments(command for command in self._commands() if command.dest in names)
+            formatter.end_section()
         for group in self._action_groups:
+            if group.title == "positional arguments" and self._tasks:
+                continue
             if everything or group.title not in self._rare:
                 formatter.start_section(group.title)
                 formatter.add_arguments(group._group_actions)
@@ -90,7 +109,14 @@ class Parser(argparse.ArgumentParser):
             formatter.add_text(self._details)
         elif self._rare:
             formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", _width()))
-        return formatter.format_help()
+        text = formatter.format_help()
+        for task in list(self._tasks)[1:]:
+            text = text.replace(f"\n\n{task}:\n", f"\n{task}:\n")  # so that the help fits on a screen
+        return text
+
+    def _commands(self) -> Iterable[argparse.Action]:
+        """Return an action for each subcommand, with its name and its help."""
+        return (command for action in self._actions for command in getattr(action, "_choices_actions", ()))
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit."""
@@ -123,6 +149,41 @@ def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> No
         command.add_declared(group, f"{__package__}.{module}", title)
     # An error message suggests the option after the command.
     command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    command.set_defaults(options=[action.dest for action in command._actions if action.option_strings])
+
+
+def with_options(message: str, options: Sequence[str]) -> str:
+    """Return an error message of the Python API with the spelling of a command's options in place of the arguments.
+
+    Examples
+    --------
+    >>> options = ["query_codes", "n_bits", "bit_order", "distance"]
+    >>> with_options('q.npy: pass bit_order="big-128", or check n_bits.', options)
+    'q.npy: pass --bit-order big-128, or check --n-bits.'
+    >>> with_options("distance must be cosine or euclidean, got 'l1'.", options)
+    "--distance must be cosine or euclidean, got 'l1'."
+    >>> with_options("query codes are missing.", options)
+    '--query-codes is missing.'
+    >>> with_options("mine.json: n_bits must be an integer >= 1, got 0.", options)
+    'mine.json: n_bits must be an integer >= 1, got 0.'
+    """
+    names, compound = ("|".join(names) or "(?!)" for names in (options, [name for name in options if "_" in name]))
+    start = re.match(r"(\w+(?: \w+)?)(?= are missing| must )", message)
+    if start and start[1].replace(" ", "_") in options:
+        message = start[1].replace(" ", "_") + message.removeprefix(start[1]).replace(" are ", " is ", 1)
+    for pattern in (
+        rf"""(?<![\w-])(?P<option>{names})=(?:"(?P<word>[^"]*)"|(?P<number>\w+))""",
+        rf"^(?P<option>{names})(?= must | needs | is |: )",
+        rf"(?<=[a-z] )(?<!choose )(?<!or )(?P<option>{compound})(?![\w/-]|[.]\w)",
+    ):
+        message = re.sub(pattern, _with_option, message)
+    return message
+
+
+def _with_option(found: re.Match[str]) -> str:
+    parts = found.groupdict()
+    value = parts.get("word") or parts.get("number")
+    return f"--{found['option'].replace('_', '-')}" + (f" {value}" if value else "")
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -35,10 +35,10 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     files = [path for name in inputs if name is not None for path in (Path(name), path_of(name))]
     for option, path in requested.items():
         if any(map(functools.partial(_is_same, path), files)):
-            raise ProtocolError(f"{option}: expected a file that is not an input, got {path}, which would be replaced.")
+            raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")
     for (option, path), (other, second) in itertools.combinations(requested.items(), 2):
         if _is_same(path, second):
-            raise ProtocolError(f"{option} and {other}: expected two files, got {path} for both.")
+            raise ProtocolError(f"{option} and {other} have the same file, {path}. Choose two files.")
     for path in requested.values():
         check_writable(path.parent)
 

@@ -22,6 +22,11 @@ def run(arguments: argparse.Namespace) -> int:
     if any(ids) and not all(ids):
         missing, other = ("query", "database") if ids[0] is None else ("database", "query")
         raise ProtocolError(f"--{other}-ids needs --{missing}-ids as well.")
+    if not any((*codes, *vectors)):
+        raise ProtocolError(
+            "Pass what the engine searches: --query-codes and --database-codes, or --query-vectors and "
+            "--database-vectors."
+        )
     encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
     results, distances = _by_name(arguments.results, arguments.distances)
     with stages() as report:

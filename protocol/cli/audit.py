@@ -74,7 +74,7 @@ def _check_names(arguments: argparse.Namespace) -> None:
         check_folder(arguments.write_fixed)
     for name in (*_FILES, *_LISTS, "against"):
         if "" in (getattr(arguments, name), *(getattr(arguments, name) or ())):
-            raise ProtocolError(f"--{name.replace('_', '-')}: expected a file, got an empty name.")
+            raise ProtocolError(f"--{name.replace('_', '-')}: the name of the file is empty.")
 
 
 def _several(files: Sequence[str] | None) -> Any:
@@ -93,7 +93,7 @@ def _affected(audited: "Audit") -> str:
     """Return the row numbers of the affected queries of one split as lines, in the order of its query list."""
     if len(audited.runs) > 1:
         raise ProtocolError(
-            f"--write-affected: expected one split, since splits have different queries, got {len(audited.runs)}."
+            f"--write-affected needs a single split, because splits have different queries; got {len(audited.runs)}."
         )
     if not audited.affected:
         raise ProtocolError(
@@ -117,12 +117,12 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
             yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
 
 
-def distance(text: str, name: str = "distance") -> float:
+def distance(text: str) -> float:
     """Return the value of ``--distance``, or of another option that is a number of at least 0."""
     try:
-        return number(float(text), name)
+        return number(float(text), "distance")
     except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+        raise argparse.ArgumentTypeError(f"expected a finite number >= 0, got {text!r}.") from error
 
 
 def sizes(text: str) -> dict[str, int]:
@@ -138,7 +138,7 @@ def sizes(text: str) -> dict[str, int]:
 
 def share(text: str) -> float:
     """Return the value of ``--label-agreement``."""
-    agreement = distance(text, "label agreement")
+    agreement = distance(text)
     if agreement > 1:
-        raise argparse.ArgumentTypeError(f"label agreement: expected a share from 0 to 1, got {text}.")
+        raise argparse.ArgumentTypeError(f"expected a share from 0 to 1, got {text}.")
     return agreement

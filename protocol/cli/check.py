@@ -32,7 +32,7 @@ def _change(text: str) -> tuple[str, Any]:
 
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise ProtocolError(f"--config: expected KEY=VALUE, got {text!r}.")
+        raise ProtocolError(f"--config must be KEY=VALUE, got {text!r}.")
     return key, parse(value, f"--config {key}")
 
 

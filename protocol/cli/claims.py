@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> None:
     folder = arguments.results or Path("results")
     check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
     for status in arguments.status:
-        one_of(status, papers.STATUSES, "status")
+        one_of(status, papers.STATUSES, "--status")
     with progress("checking", " claims") as report:
         entries = papers.ledger(arguments.results, arguments.id, progress=report)
     entries = [entry for entry in entries if not arguments.status or entry["status"] in arguments.status]

@@ -52,5 +52,7 @@ def _verified(folder: Path, digits: int) -> tuple[list[Path], list[str]]:
             verified += [file] * verification.holds
             refused += [verification.verdict] * (not verification.holds)
     if not verified and not refused:
-        raise ProtocolError(f"--verify: {folder}: no records (*.json) in it. `protocol evaluate --json` writes them.")
+        raise ProtocolError(
+            f"--verify {folder}: no records (*.json) in this folder. `protocol evaluate --json` writes them."
+        )
     return verified, refused

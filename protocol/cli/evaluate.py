@@ -28,8 +28,13 @@ def run(arguments: argparse.Namespace) -> None:
     vectors, relevant = nearest(arguments), relevance(arguments)
     if vectors is not None and not any(inputs):
         raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
+    if not any((vectors, relevant, arguments.query_labels, arguments.database_labels)):
+        raise ProtocolError(
+            "No ground truth: pass --query-labels and --database-labels, --relevance, or --query-vectors and "
+            "--database-vectors."
+        )
     if vectors is not None and relevant is not None:
-        raise ProtocolError("ground truth: expected --relevance or vectors, got both.")
+        raise ProtocolError("More than one ground truth: --relevance and --query-vectors. Choose one.")
     with stages() as report:
         evaluation = evaluate(
             *codes(arguments),
@@ -91,13 +96,11 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
 
 
 def _check_ranking(arguments: argparse.Namespace) -> None:
-    if one_of(arguments.ranking, RANKINGS, "ranking") == "hamming":
+    if one_of(arguments.ranking, RANKINGS, "--ranking") == "hamming":
         return
     for option in ("pr_curves", "tables", "lookup_radius", "trec"):
         if getattr(arguments, option, None) not in (None, []):
-            raise ProtocolError(
-                f"--{option.replace('_', '-')}: expected --ranking hamming, which has distances, got asymmetric."
-            )
+            raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
 
 
 def codes(arguments: argparse.Namespace) -> tuple[Any, Any]:

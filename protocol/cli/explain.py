@@ -15,10 +15,11 @@ def run(arguments: argparse.Namespace) -> None:
     from protocol.provenance.storage import replacing
 
     sides = {"--query-codes": arguments.query_codes, "--database-codes": arguments.database_codes}
-    lengths = arguments.n_bits or [None] * len(arguments.score)
+    n_scores = len(arguments.score)
+    lengths = arguments.n_bits or [None] * n_scores
     for option, values in (sides | {"--n-bits": lengths}).items():
-        if len(values) != len(arguments.score):
-            raise ProtocolError(f"{option}: {len(values)} for {counted(len(arguments.score), 'score')}.")
+        if len(values) != n_scores:
+            raise ProtocolError(f"{option}: {counted(len(values), 'value')} for {counted(n_scores, 'score')}.")
     check_outputs(
         {"--json": arguments.json},
         [
@@ -37,6 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
         ]
         for files in sides.values()
     )
+    if not any((arguments.query_labels, arguments.database_labels, arguments.relevance)):
+        raise ProtocolError("No ground truth: pass --query-labels and --database-labels, or --relevance.")
     with stages() as report:
         found = explain(
             arguments.score,

@@ -44,8 +44,8 @@ def _check(arguments: argparse.Namespace) -> None:
     check_outputs(outputs, inputs)
     for name, needs_vectors in _NEEDS_VECTORS.items():
         if getattr(arguments, name) and arguments.vectors != needs_vectors:
-            expected = "--vectors with it, got images" if needs_vectors else "images, got --vectors"
-            raise ProtocolError(f"--{name.replace('_', '-')}: expected {expected}.")
+            problem = "needs --vectors as well" if needs_vectors else "can't be combined with --vectors"
+            raise ProtocolError(f"--{name.replace('_', '-')} {problem}.")
     if arguments.sheet:
         need("jinja2", "report")
         need("cv2", "pipeline")

@@ -5,7 +5,7 @@ import ast
 import contextlib
 from typing import Any
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, integer
 from protocol.cli._progress import stages
 from protocol.cli.evaluate import check_options, codes, nearest, write
 
@@ -53,7 +53,7 @@ def _first(arguments: argparse.Namespace) -> Any:
         raise ProtocolError("--hasher computes codes from vectors, so it can't be combined with --query-codes.")
     fitted = (arguments.rescore_hasher, arguments.rescore_bits, *arguments.quantiser, *arguments.cascade)
     if arguments.train_vectors is not None and all(option is None for option in fitted):
-        raise ProtocolError("--train-vectors: expected a hasher that is fitted on them, got codes.")
+        raise ProtocolError("--train-vectors needs a hasher or a quantiser to fit, but only codes are given.")
     return codes(arguments)
 
 
@@ -63,11 +63,13 @@ def _second(arguments: argparse.Namespace) -> Any:
 
     if arguments.rescore_codes is not None:
         if arguments.rescore_hasher is not None:
-            raise ProtocolError("--rescore-hasher and --rescore-codes: choose one.")
+            raise ProtocolError("--rescore-hasher and --rescore-codes can't be combined. Choose one.")
         encoding = (arguments.rescore_bits, arguments.bit_order, arguments.binarize)
         return tuple(Codes(path, *encoding) for path in arguments.rescore_codes)
     if arguments.rescore_hasher is None and arguments.rescore_bits is None:
         return None
+    if arguments.rescore_bits is not None:
+        integer(arguments.rescore_bits, "--rescore-bits")
     first = arguments.hasher or "sign"
     hasher = arguments.rescore_hasher or first
     return _hashing(arguments, hasher, arguments.rescore_bits, _options(arguments) if hasher == first else {})
@@ -85,7 +87,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     for pair in arguments.hasher_option:
         name, mark, text = pair.partition("=")
         if not (name and mark):
-            raise ProtocolError(f"--hasher-option: expected KEY=VALUE, got {pair!r}.")
+            raise ProtocolError(f"--hasher-option must be KEY=VALUE, got {pair!r}.")
         with contextlib.suppress(ValueError, SyntaxError):
             options[name] = ast.literal_eval(text)
         options.setdefault(name, text)

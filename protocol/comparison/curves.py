@@ -72,7 +72,7 @@ def _table(path: Path) -> "pd.DataFrame":
     try:
         return need("pandas", "report").read_csv(path)
     except (ValueError, KeyError) as error:
-        raise ProtocolError(f"{path}: expected a table of curves, got {' '.join(str(error).split())}.") from error
+        raise ProtocolError(f"{path}: can't be read as a table of curves ({' '.join(str(error).split())}).") from error
 
 
 def _values(rows: "pd.DataFrame", metric: str, by: str) -> Any:

@@ -50,9 +50,9 @@ def assumptions(assumed: str | Iterable[str]) -> dict[str, str | None]:
         field, equals, value = text.partition("=")
         one_of(field, PROTOCOL, "assume")
         if equals and not value.strip():
-            raise ProtocolError(f"assume {field}: no value after '='.")
+            raise ProtocolError(f"assume: {field} has no value after '='.")
         if equals and values.get(field) not in (None, value.strip()):
-            raise ProtocolError(f"assume {field}: expected one value, got {values[field]} and {value.strip()}.")
+            raise ProtocolError(f"assume: {field} has two values, {values[field]} and {value.strip()}.")
         values[field] = value.strip() if equals else values.get(field)
     return values
 
@@ -105,9 +105,9 @@ def _assumed_values(scores: Sequence[Score], assumed: Mapping[str, str | None]) 
             first = first_values.setdefault((score.file, _without_metric(score), field), values[field])
             if first != values[field]:
                 raise ProtocolError(
-                    f"assume {field}: expected one value for {score.file}, got "
-                    f"{listed(sorted((first, values[field])))}, from different files for different code lengths or "
-                    f"metrics. Give --assume {field}=VALUE."
+                    f"assume: other files record several values of {field} for {score.file}, "
+                    f"{listed(sorted((first, values[field])))}, for different code lengths or metrics. Choose one: "
+                    f"{field}=VALUE."
                 )
     return filled
 
@@ -148,8 +148,8 @@ def _filled(kind: _Protocol, kinds: Mapping[_Protocol, Score], assumed: Mapping[
         if len(known) > 1:
             score = kinds[kind]
             raise ProtocolError(
-                f"assume {field}: expected one value for {score.file} ({score.metric}, {score.n_bits} bits), got "
-                f"{listed(sorted(map(str, known)))}. Give --assume {field}=VALUE."
+                f"assume: other files record several values of {field} for {score.file} ({score.metric}, "
+                f"{score.n_bits} bits): {listed(sorted(map(str, known)))}. Choose one: {field}=VALUE."
             )
         values[field] = known.pop() or NOT_RECORDED if known else NOT_RECORDED
     return values

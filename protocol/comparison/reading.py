@@ -153,7 +153,7 @@ def read_sources(sources: Sequence[str | Path | Evaluation | WithoutQueries]) ->
         If there are fewer than two sources, or one of them can't be read.
     """
     if len(sources) < 2:
-        raise ProtocolError(f"compare: expected at least two files, got {len(sources)}.")
+        raise ProtocolError(f"compare needs at least two files, got {len(sources)}.")
     names = [_name(source, number) for number, source in enumerate(sources, 1)]
     unique = [
         name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)
@@ -229,7 +229,7 @@ def _score(
 def _check_ranking(where: str | Path, value: Any) -> None:
     if value not in RANKINGS:
         names = " or ".join(RANKINGS)
-        problem = f" is missing: {names}" if value is None else f": expected {names}, got {value!r}"
+        problem = f" is missing: {names}" if value is None else f" must be {names}, got {value!r}"
         raise ProtocolError(f"{where}: ranking{problem}.")
 
 
@@ -260,9 +260,8 @@ def _check_once(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         one = first.setdefault(tuple(row.get(column) for column in (*PROTOCOL, *_COMBINATION)), row)
         if repr([row[name] for name in _VALUES]) != repr([one[name] for name in _VALUES]):  # NaN equals NaN
             raise ProtocolError(
-                f"{path}: lines {one['line']} and {row['line']} ({row['hasher']}, {row['n_bits']} bits, "
-                f"{row['metric']}): expected one value for each score, got two rows with the means {one['mean']:g} and "
-                f"{row['mean']:g}."
+                f"{path}: lines {one['line']} and {row['line']} have different means of one score ({row['hasher']}, "
+                f"{row['n_bits']} bits, {row['metric']}): {one['mean']:g} and {row['mean']:g}."
             )
 
 
@@ -299,7 +298,7 @@ class _Runs:
             return items, table["value"].to_numpy(dtype=np.float64), table.groupby(_COMBINATION).indices
         except (ValueError, KeyError, TypeError) as error:
             where, reason = " and ".join(map(str, self._files)), " ".join(str(error).split())
-            raise ProtocolError(f"{where}: expected the tables of an experiment, got {reason}.") from error
+            raise ProtocolError(f"{where}: can't be read as the tables of an experiment ({reason}).") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -315,10 +314,10 @@ def read_json(path: Path) -> dict[str, Any]:
     with explained(path):
         content = json.loads(path.read_text(), object_pairs_hook=functools.partial(_once, path))
         if not isinstance(content, dict):
-            raise ProtocolError(f"{path}: expected {_JSON}, got no JSON object.")
+            raise ProtocolError(f"{path}: not {_JSON}: it contains no object.")
         for field in ("metrics", "empty", "ties", *FILES):
             if not isinstance(content[field] if field == "metrics" else content.get(field) or {}, dict):
-                raise ProtocolError(f"{path}: expected {_JSON}, with an object as {field}, got {content[field]!r}.")
+                raise ProtocolError(f"{path}: not {_JSON}: {field} must be an object, got {content[field]!r}.")
         return content
 
 
@@ -330,9 +329,9 @@ def explained(path: Path) -> Iterator[None]:
     except ProtocolError:
         raise
     except KeyError as error:
-        raise ProtocolError(f"{path}: expected {_JSON}, but the key {error} is missing.") from error
+        raise ProtocolError(f"{path}: not {_JSON}: the key {error} is missing.") from error
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise ProtocolError(f"{path}: expected {_JSON}, got other content ({' '.join(str(error).split())}).") from error
+        raise ProtocolError(f"{path}: not {_JSON} ({' '.join(str(error).split())}).") from error
 
 
 def _of_json(path: Path, file: str) -> list[Score]:
@@ -420,13 +419,13 @@ def _without_queries(
     excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
     if content.get("n_queries") not in (None, n_queries + len(excluded)):
         raise ProtocolError(
-            f"{inside}: expected {content['n_queries']} queries in all, got {n_queries} remaining and "
-            f"{len(excluded)} excluded ones."
+            f"{inside}: {n_queries:,} remaining and {len(excluded):,} excluded queries do not add up to n_queries = "
+            f"{content['n_queries']:,}."
         )
     if not excluded:
         return []
     if not isinstance(without["metrics"], dict):
-        raise ProtocolError(f"{inside}: expected an object as metrics, got {without['metrics']!r}.")
+        raise ProtocolError(f"{inside}: metrics must be an object, got {without['metrics']!r}.")
     label = excluded_label(len(excluded), excluded_sha256(excluded))
     return [(inside, without["metrics"], {"excluded_queries": label, "n_queries": n_queries}, excluded)]
 
@@ -437,7 +436,7 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         first = content.setdefault(key, value)
         if first is not value and first != value:  # NaN differs from itself
-            raise ProtocolError(f"{path}: {key}: expected one value, got {content[key]!r} and {value!r}.")
+            raise ProtocolError(f"{path}: {key} has two values, {content[key]!r} and {value!r}.")
     return content
 
 
@@ -449,7 +448,7 @@ class _Referred:
         if self.record:
             if not all(isinstance(self.record.get(field), str) for field in ("file", "sha256")):
                 keys = ", ".join(self.record)
-                raise ProtocolError(f"{path}: expected {_JSON}, with file and sha256 in {key}, got {keys}.")
+                raise ProtocolError(f"{path}: not {_JSON}: {key} must contain file and sha256, got {keys}.")
             self.path = path.parent / self.record["file"]
 
     @property

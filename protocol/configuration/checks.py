@@ -178,7 +178,7 @@ def _check_options(experiment: Experiment) -> None:
     selecting = config["selection"]["ground_truth"]
     if selecting is not None:
         known = [*experiment.ground_truths, *config["ground_truth_bases"], *registry.names("ground_truth")]
-        one_of(selecting, dict.fromkeys(known), "selection.ground_truth", listing="protocol list ground_truths")
+        one_of(selecting, dict.fromkeys(known), "ground truth in selection", listing="protocol list ground_truths")
 
 
 def _check_hasher(hasher: Any, where: str, dimension: int | None = None) -> None:

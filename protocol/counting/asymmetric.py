@@ -102,7 +102,7 @@ def asymmetric_counts(
 def _check(query_outputs: NDArray[np.floating], database_codes: NDArray[np.uint8], n_bits: int) -> None:
     codes.check(database_codes, n_bits, "database codes")
     if not len(database_codes):
-        raise ProtocolError("database codes: there are no codes.")
+        raise ProtocolError("database codes: the array is empty.")
     if query_outputs.ndim != 2 or query_outputs.shape[1] != n_bits or not len(query_outputs):
         raise ProtocolError(f"query outputs: expected shape (n_queries, {n_bits}), got {query_outputs.shape}.")
     finite = np.isfinite(query_outputs).all(axis=1)

@@ -119,7 +119,7 @@ def in_buckets(
     """
     codes.check_pair(query_codes, database_codes, n_bits)
     integer(bits_per_table, "bits_per_table", maximum=n_bits)
-    integer(n_tables, f"n_tables, of {bits_per_table} bits each", maximum=n_bits // bits_per_table)
+    integer(n_tables, f"n_tables (of {bits_per_table} bits each)", maximum=n_bits // bits_per_table)
     tables = [
         _lookups(query, database)
         for query, database in zip(
@@ -182,12 +182,12 @@ def lookup_time(
         `n_bits` bits.
     """
     codes.check_pair(query_codes, database_codes, n_bits)
-    integer(radius, "lookup time: radius", minimum=0, maximum=n_bits)
+    integer(radius, "lookup radius", minimum=0, maximum=n_bits)
     ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
     if ball > _MOST_PROBES:
         raise ProtocolError(
-            f"lookup time: expected at most {_MOST_PROBES:,} codes in a Hamming ball, got {ball:,} for radius {radius} "
-            f"and {n_bits} bits. Choose a smaller radius."
+            f"lookup radius: a Hamming ball of radius {radius} in {n_bits} bits contains {ball:,} codes, more than "
+            f"{_MOST_PROBES:,}. Choose a smaller radius."
         )
     index: dict[int, list[int]] = {}
     for item, code in enumerate(_integers(database_codes)):

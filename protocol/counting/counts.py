@@ -84,8 +84,8 @@ class HammingCounts:
     def _check_shapes(self) -> None:
         if self.retrieved.ndim != 2 or 0 in self.retrieved.shape or self.levels.size == 0:
             raise ProtocolError(
-                "counts: expected at least one query, distance and level, got retrieved of shape "
-                f"{self.retrieved.shape} and {self.levels.size} levels."
+                "counts need at least one query, distance and level, but retrieved has shape "
+                f"{self.retrieved.shape}, and there are {self.levels.size} levels."
             )
         n_queries, n_distances = self.retrieved.shape
         expected: dict[str, tuple[tuple[int, ...], type]] = {
@@ -163,7 +163,7 @@ class HammingCounts:
         """
         array: NDArray | None = getattr(self, name)
         if array is None:
-            raise ProtocolError(f"counts: expected {name}, got counts without it: {_ORIGINS[name]}.")
+            raise ProtocolError(f"counts have no {name}: {_ORIGINS[name]}.")
         return array
 
     def __add__(self, other: Self) -> Self:
@@ -187,8 +187,8 @@ class HammingCounts:
         """
         if self.retrieved.shape != other.retrieved.shape:
             raise ProtocolError(
-                f"counts of a part: expected {self.n_queries} queries and {self.n_bits} bits as in the part before, "
-                f"got {other.n_queries} and {other.n_bits}."
+                f"counts of a part must have {self.n_queries:,} queries and {self.n_bits} bits as the part before, got "
+                f"{other.n_queries:,} and {other.n_bits}."
             )
         levels = np.union1d(self.levels, other.levels)
         at_level = np.zeros((self.n_queries, levels.size, self.n_bits + 1), dtype=np.int64)
@@ -315,8 +315,8 @@ class HammingCounts:
         """
         expected = [field.name for field in fields(cls) if field.default is MISSING]
         if not arrays.keys() >= set(expected):
-            got = ", ".join(sorted(arrays)) or "none"
-            raise ProtocolError(f"counts: expected arrays {', '.join(expected)}, got: {got}.")
+            missing = [name for name in expected if name not in arrays]
+            raise ProtocolError(f"counts lack the arrays {', '.join(missing)}.")
         return cls(**{field.name: arrays[field.name] for field in fields(cls) if field.name in arrays})
 
 

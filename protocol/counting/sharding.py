@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError, counted, integer
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance, part_of
@@ -141,7 +141,7 @@ def shard(n_items: int, number: int, n_shards: int) -> slice:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
     """
     if n_shards > n_items:
-        raise ProtocolError(f"shards: expected at most {n_items:,}, one for each database item, got {n_shards:,}.")
+        raise ProtocolError(f"{n_shards:,} shards for {counted(n_items, 'database item')}: each shard needs an item.")
     return slice(n_items * number // n_shards, n_items * (number + 1) // n_shards)
 
 
@@ -174,9 +174,8 @@ class _Buckets:
         shape = (len(database_codes), -(-n_bits // 64))
         if 8 * shape[0] * shape[1] > MOST_SORTED:
             raise ProtocolError(
-                f"database codes: expected at most {MOST_SORTED // (8 * shape[1]):,} of {n_bits} bits for metrics "
-                f"about buckets, such as utilisation and mLGAP, which sort all codes in memory, got {shape[0]:,}. "
-                "Choose other metrics."
+                f"database codes: {shape[0]:,} of {n_bits} bits are more than the {MOST_SORTED // (8 * shape[1]):,} "
+                "that metrics of buckets, such as utilisation and mLGAP, can sort in memory. Choose other metrics."
             )
         words = np.empty(shape, dtype=np.uint64)
         for items in shards:

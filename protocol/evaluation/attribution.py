@@ -281,7 +281,7 @@ def attribute(
     by_vector = None if vectors is None else ByVector.of(vectors)
     space = by_vector if codes is None else ByCode.of(codes, by_vector)
     if space is None:
-        raise ProtocolError("codes or vectors are missing: give those that the engine searches.")
+        raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
     n_queries, n_database = len(space.query), len(space.database)
     sides = zip(ids or (), ("query", "database"), (n_queries, n_database), strict=False)
     engines = _read(results, distances, n_queries, [read_ids(*side) for side in sides])
@@ -320,7 +320,7 @@ def _read(results: Any, distances: Any, n_queries: int, ids: Sequence[Mapping[st
         name = Path(results).stem if is_file(results) else "results"
         results, distances = {name: results}, None if distances is None else {name: distances}
     if not isinstance(distances, Mapping | None) or (distances and not distances.keys() <= results.keys()):
-        raise ProtocolError(f"distances: expected those of results by name: {', '.join(map(str, results))}.")
+        raise ProtocolError(f"distances must be a mapping with the names of results: {', '.join(map(str, results))}.")
     engines = []
     for name, values in results.items():
         found, own = read_results(values, n_queries, ids=ids), (distances or {}).get(name)
@@ -337,7 +337,7 @@ def _number(k: Any, vectors: Nearest | None, engines: Sequence[_Results]) -> Any
     for number in numbers:
         if number is not None:
             return number
-    raise ProtocolError("neighbours: the number K is missing, and there are no results with K columns.")
+    raise ProtocolError("neighbours is missing, and there are no results whose columns would determine it.")
 
 
 def _padded(array: NDArray, k: int) -> NDArray:
@@ -348,7 +348,7 @@ def _padded(array: NDArray, k: int) -> NDArray:
 def _bucket_results(space: ByCode | ByVector, tables: str, k: int) -> _Results:
     """Return the nearest items in the buckets of each query."""
     if isinstance(space, ByVector):
-        raise ProtocolError("tables: hash tables need codes.")
+        raise ProtocolError("tables needs codes: hash tables can't be built from vectors.")
     (query, database, n_bits), ids = space.pair[:3], np.full((len(space.query), k), -1, dtype=np.int64)
     for row, found in enumerate(in_buckets(query, database, n_bits, **Tables.parse(tables, n_bits)._asdict())):
         items = np.flatnonzero(found)

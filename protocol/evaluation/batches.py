@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.evaluation.code_pairs import CodePair, Codes, packed_batch
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Labels, ground_truth
@@ -88,11 +88,11 @@ class Evaluator:
         packed, n_bits = packed_batch(codes, self._encoding, f"{side} codes")
         array, before = as_numpy(labels, f"{side} labels"), self._labels[side]
         if not array.ndim:
-            raise ProtocolError(f"{side} labels: expected one for each item, got {array}.")
+            raise ProtocolError(f"{side} labels: expected a label for each item, got {array}.")
         if len(array) != len(packed):
-            raise ProtocolError(f"{side} labels: {len(array):,} labels for {len(packed):,} items.")
+            raise ProtocolError(f"{side} labels: {counted(len(array), 'label')} for {counted(len(packed), 'item')}.")
         if n_bits != (self._n_bits or n_bits):
-            raise ProtocolError(f"{side} codes: expected {self._n_bits} bits as in other batches, got {n_bits}.")
+            raise ProtocolError(f"{side} codes: {counted(n_bits, 'bit')}, but {self._n_bits} in other batches.")
         if before and (array.dtype.kind, array.shape[1:]) != (before[0].dtype.kind, before[0].shape[1:]):
             raise ProtocolError(
                 f"{side} labels: {array.dtype} of shape {array.shape}, but {before[0].dtype} of shape "

@@ -297,9 +297,7 @@ def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray,
 
 def _check_hamming(source: Hashing | CodePair, option: str) -> None:
     if isinstance(source, CodePair) and source.ranking != "hamming":
-        raise ProtocolError(
-            f"{option}: expected the ranking hamming, whose distances it requires, got {source.ranking}."
-        )
+        raise ProtocolError(f"{option} needs Hamming distances, which the {source.ranking} ranking does not have.")
 
 
 def _codes(

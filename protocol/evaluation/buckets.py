@@ -36,12 +36,11 @@ class Tables(NamedTuple):
         """
         parts = re.fullmatch("([1-9][0-9]*)x([1-9][0-9]*)", text)
         if not parts:
-            raise ProtocolError(f"tables: expected KxL (bits per table, number of tables), such as 16x4, got {text!r}.")
+            raise ProtocolError(f"tables must be KxL (bits per table, number of tables), such as 16x4, got {text!r}.")
         bits, tables = int(parts[1]), int(parts[2])
         if n_bits is not None and bits * tables > n_bits:
             raise ProtocolError(
-                f"tables {text}: expected K x L <= {n_bits} bits (the code length), got {bits} x {tables} = "
-                f"{bits * tables}."
+                f'tables="{text}": {bits} x {tables} = {bits * tables} bits, but the codes have {n_bits}.'
             )
         return cls(bits, tables)
 
@@ -195,5 +194,5 @@ def lookup_time(query_codes: Any, database_codes: Any, *, radius: int) -> Lookup
 def _binary(query: Any, database: Any, option: str) -> CodePair:
     codes = read_codes(query, database)
     if codes.ranking != "hamming":
-        raise ProtocolError(f"{option}: expected binary codes of the queries, got real-valued outputs.")
+        raise ProtocolError(f"{option} needs binary codes of the queries, not real-valued outputs.")
     return codes

@@ -17,11 +17,11 @@ BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
 _BLOCK = 1 << 20  # rows that are processed at once
 _MASK = (0, 255)
-_MASK_HINT = "0 and 255 are the two values of a mask: pass codes > 0."
+_MASK_HINT = "These are the two values of a mask: pass codes > 0."
 _SURE = 64
 """If at least this many bytes are all 0 or 255, they are a mask and not packed codes."""
 _ROLES = ("query codes", "database codes")
-_HINT = 'Choose how to binarise them: binarize="sign" or "median".'
+_HINT = 'Pass binarize="sign" or binarize="median".'
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +141,8 @@ def read_codes(query: Any, database: Any) -> CodePair:
         outputs, thresholds = _real_values(replace(query, n_bits=None), "query codes"), np.zeros(n_bits)
         if outputs.shape[1] != n_bits:
             raise ProtocolError(
-                f"{named(query.values, 'query codes')}: expected {n_bits} columns, the code length of the database, "
-                f"got {outputs.shape[1]}."
+                f"{named(query.values, 'query codes')}: {checks.counted(outputs.shape[1], 'column')}, but the database "
+                f"codes have {checks.counted(n_bits, 'bit')}."
             )
     else:
         outputs, items = _real_values(query, "query codes"), _real_values(database, "database codes")
@@ -156,7 +156,7 @@ def read_codes(query: Any, database: Any) -> CodePair:
         return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, binarize=database.binarize)
     if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
         raise ProtocolError(
-            f"{named(query.values, 'query codes')}: expected real values for the ranking asymmetric, got only 0 and 1. "
+            f"{named(query.values, 'query codes')}: the asymmetric ranking needs real values, but all are 0 or 1. "
             "Codes of -1 and +1 would give the Hamming ranking."
         )
     return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
@@ -192,7 +192,7 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
 def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     """Return both sides with their encodings, and those of the other side where none is given."""
     if isinstance(database, Outputs):
-        raise ProtocolError("database codes: expected codes, got Outputs; only queries are not binarised.")
+        raise ProtocolError("Outputs are only for queries. Pass the database as codes.")
     if not isinstance(database, Codes):
         database = replace(query, values=database) if isinstance(query, Codes) else Codes(database)
     if not isinstance(query, Codes):
@@ -202,7 +202,7 @@ def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
             raise ProtocolError(f"{role} are missing.")
     if query.binarize != database.binarize:
         raise ProtocolError(
-            f"binarize: expected the same for queries and database, got {query.binarize!r} and {database.binarize!r}."
+            f"binarize must be the same for queries and database, got {query.binarize!r} and {database.binarize!r}."
         )
     return query, database
 
@@ -212,7 +212,7 @@ def _real_values(side: Codes, role: str) -> NDArray:
     array, name = matrix_from(side.values, role, "n_bits"), named(side.values, role)
     _check_finite(array, name)
     if side.n_bits not in (None, array.shape[1]):
-        raise ProtocolError(f"{name}: expected {side.n_bits} columns (n_bits) to binarise, got {array.shape[1]}.")
+        raise ProtocolError(f"{name}: {array.shape[1]} columns to binarise, but n_bits={side.n_bits}.")
     return array
 
 
@@ -222,20 +222,20 @@ def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
     name = named(side.values, role)
     if n_bits is None:
         if bit_order == "big-128":
-            raise ProtocolError(f"{name}: packed codes of bit order big-128 need n_bits.")
+            raise ProtocolError(f"{name}: packed codes need n_bits as well.")
         return codes.pack(_bits(array, name)), array.shape[1]
-    checks.integer(n_bits, f"{name}: n_bits")
+    checks.integer(n_bits, "n_bits")
     if _is_packed(array, n_bits, bit_order):
         packed = _bytes(array, name, bit_order)
         if packed.size >= _SURE and _is_mask(packed) and packed.min() < packed.max():
-            raise ProtocolError(f"{name}: expected packed codes, got only the bytes 0 and 255. {_MASK_HINT}")
+            raise ProtocolError(f"{name}: all packed values are 0 or 255. {_MASK_HINT}")
         codes.check(packed, n_bits, name)
         return packed, n_bits
     if array.shape[1] != n_bits or bit_order == "big-128":
         of_bits = "" if bit_order == "big-128" else f"{checks.counted(n_bits, 'column')} of bits, or "
         raise ProtocolError(
-            f"{name}: expected {of_bits}{checks.counted(-(-n_bits // 8), 'column')} of packed integers, got "
-            f"{array.shape[1]} of {array.dtype}."
+            f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs {of_bits}"
+            f"{checks.counted(-(-n_bits // 8), 'column')} of packed integers."
         )
     return codes.pack(_bits(array, name, n_bits)), n_bits
 
@@ -249,7 +249,7 @@ def _check_finite(array: NDArray, name: str) -> None:
 def _check_lengths(n_bits: int, database_bits: int, database: Codes) -> None:
     if database_bits != n_bits:
         name = named(database.values, "database codes")
-        raise ProtocolError(f"{name}: expected {n_bits} bits as in the query codes, got {database_bits}.")
+        raise ProtocolError(f"{name}: {checks.counted(database_bits, 'bit')}, but the query codes have {n_bits}.")
 
 
 def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
@@ -265,13 +265,13 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
     if lowest == 0 and (array.dtype == np.int8 or -128 <= array.min() < 0):
         # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
         raise ProtocolError(
-            f"{name}: expected packed codes of uint8, got signed {array.dtype}, which is ambiguous: choose "
-            'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or pass codes.view("uint8").'
+            f"{name}: packed codes of signed {array.dtype} are ambiguous. Pass "
+            'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or codes.view("uint8").'
         )
     if lowest or array.dtype != np.uint8:
         if array.min() < lowest or array.max() > lowest + 255:
             raise ProtocolError(
-                f"{name}: expected packed codes from {lowest} to {lowest + 255}, got values from {array.min()} to "
+                f"{name}: packed codes must be from {lowest} to {lowest + 255}, got values from {array.min()} to "
                 f"{array.max()}."
             )
         array = (array.astype(np.int16) - lowest).astype(np.uint8)
@@ -339,8 +339,8 @@ def finished_codes(
         for role, packed in (("query", pair.query), ("database", pair.database)):
             if len(packed) != len(parts[role]):
                 raise ProtocolError(
-                    f"{name}: {named(of_role[role], f'{role} codes')}: expected {len(parts[role])} rows, one for each "
-                    f"row number of `{role}` in splits.h5, got {len(packed)}."
+                    f"{name}: {named(of_role[role], f'{role} codes')}: {checks.counted(len(packed), 'row')} for "
+                    f"{checks.counted(len(parts[role]), 'row number')} of `{role}` in splits.h5."
                 )
         arrays |= {f"{n_bits}/query": pair.query, f"{n_bits}/items": pair.database}
     return arrays

@@ -143,7 +143,7 @@ class ByCode(NamedTuple):
         """Return the search by codes that were read and checked."""
         pair = read_codes(*codes)
         if pair.ranking != "hamming":
-            raise ProtocolError("codes: expected binary codes of the queries, got real-valued outputs.")
+            raise ProtocolError("The queries need binary codes, not real-valued outputs.")
         if vectors is not None:
             check_sizes(pair.sizes, vectors.query, vectors.database)
         return cls(pair, packing.words(pair.query), packing.words(pair.database), vectors)

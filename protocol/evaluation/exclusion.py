@@ -66,10 +66,10 @@ def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.
     rows, name = np.sort(rows_from(values, name)), named(values, name)
     outside = rows[(rows < 0) | (rows >= n_queries)]
     if outside.size:
-        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_queries - 1}, got {outside[0]}.")
+        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_queries - 1:,}, got {outside[0]:,}.")
     twice = rows[1:][rows[1:] == rows[:-1]]
     if twice.size:
-        raise ProtocolError(f"{name}: expected each row number once, got {twice[0]} more than once.")
+        raise ProtocolError(f"{name}: row number {twice[0]:,} is listed more than once.")
     if rows.size == n_queries:
         raise ProtocolError(f"{name}: no query would remain: all {n_queries:,} are excluded.")
     return rows
@@ -154,6 +154,6 @@ def _listed(path: Path) -> NDArray[np.int64]:
             are_pairs |= "database" in map(str.lower, fields)
             continue
         if not (fields[0].isascii() and fields[0].isdecimal()) or len(fields[0]) > _MOST_DIGITS:
-            raise ProtocolError(f"{path}: line {number}: expected the row number of a query, got {fields[0][:80]!r}.")
+            raise ProtocolError(f"{path}: line {number}: {fields[0][:80]!r} is not the row number of a query.")
         rows.append(int(fields[0]))
     return np.array(list(dict.fromkeys(rows)) if are_pairs else rows, dtype=np.int64)

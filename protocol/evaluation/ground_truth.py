@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError, integer, one_of
+from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
 from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
@@ -116,7 +116,7 @@ class Nearest:
                 raise ProtocolError(f"{role} vectors are missing.")
         one_of(self.distance, DISTANCES, "distance")
         if self.k is not None and not np.size(self.k):
-            raise ProtocolError("neighbours: the list of numbers is empty.")
+            raise ProtocolError("neighbours: the list is empty.")
         for number in () if self.k is None else np.atleast_1d(self.k).tolist():
             integer(number, "neighbours")
         if self.relevant is not None:
@@ -148,8 +148,7 @@ class Nearest:
         for name, numbers in [*requested.items(), ("relevant_neighbours", [self.relevant or 1])]:
             if max(numbers) > n_database:
                 raise ProtocolError(
-                    f"{name}: expected at most {n_database:,} nearest items, the size of the database, got "
-                    f"{max(numbers):,}."
+                    f"{name}: {max(numbers):,} nearest items, but the database has {counted(n_database, 'item')}."
                 )
         return tuple(sorted({number for numbers in requested.values() for number in numbers}))
 
@@ -233,7 +232,7 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:
     """
     if not isinstance(truth, Truth | None):
         raise ProtocolError(
-            f"truth: expected Labels, Relevant, Judgments or Nearest, got {type(truth).__name__}. Relevant(...) reads "
+            f"truth must be Labels, Relevant, Judgments or Nearest, got {type(truth).__name__}. Relevant(...) reads "
             "lists and matrices."
         )
     kind = {Labels: "labels", Relevant: "relevance", Judgments: "judgments", Nearest: "vectors"}.get(type(truth), "")
@@ -241,8 +240,8 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:
     names = [name for name, values in sources.items() if values is not None]
     if not names:
         raise ProtocolError(
-            "The ground truth is missing: give query labels and database labels, relevance, or query vectors and "
-            "database vectors."
+            "No ground truth: pass query_labels and database_labels, or truth=Relevant(...), Judgments(...) or "
+            "Nearest(...)."
         )
     if truth is None and len(names) == 1:
         raise ProtocolError(f"{'database' if database_labels is None else 'query'} labels are missing.")
@@ -306,16 +305,14 @@ def _judged(truth: Judgments, sizes: tuple[int, int]) -> Relevance:
 def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
     """Raise ProtocolError unless vectors have `n_features` dimensions."""
     if vectors.shape[1] != n_features:
-        raise ProtocolError(f"{name}: expected dimension {n_features} as in the query vectors, got {vectors.shape[1]}.")
+        raise ProtocolError(f"{name}: dimension {vectors.shape[1]:,}, but the query vectors have {n_features:,}.")
 
 
 def check_sizes(sizes: tuple[int, int], query: NDArray, database: NDArray) -> None:
     """Raise ProtocolError unless there is one code for each vector; `sizes` are the numbers of codes."""
     for role, n_codes, rows in zip(("query", "database"), sizes, (query, database), strict=True):
         if n_codes != len(rows):
-            raise ProtocolError(
-                f"{role} codes: expected {len(rows):,} rows, one for each of the {role} vectors, got {n_codes:,}."
-            )
+            raise ProtocolError(f"{role} codes: {counted(n_codes, 'row')} for {counted(len(rows), f'{role} vector')}.")
 
 
 def _nearest_items(
@@ -358,10 +355,10 @@ def _check_lists(metric: str, relevance: Relevance) -> None:
     number = keywords(metric)["cutoff"] if registry.METRICS.entry(metric).relevant == "the K nearest" else 1
     sizes = [len(relevance.row(query)[0]) for query in range(relevance.n_queries)]
     if relevance.kind != "neighbours" or min(sizes) != number:
-        got = f"from {min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
+        got = f"{min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
         raise ProtocolError(
-            f"metric {metric!r}: expected query vectors and database vectors, or relevance that lists the "
-            f"{number:,} nearest of each query, got {got}."
+            f"metric {metric!r} needs query vectors and database vectors, or relevance that lists the {number:,} "
+            f"nearest of each query, but the ground truth is {got}."
         )
 
 
@@ -418,10 +415,9 @@ def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> Non
         return
     if np.asarray(rows).dtype.kind in "iu":
         raise ProtocolError(
-            f"{name}: expected a Boolean matrix or lists of database positions, got integers of shape (n_queries, "
-            f"n_database) = {expected}, which may be either. Pass relevance.astype(bool) for a matrix, "
-            "scipy.sparse.csr_array(relevance) for a matrix of levels, or a list of arrays for positions; a complete "
-            "ranking of the database makes every item relevant."
+            f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
+            "positions. Pass relevance.astype(bool) for a matrix, scipy.sparse.csr_array(relevance) for a matrix of "
+            "levels, or a list of arrays for positions; a complete ranking of the database makes every item relevant."
         )
 
 
@@ -431,15 +427,13 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
         raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(lists).__name__}.")
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
-        raise ProtocolError(
-            f"{name}: expected a list of neighbours for each of {expected[0]} queries, got {len(rows)}."
-        )
+        raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
     if all(row.ndim == 1 and row.dtype == bool for row in rows):
         rows = _where(rows, expected[1], name)
     if not all(map(_is_positions, rows)):
         raise ProtocolError(
-            f"{name}: expected a Boolean matrix (n_queries, n_database) = {expected} or lists of database positions, "
-            "got other values than integers."
+            f"{name}: values must be database positions (integers), or Boolean in a matrix (n_queries, n_database) = "
+            f"{expected}."
         )
     indices = np.concatenate(rows).astype(np.int64)
     return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected, name)
@@ -449,7 +443,7 @@ def _where(rows: list[NDArray[np.bool_]], n_database: int, name: str) -> list[ND
     wrong = {row.size for row in rows} - {n_database}
     if wrong:
         raise ProtocolError(
-            f"{name}: expected {n_database} Boolean values for each query, one per database item, got {min(wrong)}."
+            f"{name}: {counted(min(wrong), 'Boolean value')} for a query, but {counted(n_database, 'database item')}."
         )
     return [np.flatnonzero(row) for row in rows]
 
@@ -470,13 +464,13 @@ def _sparse(rows: Any, expected: tuple[int, int], name: str) -> Relevance:
 def _levels(data: NDArray, shape: tuple[int, ...], name: str) -> NDArray[np.int64]:
     if data.shape != shape or data.dtype.kind not in "biuf" or not is_integer(data).all():
         between = f" from {data.min()} to {data.max()}" if data.dtype.kind in "biuf" and data.size else ""
-        got = f"{data.size} values of {data.dtype}{between}"
-        raise ProtocolError(f"{name}: expected an integer as the level of each of {shape[0]} pairs, got {got}.")
+        got = f"{data.size:,} values of {data.dtype}{between}"
+        raise ProtocolError(f"{name}: the levels of {shape[0]:,} pairs must be integers, got {got}.")
     levels = data.astype(np.int64)
     if levels.max(initial=1) > _MOST_LEVELS or levels.min(initial=1) < 1:
         raise ProtocolError(
-            f"{name}: expected levels from 1 to {_MOST_LEVELS}, larger for more relevant items, got levels from "
-            f"{levels.min()} to {levels.max()}. Distances are not levels; eliminate_zeros() removes stored zeros."
+            f"{name}: levels must be from 1 to {_MOST_LEVELS}, larger for more relevant items, got {levels.min():,} to "
+            f"{levels.max():,}. Distances are not levels; eliminate_zeros() removes stored zeros."
         )
     return levels
 
@@ -489,7 +483,7 @@ def _neighbours(
         raise ProtocolError(f"{name}: no query has a relevant item.")
     if indptr.size != expected[0] + 1:
         raise ProtocolError(
-            f"{name}: expected n_queries + 1 = {expected[0] + 1} integers as indptr, got {indptr.size}."
+            f"{name}: indptr must have n_queries + 1 = {expected[0] + 1:,} entries, got {indptr.size:,}."
         )
     try:
         ends = indptr.astype(np.int64)
@@ -502,7 +496,7 @@ def _neighbours(
         raise ProtocolError(f"{name}: {error}") from error
     if indices.size == expected[0] * expected[1] and relevance.levels.size == 1:
         raise ProtocolError(
-            f"{name}: expected the relevant items of each query, got all {expected[1]:,} items for every query. "
-            "A complete ranking of the database does not define which items are relevant."
+            f"{name}: all {expected[1]:,} database items are relevant to every query. A "
+            "complete ranking of the database does not define which items are relevant."
         )
     return relevance

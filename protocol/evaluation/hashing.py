@@ -58,14 +58,14 @@ class Hashing:
         allowed = [record.name for record in registry.HASHERS.entries() if record.plugin.supervision is None]
         if self.hasher in registry.names("hasher") and self.hasher not in allowed:
             raise ProtocolError(
-                f"hasher: expected one that learns from vectors alone ({', '.join(allowed)}), got {self.hasher!r}, "
-                "which needs labels or pairs. Give its codes instead."
+                f"hasher {self.hasher!r} needs labels or pairs. Choose one that learns from vectors alone "
+                f"({', '.join(allowed)}), or pass its codes."
             )
         one_of(self.hasher, allowed, "hasher")
         integer(self.seed, "seed", minimum=0)
         for name in ("n_bits", "seed"):
             if name in self.options:
-                raise ProtocolError(f"hasher_options: expected {name} as a separate argument, got it as an option.")
+                raise ProtocolError(f"hasher_options must not contain {name}, which is an argument of its own.")
         self._model(1 if self.n_bits is None else integer(self.n_bits, "n_bits")).check()
 
     def _model(self, n_bits: int) -> "Hasher":
@@ -84,8 +84,8 @@ class Hashing:
         n_bits = n_features if self.n_bits is None else self.n_bits
         if registry.HASHERS.entry(self.hasher).bits_within_features and n_bits > n_features:
             raise ProtocolError(
-                f"n_bits: expected at most {n_features}, the dimension of the vectors, for the hasher {self.hasher}, "
-                f"got {n_bits}."
+                f"n_bits must be at most {n_features}, the dimension of the vectors, for the hasher {self.hasher}, got "
+                f"{n_bits}."
             )
         model = self._model(n_bits)
         try:

@@ -78,7 +78,9 @@ class Quantisers:
         for factor in self.factors:
             integer(factor, "factors")
         n_stages, n_factors = len(self.cascade), len(self.factors)
-        if n_stages == 1 or n_factors != max(0, n_stages - 1):
+        if n_stages == 1:
+            raise ProtocolError("cascade needs at least two stages, got 1.")
+        if n_factors != max(0, n_stages - 1):
             raise ProtocolError(
                 f"factors: {n_factors} for {counted(n_stages, 'stage')}; each stage but the last needs one."
             )

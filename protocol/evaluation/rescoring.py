@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from protocol.checks import ProtocolError, integer, positive_number
+from protocol.checks import ProtocolError, counted, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.hashing import HashedBy, Hashing
@@ -40,11 +40,12 @@ class Rescoring:
 
     def __post_init__(self) -> None:
         if positive_number(self.target, "target") > 1:
-            raise ProtocolError(f"target: expected a number above 0 and at most 1, got {self.target!r}.")
+            raise ProtocolError(f"target must be above 0 and at most 1, got {self.target!r}.")
         integer(self.largest_factor, "largest_factor")
         if isinstance(self.codes, (tuple, list)) and len(self.codes) != 2:
             raise ProtocolError(
-                f"rescore_codes: expected the codes of queries and of the database, got {len(self.codes)} parts."
+                f"rescore_codes must be the codes of the queries and of the database, got "
+                f"{counted(len(self.codes), 'part')}."
             )
 
     def factors(self, neighbours: int, n_database: int) -> list[int]:

@@ -231,7 +231,7 @@ class Evaluation(Scores, Printed):
             If the ranking is not the Hamming ranking, an option is out of range, or a file can't be written.
         """
         if self.counts is None:
-            raise ProtocolError(f"trec: expected the ranking hamming, whose distances it requires, got {self.ranking}.")
+            raise ProtocolError(f"trec needs Hamming distances, which the {self.ranking} ranking does not have.")
         options = options if isinstance(options, TrecOptions) else TrecOptions(options)
         empty = find(self.convention).empty("mAP")
         return write_trec(self.codes, self.counts, self.truth.relevance, options, empty=empty, tag=self.name)
@@ -264,8 +264,8 @@ class Evaluation(Scores, Printed):
             return plots.curves(kind, {method: self.top_n})
         if not self.pr_curves:
             raise ProtocolError(
-                "plot 'precision-recall': expected the ranking hamming, because the curve is a function of the radius, "
-                f"got {self.ranking}. Other figures: 'precision@N' and 'recall@N'."
+                f"plot 'precision-recall' needs the Hamming radius, which the {self.ranking} ranking does not have. "
+                "Other figures: 'precision@N' and 'recall@N'."
             )
         return plots.curves(kind, {method: self.pr_curves["micro"]})
 
@@ -331,9 +331,7 @@ class Evaluation(Scores, Printed):
             If the ranking has no radius.
         """
         if not self.pr_curves:
-            raise ProtocolError(
-                f"pr_curves: expected the ranking hamming, whose radius they require, got {self.ranking}."
-            )
+            raise ProtocolError(f"pr_curves needs the Hamming radius, which the {self.ranking} ranking does not have.")
         columns = {
             f"{kind}_{average}": values
             for average, curve in self.pr_curves.items()

@@ -13,7 +13,7 @@ from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
 from protocol.evaluation.conventions import CONVENTIONS, Convention, find
 
-_NEEDS = {"radius": "the Hamming radius", "buckets": "the buckets of the database"}
+_NEEDS = {"radius": "the Hamming radius", "buckets": "buckets of codes"}
 _CUTOFFS = (1000, 5000)
 SPREAD = (
     "mAP[best]",
@@ -51,7 +51,7 @@ class Scoring:
     def __post_init__(self) -> None:
         find(self.convention)
         if self.metrics is not None and not len(self.metrics):
-            raise ProtocolError("metrics: the list is empty. None selects the metrics of the convention.")
+            raise ProtocolError("metrics: the list is empty. Pass None for the metrics of the convention.")
         for metric in self.requested:
             if metric != metrics.ALL:
                 metrics.keywords(metric)
@@ -93,8 +93,8 @@ class Scoring:
         names = [name for name in names if is_defined(name, ranking)]
         if not names:
             raise ProtocolError(
-                f"convention {self.convention!r}: expected a metric of the order of items for the ranking {ranking}, "
-                "got only metrics of the Hamming radius."
+                f"convention {self.convention!r}: all its metrics need the Hamming radius, which the {ranking} ranking "
+                "does not have."
             )
         return names
 
@@ -102,14 +102,12 @@ class Scoring:
 def _check_supported(metric: str, n_bits: int, ranking: str) -> None:
     if not is_defined(metric, ranking):
         raise ProtocolError(
-            f"metric {metric!r}: expected a metric of the order of items for the ranking {ranking}, got one of "
-            f"{_NEEDS[registry.METRICS.entry(metric).defined_on]}."
+            f"metric {metric!r} needs {_NEEDS[registry.METRICS.entry(metric).defined_on]}, which the {ranking} ranking "
+            "does not have."
         )
     radius = metrics.keywords(metric).get("radius", 0)
     if radius > n_bits:
-        raise ProtocolError(
-            f"metric {metric!r}: expected a radius from 0 to {n_bits}, the code length, got {radius:g}."
-        )
+        raise ProtocolError(f"metric {metric!r}: the radius {radius:g} exceeds the code length, {n_bits} bits.")
 
 
 def is_defined(metric: str, ranking: str) -> bool:

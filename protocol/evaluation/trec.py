@@ -167,7 +167,8 @@ def write_trec(
     depth = min(DEPTH if options.depth is None else options.depth, size)
     if options.ties != "distance" and depth > _EXACT:
         raise ProtocolError(
-            f"trec_depth: expected an integer <= {_EXACT}, the scores that trec_eval can distinguish, got {depth}."
+            f"trec_depth must be at most {_EXACT:,}, the number of scores that trec_eval can distinguish, got "
+            f"{depth:,}."
         )
     run, qrels = (Path(options.folder) / name for name in ("run", "qrels"))
     label = re.sub(r"\s+", "_", (tag or "").strip()) or "protocol"

@@ -165,7 +165,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
             answers[number] = float(answer)
         except (TypeError, ValueError) as error:
             raise ProtocolError(
-                f"function: expected a number from f(query_codes, database_codes, query_labels, database_labels): "
+                "The function must return a number for (query_codes, database_codes, query_labels, database_labels): "
                 f"{error}."
             ) from error
     return Diagnosis(cases, answers, cutoff)
@@ -199,7 +199,7 @@ def read_answers(file: Path, cutoff: int | None = None) -> "Diagnosis":
         try:
             answers[number] = float(text)
         except ValueError:
-            raise ProtocolError(f"{file}: case {number}: expected a score, got {text!r}.") from None
+            raise ProtocolError(f"{file}: case {number}: the score must be a number, got {text!r}.") from None
     return Diagnosis(cases, answers, cutoff)
 
 

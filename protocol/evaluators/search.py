@@ -73,7 +73,7 @@ class Reported(NamedTuple):
         except ValueError:
             value = math.nan
         if not 0 <= value <= 100 or "e" in text.lower():
-            raise ProtocolError(f"score: expected a number from 0 to 1, or in percent, got {text!r}.")
+            raise ProtocolError(f"score must be a number from 0 to 1, or in percent, got {text!r}.")
         digits = len(text.partition(".")[2]) + (2 if value > 1 else 0)
         return cls(text, round(value / 100, digits) if value > 1 else value, max(0.5 * 10.0**-digits, 1e-15))
 
@@ -163,9 +163,7 @@ def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Seq
         raise ProtocolError("score: the list is empty.")
     for values, role in ((score, ""), (query_codes, "query codes"), (database_codes, "database codes")):
         if not single and len(values) != len(score):
-            raise ProtocolError(
-                f"{role}: expected codes for each of {counted(len(score), 'score')}, got {len(values)}."
-            )
+            raise ProtocolError(f"{role}: {counted(len(values), 'code length')} for {counted(len(score), 'score')}.")
         yield [values] if single else values
 
 
@@ -173,11 +171,11 @@ def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tup
     """Return the code length, and what evaluators rank."""
     pair = read_codes(query, database)
     if pair.ranking != "hamming":
-        raise ProtocolError("query codes: expected codes, got Outputs.")
+        raise ProtocolError("The queries need binary codes, not real-valued outputs.")
     relevance, denominators = ground_truth(source, *pair.sizes).relevance, {}
     if training_labels is not None:
         if not isinstance(source, Labels):
-            raise ProtocolError("training labels: expected query labels and database labels as well.")
+            raise ProtocolError("training_labels needs query_labels and database_labels as well.")
         is_path = is_file(training_labels)
         training = read_labels(training_labels) if is_path else as_numpy(training_labels, "training labels")
         of_training = LabelRelevance(*label_pair(source.query, training, len(pair.query), len(training))[:2])

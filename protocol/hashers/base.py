@@ -69,7 +69,7 @@ class Hasher(Configurable, abc.ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.supervision is not None:
-            one_of(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
+            one_of(cls.supervision, SUPERVISION, f"{cls.__name__}.supervision")
 
     @classmethod
     def check_declaration(cls, name: str) -> None:

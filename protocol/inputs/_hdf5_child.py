@@ -49,7 +49,7 @@ def main() -> None:
         reason = str(error)
         if not isinstance(error, RefusedError):
             reason = " ".join(reason.split())[:160] or type(error).__name__
-            reason = f"expected an HDF5 file, got one that can't be read ({reason})."
+            reason = f"can't be read as an HDF5 file ({reason})."
         with contextlib.suppress(BrokenPipeError):
             out.flush()
         sys.stderr.write(reason)
@@ -63,7 +63,7 @@ def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
     if key is None:
         names, links = _names(file)
         if not names and links:
-            raise RefusedError(f"expected an array of numbers, got {links[0]}, which is never followed.")
+            raise RefusedError(f"contains {links[0]}, which is never followed.")
         return file[names[0]] if len(names) == 1 else names
     found: Any = file
     for part in key.strip("/").split("/"):
@@ -71,9 +71,7 @@ def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
         if link is None:
             return _names(file)[0]
         if not isinstance(link, h5py.HardLink):
-            raise RefusedError(
-                f"expected an array of numbers as {key!r}, got {_link(part, link)}, which is never followed."
-            )
+            raise RefusedError(f"{_link(part, link)} is never followed.")
         found = found[part]
     return found if isinstance(found, h5py.Dataset) else _names(file)[0]
 
@@ -103,20 +101,20 @@ def _check(dataset: h5py.Dataset, limit: int) -> None:
     if dataset.dtype.kind not in "biuf":
         raise RefusedError(f"expected an array of numbers, got dtype {dataset.dtype}.")
     if dataset.shape is None or not dataset.size:
-        raise RefusedError(f"expected an array of numbers, got an empty one, shape {dataset.shape}.")
+        raise RefusedError(f"the array is empty, shape {dataset.shape}.")
     if dataset.is_virtual:
-        raise RefusedError("expected an array in this file, got a virtual dataset, which is read from other files.")
+        raise RefusedError("virtual datasets, which are read from other files, are refused.")
     if dataset.id.get_create_plist().get_external_count():
-        raise RefusedError("expected an array in this file, got external storage, which is read from other files.")
+        raise RefusedError("datasets in external storage, which are read from other files, are refused.")
     n_bytes = prod(dataset.shape) * dataset.dtype.itemsize
     chunk = prod(dataset.chunks or ()) * dataset.dtype.itemsize
     if max(n_bytes, chunk) > limit:
         raise RefusedError(
-            f"expected at most {limit / 2**30:.3g} GiB uncompressed, got {max(n_bytes, chunk) / 2**30:.3g} GiB. "
-            "Save a larger array as .npy."
+            f"the array takes {max(n_bytes, chunk) / 2**30:.3g} GiB uncompressed, more than {limit / 2**30:.3g} GiB. "
+            "Save it as .npy."
         )
     if not _is_written(dataset):
-        raise RefusedError("expected an array whose numbers are all stored, got storage that was never written.")
+        raise RefusedError("some numbers of the array were never written.")
 
 
 def _is_written(dataset: h5py.Dataset) -> bool:

@@ -73,8 +73,7 @@ def members(
                 pass
     except _DAMAGE as error:
         raise ProtocolError(
-            f"{path}: expected a complete {path.suffix.lstrip('.')} archive, got a truncated or damaged one ({error}). "
-            "Download it again."
+            f"{path}: the {path.suffix.lstrip('.')} archive is truncated or damaged ({error}). Download it again."
         ) from error
     if selection.missing:
         raise ProtocolError(f"{path}: the archive lacks {', '.join(sorted(selection.missing))}.")
@@ -98,11 +97,11 @@ class _Selection:
         if name is None:
             return None
         if not plain:
-            raise ProtocolError(f"{self._path}: {member}: expected a regular file, got a link or a folder.")
+            raise ProtocolError(f"{self._path}: {member} is a link or a folder, not a regular file.")
         if PurePosixPath(member).is_absolute() or ".." in PurePosixPath(member).parts:
-            raise ProtocolError(f"{self._path}: expected paths inside the archive's folder, got {member}.")
+            raise ProtocolError(f"{self._path}: the path {member} leads out of the archive's folder.")
         if name in self._found:
-            raise ProtocolError(f"{self._path}: expected {name} once, got it again as {member}.")
+            raise ProtocolError(f"{self._path}: the archive contains {name} twice, also as {member}.")
         _check_size(f"{self._path}: {member}", size, self._limit)
         self._found.add(name)
         self.missing.discard(name)
@@ -111,7 +110,7 @@ class _Selection:
 
 def _check_size(where: str, size: int, limit: int) -> None:
     if size > limit:
-        raise ProtocolError(f"{where}: expected at most {limit:,} bytes uncompressed, got {size:,} or more.")
+        raise ProtocolError(f"{where}: at least {size:,} bytes uncompressed, more than {limit:,}.")
 
 
 class _Counted:

@@ -80,9 +80,7 @@ def _strings(array: NDArray, file: str | Path) -> NDArray:
     if array.dtype.kind == "U":
         points = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
         if points.size and points.max() > sys.maxunicode:
-            raise ProtocolError(
-                f"{file}: expected strings, got the code point U+{points.max():X}, which does not exist."
-            )
+            raise ProtocolError(f"{file}: the code point U+{points.max():X} in a string does not exist.")
     return array
 
 
@@ -106,7 +104,8 @@ def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
         missing = {"indptr", "indices", "shape"} - set(keys)
         if missing:
             raise ProtocolError(
-                f"{path}: expected compressed sparse rows, arrays indptr, indices and shape, got {_listed(keys)}."
+                f"{path}: a sparse matrix needs the arrays indptr, indices and shape; this file contains: "
+                f"{_listed(keys)}."
             )
         parts = ("indptr", "indices", "shape", "format", "data")
         arrays = {key: _npz_array(archive, path, key) for key in parts if key in keys}
@@ -114,7 +113,7 @@ def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
     kind = kind.decode(errors="replace") if isinstance(kind, bytes) else kind
     shape = arrays.pop("shape")
     if kind != "csr" or shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise ProtocolError(f"{path}: expected compressed sparse rows (csr) of a matrix, got {kind} of shape {shape}.")
+        raise ProtocolError(f"{path}: a sparse matrix must be 2-D and in csr format, got {kind} of shape {shape}.")
     return arrays, (int(shape[0]), int(shape[1]))
 
 
@@ -138,14 +137,14 @@ class SparseRows:
         ends, columns, self.dtype = arrays["indptr"], arrays["indices"], self._data.dtype
         integers = ends.dtype.kind in "iu" and columns.dtype.kind in "iu"
         if not integers or columns.ndim != 1 or columns.shape != self._data.shape:
-            raise ProtocolError(f"{file}: expected integers as indptr and indices, and as many indices as data.")
+            raise ProtocolError(f"{file}: indptr and indices must be integers, with as many indices as data.")
         if n < 1 or ends.shape != (n + 1,) or ends[0] != 0 or ends[-1] != columns.size or (ends[1:] < ends[:-1]).any():
             raise ProtocolError(
-                f"{file}: expected n + 1 = {n + 1:,} ascending integers from 0 to {columns.size:,} as indptr."
+                f"{file}: indptr must be n + 1 = {n + 1:,} ascending integers from 0 to {columns.size:,}."
             )
         if columns.min() < 0 or columns.max() >= d:
             raise ProtocolError(
-                f"{file}: expected indices from 0 to {d - 1:,}, got {columns.min():,} to {columns.max():,}."
+                f"{file}: indices must be from 0 to {d - 1:,}, got {columns.min():,} to {columns.max():,}."
             )
         self._ends, self._columns = ends.astype(np.int64), columns
 
@@ -189,9 +188,9 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
         except (ValueError, OverflowError) as error:
             got = textwrap.shorten(line, 40)
             hint = " Judgments of TREC need the ids of all items as well." if len(line.split()) in (4, 6) else ""
-            raise ProtocolError(f"{path}: line {number}: expected database positions, got {got!r}.{hint}") from error
+            raise ProtocolError(f"{path}: line {number}: {got!r} is not a list of database positions.{hint}") from error
     if not lists:
-        raise ProtocolError(f"{path}: expected a line of database positions for every query, got an empty file.")
+        raise ProtocolError(f"{path}: the file is empty. It needs a line of database positions for every query.")
     return lists
 
 
@@ -309,7 +308,7 @@ def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
         If the file does not exist, or contains anything but integers in the range of `dtype`.
     """
     path = _existing(Path(file))
-    with _reading(path, f"integers of {np.dtype(dtype)} as text"):
+    with _reading(path, f"integers of {np.dtype(dtype)} in text"):
         return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2)
 
 
@@ -331,11 +330,11 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
         rounded = np.abs(array.astype(np.promote_types(array.dtype, np.float32))) >= exact
         if rounded.any():
             raise ProtocolError(
-                f"{name}: expected integers up to {exact - 1:,}, because {array.dtype} rounds larger ones, "
-                f"got {float(array[rounded][0])}. Pass them with an integer dtype."
+                f"{name}: {array.dtype} rounds integers above {exact - 1:,}, such as {float(array[rounded][0])}. "
+                "Pass them with an integer dtype."
             )
     elif array.dtype.kind == "u" and array.max(initial=0) >= 1 << 63:
-        raise ProtocolError(f"{name}: expected integers below {1 << 63}, got {array.max()}.")
+        raise ProtocolError(f"{name}: expected integers below {1 << 63:,}, got {array.max():,}.")
     return array.astype(np.int64)
 
 
@@ -361,9 +360,9 @@ def _numbers(array: NDArray, file: str | Path) -> NDArray:
     if array.dtype.kind not in "biuf":
         raise ProtocolError(f"{file}: expected an array of numbers, got dtype {array.dtype}.")
     if array.size == 0:
-        raise ProtocolError(f"{file}: expected an array of numbers, got an empty one, shape {array.shape}.")
+        raise ProtocolError(f"{file}: the array is empty, shape {array.shape}.")
     if array.dtype == bool and array.view(np.uint8).max() > 1:
-        raise ProtocolError(f"{file}: expected 0 and 1 as Boolean values, got the byte {array.view(np.uint8).max()}.")
+        raise ProtocolError(f"{file}: the bytes of a Boolean array must be 0 or 1, got {array.view(np.uint8).max()}.")
     return array
 
 
@@ -378,19 +377,18 @@ def _existing(path: Path) -> Path:
         if not path.is_file():
             if not path.exists():
                 raise ProtocolError(f"{path}: no such file.")
-            raise ProtocolError(f"{path}: expected a file, got a {'folder' if path.is_dir() else 'non-regular file'}.")
+            raise ProtocolError(f"{path}: this is {'a folder' if path.is_dir() else 'a non-regular file'}, not a file.")
         if path.stat().st_size == 0:
-            raise ProtocolError(f"{path}: expected an array, got an empty file.")
+            raise ProtocolError(f"{path}: the file is empty.")
     return path
 
 
 def _reader(path: Path) -> Callable[[Path, str | None], NDArray]:
-    try:
-        reader = _READERS[path.suffix.lower()]
-    except KeyError:
-        raise ProtocolError(f"{path}: expected a file {_KNOWN}, got the extension {path.suffix!r}.") from None
     _existing(path)
-    return reader
+    try:
+        return _READERS[path.suffix.lower()]
+    except KeyError:
+        raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.") from None
 
 
 @contextlib.contextmanager
@@ -404,8 +402,8 @@ def _reading(path: Path, expected: str) -> Iterator[None]:
         raise
     except Exception as error:  # a parser may raise anything on a damaged file
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        reason = textwrap.shorten(reason, 160) or type(error).__name__
-        raise ProtocolError(f"{path}: expected {expected}, got one that can't be read ({reason}).") from error
+        reason = textwrap.shorten(reason, 160).rstrip(".") or type(error).__name__
+        raise ProtocolError(f"{path}: can't be read as {expected} ({reason}).") from error
 
 
 def _listed(keys: Iterable[str]) -> str:
@@ -420,17 +418,17 @@ def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
     if key is None and len(keys) == 1:
         return keys[0]
     if key is None:
-        raise ProtocolError(f"{path}: expected {path.name}:KEY, got no key; the file contains: {_listed(keys)}.")
+        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. The file contains: {_listed(keys)}.")
     if key not in keys:
-        raise ProtocolError(f"{path}: expected the array {key!r}, got a file that contains: {_listed(keys)}.")
+        raise ProtocolError(f"{path}: no array {key!r}. The file contains: {_listed(keys)}.")
     return key
 
 
 def _within_limit(path: Path, n_bytes: int) -> None:
     if n_bytes > limits.ARRAY_BYTES:
         raise ProtocolError(
-            f"{path}: expected at most {limits.ARRAY_BYTES / 2**30:.3g} GiB uncompressed, got {n_bytes / 2**30:.3g} "
-            "GiB. Save a larger array as .npy."
+            f"{path}: the array takes {n_bytes / 2**30:.3g} GiB uncompressed, more than "
+            f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Save it as .npy."
         )
 
 
@@ -438,12 +436,10 @@ def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
     """Refuse an array in NumPy's format unless the size in its header equals the `n_bytes` of the stream."""
     shape, dtype = _header(stream, path)
     if dtype.hasobject:
-        raise ProtocolError(
-            f"{path}: expected an array of numbers, got pickled Python objects, which are never loaded."
-        )
+        raise ProtocolError(f"{path}: pickled Python objects are never loaded. Save an array of numbers.")
     declared, actual = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
     if declared != actual or min(shape, default=0) < 0:
-        raise ProtocolError(f"{path}: expected {declared} bytes of data for shape {shape}, got {actual}.")
+        raise ProtocolError(f"{path}: {actual:,} bytes of data, but shape {shape} needs {declared:,}.")
     stream.seek(0)
 
 
@@ -452,7 +448,7 @@ def _header(stream: IO[bytes], path: Path) -> tuple[tuple[int, ...], np.dtype]:
     version = np.lib.format.read_magic(stream)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
-        raise ProtocolError(f"{path}: expected NumPy's format 1.0 or 2.0, got {'.'.join(map(str, version))}.")
+        raise ProtocolError(f"{path}: NumPy's format must be 1.0 or 2.0, got {'.'.join(map(str, version))}.")
     shape, _, dtype = readers[version](stream)
     return shape, dtype
 
@@ -484,10 +480,10 @@ def _npz_member(archive: zipfile.ZipFile, path: Path, key: str) -> zipfile.ZipIn
     """Return the member of an archive that contains an array; refuse members that NumPy does not write."""
     members = [member for member in archive.infolist() if member.filename in (key, f"{key}.npy")]
     if len(members) > 1:
-        raise ProtocolError(f"{path}: expected one array {key!r}, got {len(members)}.")
+        raise ProtocolError(f"{path}: {len(members)} arrays have the name {key!r}.")
     if members[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ProtocolError(
-            f"{path}: expected arrays that are stored or deflated, got the compression {members[0].compress_type}."
+            f"{path}: arrays must be stored or deflated, got the compression {members[0].compress_type}."
         )
     return members[0]
 
@@ -527,10 +523,10 @@ def _matlab(path: Path, key: str | None) -> NDArray:
 
 
 def _text(path: Path, key: str | None) -> NDArray:
-    with _reading(path, "numbers as text"), open(path, encoding="utf-8-sig") as lines:
+    with _reading(path, "text with numbers"), open(path, encoding="utf-8-sig") as lines:
         first = next((line for line in lines if line.strip()), "")
         if not first:
-            raise ProtocolError(f"{path}: expected numbers as text, got blank lines.")
+            raise ProtocolError(f"{path}: all lines are blank.")
         delimiter = next((mark for mark in ",;" if mark in first), None)
         lines.seek(0)
         numbers = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
@@ -546,7 +542,7 @@ def _text(path: Path, key: str | None) -> NDArray:
 
 def _words(path: Path) -> list[str]:
     """Return the labels of a text with one label per line, or [] if it is not such a text."""
-    with _reading(path, "labels as text"):
+    with _reading(path, "text with labels"):
         lines = text.lines(path, "a label on each line")
         rows = [row for row in csv.reader(lines) if row and any(map(str.strip, row))]
     one_each = all(len(row) == 1 for row in rows) and any(map(str.isalpha, "".join(row[0] for row in rows)))

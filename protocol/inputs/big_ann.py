@@ -51,8 +51,8 @@ def mapped(path: Path) -> NDArray:
     with_distances = n_bytes + n * d * _DISTANCE.itemsize
     if size != n_bytes and not (suffix == ".ibin" and size == with_distances):
         raise ProtocolError(
-            f"{path}: expected {n_bytes:,} bytes, {n:,} vectors of dimension {d:,} in {TYPES[suffix].name} as in its "
-            f"header, got {size:,}."
+            f"{path}: {size:,} bytes, but the {n:,} vectors of dimension {d:,} in {TYPES[suffix].name} of its header "
+            f"take {n_bytes:,}."
         )
     if not n * d:
         return np.empty((n, d), TYPES[suffix])  # an empty file can't be mapped
@@ -63,5 +63,5 @@ def shape(path: Path) -> tuple[int, int]:
     """Return the number of vectors and their dimension, from the header of a file."""
     header = np.fromfile(path, _HEADER, 2)
     if header.size < 2:
-        raise ProtocolError(f"{path}: expected a header of 8 bytes, got {path.stat().st_size}.")
+        raise ProtocolError(f"{path}: {path.stat().st_size} bytes, too few for the header of 8 bytes.")
     return int(header[0]), int(header[1])

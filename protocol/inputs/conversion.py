@@ -20,8 +20,8 @@ def is_file(values: Any) -> bool:
 
 
 def named(values: Any, role: str) -> str:
-    """Return the name of an input in error messages: its role, after the name of its file if it has one."""
-    return f"{values}: {role}" if is_file(values) else role
+    """Return the name of an input in error messages: the name of its file, or its role."""
+    return str(values) if is_file(values) else role
 
 
 def numbers_from(values: Any, role: str) -> NDArray:
@@ -86,7 +86,7 @@ def items_from(values: Any, role: str) -> NDArray:
         case "U":
             return array
         case "b":
-            raise ProtocolError(f"{role}: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.")
+            raise ProtocolError(f"{role}: this is a mask, not row numbers. Use numpy.flatnonzero to convert it.")
         case "O":
             n, value = next((n, value) for n, value in enumerate(array.tolist()) if not isinstance(value, str))
             raise ProtocolError(f"{role}: expected ids (str), got {value!r} ({type(value).__name__}) at position {n}.")
@@ -132,7 +132,7 @@ def as_numpy(values: Any, name: str) -> NDArray:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise ProtocolError(f"{name}: expected an array, got {type(values).__name__} ({reason}).") from error
     if np.ma.is_masked(array):
-        raise ProtocolError(f"{name}: expected an array without masked entries, got {np.ma.count_masked(array):,}.")
+        raise ProtocolError(f"{name}: {np.ma.count_masked(array):,} entries are masked. Fill or remove them.")
     return _of_plain_dtype(np.asarray(array), values)
 
 
@@ -180,8 +180,7 @@ def _from_device(values: Any, name: str) -> Any:
         return np.asarray(values.__array__())
     except (AttributeError, TypeError, RuntimeError, ValueError) as error:
         raise ProtocolError(
-            f"{name}: expected an array in the CPU's memory, got {type(values).__name__} on another device; "
-            "copy it to the CPU first."
+            f"{name}: this {type(values).__name__} is on another device. Copy it to the CPU first."
         ) from error
 
 

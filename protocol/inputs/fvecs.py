@@ -48,28 +48,28 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
     [[[10, 11], [20, 21]]]
     """
-    dtype = TYPES[one_of(PurePosixPath(name).suffix, TYPES, f"kind of vectors in {name}")]
+    dtype = TYPES[one_of(PurePosixPath(name).suffix, TYPES, f"{name}: extension")]
     start = stream.read(4)
     if len(start) < 4:
-        raise ProtocolError(f"{name}: expected a dimension of 4 bytes first, got {len(start)} bytes.")
+        raise ProtocolError(f"{name}: {len(start)} bytes, too few for the dimension, which takes 4.")
     dimension = int(np.frombuffer(start, "<i4")[0])
     if not 1 <= dimension <= _LARGEST:
-        raise ProtocolError(f"{name}: expected a dimension from 1 to {_LARGEST:,} first, got {dimension:,}.")
+        raise ProtocolError(f"{name}: the dimension must be from 1 to {_LARGEST:,}, got {dimension:,}.")
     record = np.dtype([("dimension", "<i4"), ("vector", dtype, (dimension,))])
     at, n_bytes = 0, record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
     while content := start + stream.read(n_bytes - len(start)):
         start = b""
         if len(content) % record.itemsize:
             raise ProtocolError(
-                f"{name}: expected records of {record.itemsize} bytes, got {len(content) % record.itemsize} bytes in "
-                f"record {at + len(content) // record.itemsize}, the last."
+                f"{name}: the last record, {at + len(content) // record.itemsize:,}, has "
+                f"{len(content) % record.itemsize:,} of {record.itemsize:,} bytes."
             )
         records = np.frombuffer(content, record)
         other = np.flatnonzero(records["dimension"] != dimension)
         if other.size:
             raise ProtocolError(
-                f"{name}: expected dimension {dimension:,} in every record, got {records['dimension'][other[0]]:,} in "
-                f"record {at + other[0]:,}."
+                f"{name}: record {at + other[0]:,} has dimension {records['dimension'][other[0]]:,}, but record 0 has "
+                f"{dimension:,}."
             )
         yield np.ascontiguousarray(records["vector"])
         at += len(records)
@@ -97,8 +97,7 @@ def mapped(path: Path) -> NDArray:
         other = np.flatnonzero(dimensions != d)
         if other.size:
             raise ProtocolError(
-                f"{path}: expected dimension {d:,} in every record, got {dimensions[other[0]]:,} in record "
-                f"{start + other[0]:,}."
+                f"{path}: record {start + other[0]:,} has dimension {dimensions[other[0]]:,}, but record 0 has {d:,}."
             )
     return np.asarray(records["vector"])
 
@@ -108,13 +107,13 @@ def shape(path: Path) -> tuple[int, int]:
     size = path.stat().st_size
     header = np.fromfile(path, "<i4", 1)
     if not header.size:
-        raise ProtocolError(f"{path}: expected a dimension of 4 bytes first, got {size} bytes.")
+        raise ProtocolError(f"{path}: {size} bytes, too few for the dimension, which takes 4.")
     d = int(header[0])
     if not 1 <= d <= _LARGEST:
-        raise ProtocolError(f"{path}: expected a dimension from 1 to {_LARGEST:,} first, got {d:,}.")
+        raise ProtocolError(f"{path}: the dimension must be from 1 to {_LARGEST:,}, got {d:,}.")
     n_bytes = 4 + d * TYPES[path.suffix.lower()].itemsize
     if size % n_bytes:
         raise ProtocolError(
-            f"{path}: expected records of {n_bytes:,} bytes, vectors of dimension {d:,}, got {size:,} bytes."
+            f"{path}: {size:,} bytes, not a multiple of the {n_bytes:,} bytes of a vector of dimension {d:,}."
         )
     return size // n_bytes, d

@@ -108,11 +108,11 @@ def _watched(child: Any, path: Path, n_bytes: int) -> Iterator[None]:
         if code == _REFUSED:
             raise ProtocolError(f"{path}: {child.stderr.read().decode(errors='replace')}") from error
         if time.monotonic() - began >= seconds:
-            got = f"takes longer than {seconds:.0f} s"
+            reason = f"it takes longer than {seconds:.0f} s"
         elif code >= 0:
-            got = f"ends the process that reads it (exit code {code})"
+            reason = f"it ends the process that reads it (exit code {code})"
         else:
-            got = f"crashes the HDF5 library ({signal.Signals(-code).name})"
-        raise ProtocolError(f"{path}: expected an HDF5 file that can be read, got one that {got}.") from error
+            reason = f"it crashes the HDF5 library ({signal.Signals(-code).name})"
+        raise ProtocolError(f"{path}: can't be read as an HDF5 file: {reason}.") from error
     finally:
         timer.cancel()

@@ -49,13 +49,12 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     except (OSError, MemoryError, cv2.error) as error:
         if "CV_IO_MAX_IMAGE_PIXELS" in str(error):
             raise ProtocolError(
-                f"{path}: expected an image of at most {limits.IMAGE_PIXELS:,} pixels, got a larger one. "
-                "Reduce the image."
+                f"{path}: the image has more than {limits.IMAGE_PIXELS:,} pixels. Reduce it."
             ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ProtocolError(f"{path}: expected an image, got a file that can't be read ({reason}).") from error
+        raise ProtocolError(f"{path}: can't be read as an image ({reason}).") from error
     if decoded is None:
-        raise ProtocolError(f"{path}: expected a complete JPEG, PNG, BMP, TIFF, WebP or PNM image, got another file.")
+        raise ProtocolError(f"{path}: not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image.")
     return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
 
 

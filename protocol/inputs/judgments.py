@@ -101,8 +101,8 @@ def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:
             yield f"line {number}", query, item, int(level)
         except ValueError:
             raise ProtocolError(
-                f"{path}: line {number}: expected `query iteration item level`, or a line of a run with six fields, "
-                f"got {textwrap.shorten(line, 60)!r}."
+                f"{path}: line {number}: {textwrap.shorten(line, 60)!r} is neither `query iteration item level` nor a "
+                "line of a run, which has six fields."
             ) from None
 
 
@@ -111,10 +111,10 @@ def _collection(name: str) -> Iterator[tuple[str, str, str, int]]:
     try:
         import ir_datasets  # type: ignore[import-not-found]
     except ModuleNotFoundError as error:
-        raise ProtocolError(f"{name}: ir_datasets is not installed. Type: pip install ir_datasets") from error
+        raise ProtocolError(f"{name}: ir_datasets is not installed. Install it: pip install ir_datasets") from error
     try:
         judgments = ir_datasets.load(name.removeprefix(_COLLECTION)).qrels_iter()
     except (KeyError, AttributeError) as error:
-        raise ProtocolError(f"{name}: expected a test collection of ir_datasets that has judgments.") from error
+        raise ProtocolError(f"{name}: ir_datasets has no test collection of this name with judgments.") from error
     for number, one in enumerate(judgments, start=1):
         yield f"judgment {number}", str(one.query_id), str(one.doc_id), int(one.relevance)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import as_integers, read_labels
 from protocol.inputs.conversion import as_numpy, is_file, named
 from protocol.inputs.validation import class_labels
@@ -55,9 +55,7 @@ def label_pair(
     ]
     kinds = [_kind(labels) for labels in sides]
     if kinds[0] != kinds[1]:
-        raise ProtocolError(
-            f"{named(database, 'database labels')}: expected {kinds[0]} as in the query labels, got {kinds[1]}."
-        )
+        raise ProtocolError(f"{named(database, 'database labels')}: {kinds[1]}, but the query labels have {kinds[0]}.")
     used = [_used(labels).tolist() for labels in sides]
     known = set(used[1])
     lacking = tuple(label for label in used[0] if label not in known)
@@ -113,17 +111,15 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
     array = _integers_or_strings(values, name)
     if array.dtype.kind == "b" and array.shape[1:] == (1,):
         raise ProtocolError(
-            f"{name}: expected integers or strings (n,), or a 0/1 matrix with two or more columns, got Boolean values "
-            f"of shape {array.shape}, which may be two classes or one label that some items have: pass labels.ravel() "
-            "for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
+            f"{name}: Boolean values of shape {array.shape} may be two classes, or one label that some items have. "
+            "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
         )
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     if array.dtype.kind not in "UO":
         return class_labels(array, n_items, name)
     if array.shape != (n_items,):
-        kind = "integers" if array.dtype == object else "strings"
-        raise ProtocolError(f"{name}: expected {n_items} {kind}, one per item, got shape {array.shape}.")
+        raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, 'item')}.")
     return array
 
 
@@ -144,8 +140,8 @@ def _check_bfloat16(values: Any, array: NDArray, name: str) -> None:
     """Raise ProtocolError if labels were bfloat16, which is read as float32, and are large enough to be rounded."""
     if "bfloat16" in str(getattr(values, "dtype", "")) and np.abs(array).max(initial=0) >= _BFLOAT16_EXACT:
         raise ProtocolError(
-            f"{name}: expected integers up to {_BFLOAT16_EXACT - 1}, because bfloat16 rounds larger ones, "
-            f"got {float(np.abs(array).max())}. Pass them with an integer dtype."
+            f"{name}: bfloat16 rounds integers above {_BFLOAT16_EXACT - 1}, such as {float(np.abs(array).max())}. "
+            "Pass them with an integer dtype."
         )
 
 
@@ -155,7 +151,7 @@ def _refuse_objects(array: NDArray, name: str) -> NoReturn:
             raise ProtocolError(
                 f"{name}: expected an integer or a string for each item, got {value!r} for item {item}."
             )
-    raise ProtocolError(f"{name}: expected only integers or only strings, got both.")
+    raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
 
 
 def _kind(labels: NDArray) -> str:

@@ -46,5 +46,5 @@ def check_regular(path: Path, what: str) -> None:
     """Raise ProtocolError if a path is not a regular file, OSError if it does not exist."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
-        got = "a folder" if stat.S_ISDIR(mode) else "a non-regular file"
-        raise ProtocolError(f"{path}: expected {what}, got {got}.")
+        found = "a folder" if stat.S_ISDIR(mode) else "a non-regular file"
+        raise ProtocolError(f"{path}: {found}, not {what}.")

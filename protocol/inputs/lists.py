@@ -55,7 +55,7 @@ def _separated(path: Path, delimiter: str) -> Iterator[tuple[range, list[str]]]:
             is_first = is_first and not fields
             yield numbers, [] if is_header else [*map(unsafe, fields[:1]), *map(str.strip, fields[1:])]
     except csv.Error as error:
-        raise ProtocolError(f"{path}: expected lines with commas, got a file that can't be read ({error}).") from error
+        raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
 
 
 def _delimiter(path: Path, first: str) -> str | None:

@@ -68,7 +68,7 @@ def _json_lines(path: Path) -> list[list[float]]:
         except ValueError:
             row = None
         if not isinstance(row, list) or not all(map(_is_number, row)):
-            raise ProtocolError(f"{path}: line {number}: expected a list of numbers, such as [12, 7, 30].")
+            raise ProtocolError(f"{path}: line {number}: not a list of numbers, such as [12, 7, 30].")
         rows.append(row)
     return rows
 
@@ -89,9 +89,9 @@ def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[l
             raise ProtocolError(f"{path}: line {number}: {error} is not in the list of ids.") from None
         except ValueError:
             numbers = "" if ids else " with row numbers such as 12 or d12 (other ids need the lists of ids)"
-            raise ProtocolError(f"{path}: line {number}: expected `query Q0 item rank score tag`{numbers}.") from None
+            raise ProtocolError(f"{path}: line {number}: not `query Q0 item rank score tag`{numbers}.") from None
         if query >= n_queries:
-            raise ProtocolError(f"{path}: line {number}: query {query:,} of {n_queries:,} queries, counted from 0.")
+            raise ProtocolError(f"{path}: line {number}: no query {query:,} among {n_queries:,}, counted from 0.")
         rows[query].append((-float(score), item))
     return [[item for _, item in sorted(row, key=lambda pair: pair[0])] for row in rows]
 

@@ -41,7 +41,7 @@ def lines(path: Path, what: str) -> Iterator[str]:
                 raise ProtocolError(f"{path}: line {number}: a NUL character, as in UTF-16. Save the file as UTF-8.")
             yield f"{text.rstrip(_ENDS)}\n" if "\r" in text else text
     except UnicodeDecodeError as error:
-        raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({error}).") from error
+        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
 
 
 def raw_lines(path: Path, what: str) -> Iterator[bytes]:
@@ -56,21 +56,17 @@ def raw_lines(path: Path, what: str) -> Iterator[bytes]:
             while line := stream.readline(limits.LINE_BYTES + 1):
                 number, n_bytes = number + 1, n_bytes + len(line)
                 if len(line) > limits.LINE_BYTES:
-                    raise ProtocolError(
-                        f"{path}: line {number}: expected at most {limits.LINE_BYTES >> 20} MiB, got more."
-                    )
+                    raise ProtocolError(f"{path}: line {number}: longer than {limits.LINE_BYTES >> 20} MiB.")
                 if number > limits.TEXT_LINES:
-                    raise ProtocolError(f"{path}: expected {what} of at most {limits.TEXT_LINES:,} lines, got more.")
+                    raise ProtocolError(f"{path}: more than {limits.TEXT_LINES:,} lines.")
                 if n_bytes > limits.TEXT_BYTES:
-                    raise ProtocolError(
-                        f"{path}: expected {what} of at most {limits.TEXT_BYTES >> 20:,} MiB, got more."
-                    )
+                    raise ProtocolError(f"{path}: larger than {limits.TEXT_BYTES >> 20:,} MiB.")
                 yield from _LINE.findall(line) if b"\r" in line else (line,)
     except FileNotFoundError as error:
         raise ProtocolError(f"{path}: no such file.") from error
     except (OSError, EOFError, zlib.error) as error:
         reason = " ".join(str(error).split())
-        raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({reason}).") from error
+        raise ProtocolError(f"{path}: can't be read as {what} ({reason}).") from error
 
 
 def string_array(strings: Sequence[str], name: str) -> NDArray[np.str_]:
@@ -78,8 +74,8 @@ def string_array(strings: Sequence[str], name: str) -> NDArray[np.str_]:
     longest = max(map(len, strings), default=0)
     if 4 * longest * len(strings) > limits.STRINGS_BYTES:
         raise ProtocolError(
-            f"{name}: expected at most {limits.STRINGS_BYTES // 4 // len(strings):,} characters in each of "
-            f"{len(strings):,} lines, got {longest:,}."
+            f"{name}: a line has {longest:,} characters; with {len(strings):,} lines, at most "
+            f"{limits.STRINGS_BYTES // 4 // len(strings):,} are possible."
         )
     return np.array(strings, dtype=np.str_)
 

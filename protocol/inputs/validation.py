@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 
 
 class Sliceable(Protocol):
@@ -62,11 +62,11 @@ def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> N
     if not finite.all():
         bad = np.flatnonzero(~finite)
         raise ProtocolError(
-            f"{name}: expected finite numbers, got NaN or infinity in {bad.size} of {len(array)} rows, "
-            f"first in row {bad[0]}."
+            f"{name}: expected finite numbers, got NaN or infinity in {bad.size:,} of {len(array):,} rows, "
+            f"first in row {bad[0]:,}."
         )
     if n_features is not None and array.shape[1] != n_features:
-        raise ProtocolError(f"{name}: expected {n_features} features as in fit, got {array.shape[1]}.")
+        raise ProtocolError(f"{name}: {array.shape[1]:,} features, but fit had {n_features:,}.")
     return array
 
 
@@ -115,7 +115,7 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
         raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
     if array.min() < 0 or array.max() >= n_items:
         raise ProtocolError(
-            f"{name}: expected row numbers from 0 to {n_items - 1}, got {array.min()} to {array.max()}."
+            f"{name}: expected row numbers from 0 to {n_items - 1:,}, got {array.min():,} to {array.max():,}."
         )
     return array.astype(np.int64, copy=False)
 
@@ -139,7 +139,7 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
             f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."
         )
     if len(array) != n_items:
-        raise ProtocolError(f"{name}: {len(array):,} labels for {n_items:,} items.")
+        raise ProtocolError(f"{name}: {counted(len(array), 'label')} for {counted(n_items, 'item')}.")
     if array.ndim == 1:
         return array
     if array.dtype != bool and array.size and (array.min() < 0 or array.max() > 1):

@@ -99,7 +99,7 @@ def average_precision(
         return _in_index_order(counts, top, empty)
     if denominator == "retrieved" and top < counts.n_database:
         if ties != "expected":
-            raise ProtocolError(f"ties: expected 'expected' for denominator='retrieved' with a cutoff, got {ties!r}.")
+            raise ProtocolError(f"denominator='retrieved' with a cutoff needs ties='expected', got {ties!r}.")
         return expected_over_retrieved(counts, False, top, empty)
     if ties == "expected":
         precisions = counts.once(sum_of_precisions, False, top)
@@ -111,7 +111,7 @@ def average_precision(
 
 def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
     if top < counts.n_database:
-        raise ProtocolError(f"cutoff: expected None for ties='index', got {top}. Use ties='expected'.")
+        raise ProtocolError(f"ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
     precisions = counts.requested("index_average_precision")
     return np.where(np.isnan(precisions), undefined(empty), precisions)
 

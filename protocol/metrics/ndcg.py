@@ -94,7 +94,7 @@ def ndcg(
     one_of(ideal, IDEALS, "ideal")
     top = places(counts, cutoff)
     if counts.levels[-1] > _HIGHEST_LEVEL:
-        raise ProtocolError(f"nDCG: expected levels up to {_HIGHEST_LEVEL}, got {counts.levels[-1]}.")
+        raise ProtocolError(f"nDCG: levels must be at most {_HIGHEST_LEVEL}, got {counts.levels[-1]}.")
     gains = np.exp2(counts.levels) - 1
     discount_until = _discounts_until(counts.n_database)
     discount = np.diff(discount_until[np.minimum(counts.retrieved_within, top)], axis=1, prepend=0.0)
@@ -140,8 +140,8 @@ def _draws(of_levels: NDArray[np.int64], n: int, drawn: int) -> tuple[NDArray[np
         width = (most - fewest).max() + 1
         if left.size * width > _MOST_DRAWS:
             raise ProtocolError(
-                f"nDCG: ideal='retrieved': expected a cutoff that divides a tie in at most {_MOST_DRAWS:,} ways, "
-                "got more. Use ideal='database'."
+                f"nDCG: ideal='retrieved': the cutoff divides a tie in more than {_MOST_DRAWS:,} ways. Use "
+                "ideal='database'."
             )
         numbers = fewest[:, None] + np.arange(width)
         chances = chance[:, None] * hypergeometric(numbers, n, m, left[:, None])

@@ -53,8 +53,7 @@ def neighbours_found(
     fewest = int(counts.n_relevant.min())
     if fewest < nearest:
         raise ProtocolError(
-            f"counts: expected the {nearest} nearest items of each query as the relevant ones, got a query with "
-            f"{fewest} relevant items."
+            f"counts: the relevant items of each query must be its {nearest:,} nearest, but a query has {fewest:,}."
         )
     return found(counts, places(counts, retrieved), ties=ties, at_most=nearest) / nearest
 

@@ -129,9 +129,9 @@ def _points(rows: "pd.DataFrame", table: Table) -> "pd.DataFrame":
         points = points.sort_values(column, kind="stable", key=lambda of: of.map(listed.index) if listed else of)
     by = [column for column in by if column in points]
     if "steps" in table:
-        points = _steps(points, one_of(table["steps"], rows.columns, "steps"), by)
+        points = _steps(points, one_of(table["steps"], rows.columns, "column in steps"), by)
     elif "pairs" in table:
-        one_of(table["pairs"], rows.columns, "pairs")
+        one_of(table["pairs"], rows.columns, "column in pairs")
         points = _pairs(points, [column for column in by if column != table["pairs"]])
     if "only" not in table:
         return points

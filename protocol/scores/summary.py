@@ -198,7 +198,7 @@ def summary_of(rows: list[dict[str, str]], path: str | Path) -> list[dict[str, A
     missing = [column for column in REQUIRED if rows and column not in rows[0]]
     if missing:
         raise ProtocolError(
-            f"{path}: expected the columns of a summary.csv, got a table without {', '.join(missing)}. An experiment "
+            f"{path}: not a summary.csv: it lacks the columns {', '.join(missing)}. An experiment "
             "writes it with `snakemake -- metrics`."
         )
     return [_row(row, f"{path}: line {line}") | {"line": line} for line, row in enumerate(rows, _FIRST_LINE)]
@@ -211,10 +211,10 @@ def _row(row: dict[str, str], line: str) -> dict[str, Any]:
     numbers: dict[str, Any] = {name: _number(text[name]) for name in ("mean", "std", *_LEAST)}
     for name, least in _LEAST.items():
         if not (numbers[name] >= least and numbers[name] % 1 == 0):
-            raise ProtocolError(f"{where}: {name}: expected an integer >= {least}, got {_shown(text[name])}.")
+            raise ProtocolError(f"{where}: {name} must be an integer >= {least}, got {_shown(text[name])}.")
         numbers[name] = int(numbers[name])
     if text["std"] and not 0 <= numbers["std"] < math.inf:
-        raise ProtocolError(f"{where}: std: expected a finite number >= 0, got {_shown(text['std'])}.")
+        raise ProtocolError(f"{where}: std must be a finite number >= 0, got {_shown(text['std'])}.")
     if text["mean"]:
         check_mean(f"{where}: mean", text["metric"], text["mean"])
     return text | numbers
@@ -242,4 +242,4 @@ def check_mean(where: str, metric: str, mean: Any) -> None:
     if not (math.isfinite(value) and lowest - TOLERANCE <= value <= highest + TOLERANCE):
         bounds = f" from {lowest:g} to {highest:g}" if highest < math.inf else f" >= {lowest:g}"
         expected = f"a finite number{bounds if lowest > -math.inf else ''}"
-        raise ProtocolError(f"{where}: expected {expected}, got {_shown(str(mean))}.")
+        raise ProtocolError(f"{where} must be {expected}, got {_shown(str(mean))}.")

@@ -91,13 +91,15 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, restval="", strict=True)
             rows, header = list(reader), reader.fieldnames
+    except FileNotFoundError as error:
+        raise ProtocolError(f"{path}: no such file.") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ProtocolError(f"{path}: expected a readable table, got an error: {error}.") from error
+        raise ProtocolError(f"{path}: can't be read as a table ({error}).") from error
     if header is None:
-        raise ProtocolError(f"{path}: expected a table, got an empty file.")
+        raise ProtocolError(f"{path}: the file is empty.")
     too_long = next((line for line, row in enumerate(rows, 2) if None in row), None)
     if too_long is not None:
-        raise ProtocolError(f"{path}: line {too_long}: expected {len(header)} cells, got more.")
+        raise ProtocolError(f"{path}: line {too_long}: more than {len(header)} cells, the number of columns.")
     return rows
 
 

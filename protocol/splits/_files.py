@@ -327,7 +327,7 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
         case other:
             raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {other!r}.")
     for name in found:
-        one_of(name, PARTITIONS, f"partition in {path}")
+        one_of(name, PARTITIONS, f"{path}: partition")
     return found
 
 

@@ -182,7 +182,7 @@ def neighbours_within(
     """
     query, database = _matched(query, database)
     if not radius >= 0:  # infinity is allowed
-        raise ProtocolError(f"radius: expected a number >= 0, got {radius!r}.")
+        raise ProtocolError(f"radius must be a number >= 0, got {radius!r}.")
     integer(threads, "threads")
     check_rows(query, "query")
     keys = Keys(database, "euclidean")
@@ -323,9 +323,9 @@ def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
     query, database = _matrix(query, "query"), _matrix(database, "database")
     d = database.shape[1]
     if d > MOST_FEATURES:
-        raise ProtocolError(f"database: expected at most {MOST_FEATURES:,} features, got {d:,}.")
+        raise ProtocolError(f"database: {d:,} features, more than {MOST_FEATURES:,}.")
     if query.shape[1] != d:
-        raise ProtocolError(f"query: expected {d} features as in the database, got {query.shape[1]}.")
+        raise ProtocolError(f"query: {query.shape[1]:,} features, but the database has {d:,}.")
     return query, database
 
 

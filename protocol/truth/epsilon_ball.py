@@ -30,13 +30,13 @@ def _check(
     for name, value in (("n_neighbours", n_neighbours), ("n_sample", n_sample)):
         integer(value, name)
     if n_train is not None and n_train < 2:
-        raise ProtocolError(f"ground truth 'epsilon_ball': expected at least two training points, got {n_train}.")
+        raise ProtocolError(f"ground truth 'epsilon_ball' needs at least two training points, got {n_train}.")
     others = None if n_train is None else n_train - 1
     pool = n_database if count_in == "database" else others
     if pool is not None and n_neighbours >= pool:
         raise ProtocolError(
-            f"n_neighbours: expected fewer than the {pool:,} items to count in (count_in={count_in!r}), got "
-            f"{n_neighbours}."
+            f"n_neighbours must be less than {pool:,}, the number of items to count in (count_in={count_in!r}), got "
+            f"{n_neighbours:,}."
         )
     if pool is not None and n_train is not None and reading == "mean_distance":
         _check_rank(n_neighbours, pool, n_train)
@@ -47,9 +47,9 @@ def _check_rank(n_neighbours: int, pool: int, n_train: int) -> None:
     share = n_neighbours / pool
     if int(share * (n_train - 1)) < 1:
         raise ProtocolError(
-            f"ground truth 'epsilon_ball': expected at least {math.ceil(1 / share) + 1} training points to estimate "
-            f"the radius that contains {share:.2g} of the database, got {n_train}. Use more, a larger n_neighbours, or "
-            "count_in='train'."
+            f"ground truth 'epsilon_ball' needs at least {math.ceil(1 / share) + 1:,} training points to estimate "
+            f"the radius that contains {share:.2g} of the database, got {n_train:,}. Use more, a larger n_neighbours, "
+            "or count_in='train'."
         )
 
 

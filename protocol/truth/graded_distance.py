@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError, counted, integer
 from protocol.registry import GroundTruthRecord
 from protocol.truth._distances import CHUNK, euclidean
 from protocol.truth._items import Items
@@ -24,14 +24,15 @@ def _check(
     """Raise ProtocolError if an option is out of its range or there are fewer than two training points."""
     in_range = all(0 < share < 100 for share in percentiles)
     if not percentiles or not in_range or any(a <= b for a, b in pairwise(percentiles)):
-        raise ProtocolError(f"percentiles: expected descending numbers in (0, 100), got {list(percentiles)}.")
+        raise ProtocolError(f"percentiles must be descending numbers above 0 and below 100, got {list(percentiles)}.")
     if len(levels) != len(percentiles) or any(a >= b for a, b in pairwise([0, *levels])):
         raise ProtocolError(
-            f"levels: expected {len(percentiles)} ascending integers >= 1, one for each percentile, got {list(levels)}."
+            f"levels must be {counted(len(percentiles), 'ascending integer')} >= 1, one for each percentile, got "
+            f"{list(levels)}."
         )
     integer(n_sample, "n_sample", minimum=2)
     if n_train is not None and n_train < 2:
-        raise ProtocolError(f"ground truth 'graded_distance': expected at least two training points, got {n_train}.")
+        raise ProtocolError(f"ground truth 'graded_distance' needs at least two training points, got {n_train}.")
 
 
 @GroundTruthRecord(

@@ -15,7 +15,7 @@ def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_da
     one_of(distance, DISTANCES, "distance")
     if n_neighbours < 1 or (n_database is not None and n_neighbours > n_database):
         upper = "" if n_database is None else f" and <= {n_database:,}, the size of the database"
-        raise ProtocolError(f"n_neighbours: expected an integer >= 1{upper}, got {n_neighbours}.")
+        raise ProtocolError(f"n_neighbours must be an integer >= 1{upper}, got {n_neighbours}.")
 
 
 @GroundTruthRecord(

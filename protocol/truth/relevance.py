@@ -61,7 +61,7 @@ class LabelRelevance:
         database = class_labels(database, database.shape[0] if database.ndim else 0, "database labels")
         if query.shape[1:] != database.shape[1:]:
             raise ProtocolError(
-                "labels: expected the same kind for queries and database, got shapes "
+                "labels: the query labels and the database labels must be of one kind, got shapes "
                 f"{query.shape} and {database.shape}."
             )
         self.n_queries, self.n_database = len(query), len(database)
@@ -208,7 +208,7 @@ def _blocks(array: NDArray) -> Iterator[NDArray]:
 def _checked_levels(levels: ArrayLike, n_pairs: int) -> NDArray[np.int64]:
     array = np.asarray(levels)
     if array.shape != (n_pairs,) or array.dtype.kind not in "iu" or (array < 1).any():
-        raise ProtocolError(f"levels: expected {n_pairs} integers >= 1, got shape {array.shape} of {array.dtype}.")
+        raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {array.shape} of {array.dtype}.")
     return array.astype(np.int64, copy=False)
 
 
@@ -240,19 +240,17 @@ class NeighbourRelevance:
         ends, positions = np.asarray(indptr), np.asarray(indices)
         n_pairs = positions.size
         if ends.ndim != 1 or ends.size < 2 or ends.dtype.kind not in "iu":
-            raise ProtocolError(f"indptr: expected integers (n_queries + 1,), got shape {ends.shape} of {ends.dtype}.")
+            raise ProtocolError(f"indptr must be integers (n_queries + 1,), got shape {ends.shape} of {ends.dtype}.")
         if ends[0] != 0 or ends[-1] != n_pairs or (ends[1:] < ends[:-1]).any():
             raise ProtocolError(
-                f"indptr: expected ascending integers from 0 to {n_pairs}, got values from {ends[0]} to {ends[-1]}."
+                f"indptr must ascend from 0 to {n_pairs:,}, got values from {ends[0]:,} to {ends[-1]:,}."
             )
         self._indptr = ends.astype(np.int64, copy=False)
         self._indices = rows(positions, n_database, "indices") if n_pairs else np.empty(0, dtype=np.int64)
         starts_row = np.zeros(n_pairs + 1, dtype=bool)
         starts_row[self._indptr] = True
         if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
-            raise ProtocolError(
-                "indices: expected distinct database positions in ascending order for each query, got another order."
-            )
+            raise ProtocolError("indices must be distinct database positions in ascending order for each query.")
         self._levels = np.ones(n_pairs, dtype=np.int64) if levels is None else _checked_levels(levels, n_pairs)
         self.n_queries, self.n_database = ends.size - 1, n_database
         self.levels = np.unique(self._levels) if n_pairs else np.ones(1, dtype=np.int64)
@@ -324,11 +322,11 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
         relevance = NeighbourRelevance(arrays["indptr"], arrays["indices"], n_database, arrays.get("levels"))
     else:
         raise ProtocolError(
-            "relevance: expected arrays query_labels and database_labels, or indptr and indices, "
-            f"got {', '.join(sorted(arrays)) or 'none'}."
+            "relevance needs the arrays query_labels and database_labels, or indptr and indices, but there are: "
+            f"{', '.join(sorted(arrays))}."
         )
     if relevance.n_database != n_database:
-        raise ProtocolError(f"relevance: expected {n_database} database items, got {relevance.n_database}.")
+        raise ProtocolError(f"relevance is of {relevance.n_database:,} database items, not of {n_database:,}.")
     return relevance
 
 
@@ -365,8 +363,8 @@ def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name:
     found = (relevance.n_queries, relevance.n_database)
     if found != (n_queries, n_database):
         raise ProtocolError(
-            f"relevance {name!r}: expected {n_queries} queries and {n_database} database items as in the codes, "
-            f"got {found[0]} and {found[1]}."
+            f"relevance {name!r} is of {found[0]:,} queries and {found[1]:,} database items, but the codes are of "
+            f"{n_queries:,} and {n_database:,}."
         )
 
 

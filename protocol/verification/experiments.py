@@ -52,7 +52,7 @@ def verify_folder(folder: Path, progress: Progress = None) -> Verification:
     need("pandas", "report")
     folders = [folder] if any(folder.glob("*.csv")) else sorted({path.parent for path in folder.glob("*/*.csv")})
     if not folders:
-        raise ProtocolError(f"{folder}: expected the tables of an experiment (*.csv) there or in its folders.")
+        raise ProtocolError(f"{folder}: no tables of an experiment (*.csv) in this folder or its subfolders.")
     checks = ((one.resolve().name, check) for one in folders for check in _of_folder(one, progress))
     return Verification(str(folder), tuple(check._replace(place=f"{name}/{check.place}") for name, check in checks))
 

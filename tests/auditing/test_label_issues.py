@@ -63,7 +63,7 @@ def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_
 
 @pytest.mark.parametrize("wrong", [1.5, -1, "half", float("nan")])
 def test_a_threshold_that_is_not_a_share_is_refused(wrong):
-    with pytest.raises(ProtocolError, match=r"^label_agreement: expected a "):
+    with pytest.raises(ProtocolError, match=r"^label_agreement must be a finite number >= 0,"):
         audit(**LISTS, labels=Y, label_issues=TABLE, label_agreement=wrong)
 
 

@@ -343,10 +343,10 @@ def test_shards_of_different_kinds_and_patterns_without_files_are_refused(folder
             "rows.npy: expected ids with labels for 5 classes, as in database0.txt",
         ),
         (["database0.txt", "missing.txt"], "missing.txt: no such file."),
-        (["database0.txt", ""], "--database: expected a file, got an empty name."),
+        (["database0.txt", ""], "--database: the name of the file is empty."),
     ):
         assert main(["audit", "--query", "query.txt", "--database", *database]) == 2
         assert message in capsys.readouterr().err
     arguments = ["--query", "query.txt", "--database", "database0.txt", "database1.txt", "--json", "database1.txt"]
     assert main(["audit", *arguments]) == 2
-    assert "--json: expected a file that is not an input" in capsys.readouterr().err
+    assert "is also an input and would be overwritten" in capsys.readouterr().err

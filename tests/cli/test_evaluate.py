@@ -165,7 +165,7 @@ def test_bucket_search_lookups_and_curves(folder, capsys):
 def test_a_file_without_read_permission(folder, capsys):
     Path("q.npy").chmod(0)
     assert main(COMMAND) == 2
-    assert "q.npy: expected an .npy file, got one that can't be read (Permission denied)." in capsys.readouterr().err
+    assert "q.npy: can't be read as an .npy file (Permission denied)." in capsys.readouterr().err
 
 
 def test_an_interrupted_write_leaves_the_old_file(folder, capsys, monkeypatch):

@@ -45,23 +45,20 @@ AUDIT = ["audit", "--query", "q.txt", "--database", "d.txt"]
         (
             MemoryError("Unable to allocate 8 TiB"),
             2,
-            "protocol: memory: expected enough for this input, got too little (Unable to allocate 8 TiB).\n",
+            "protocol: not enough memory for this input (Unable to allocate 8 TiB).\n",
         ),
         (
             UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
             2,
             (
-                "protocol: input: expected text in UTF-8, got other bytes ('utf-8' codec can't decode byte 0xff in "
+                "protocol: the input is not text in UTF-8 ('utf-8' codec can't decode byte 0xff in "
                 "position 0: invalid start byte).\n"
             ),
         ),
         (
             UnicodeEncodeError("ascii", "\xe4", 0, 1, "ordinal not in range(128)"),
             2,
-            (
-                "protocol: output: expected an encoding with the character '\\xe4', got ascii. Set "
-                "PYTHONIOENCODING=utf-8.\n"
-            ),
+            ("protocol: output: the encoding ascii has no character '\\xe4'. Set PYTHONIOENCODING=utf-8.\n"),
         ),
         (ProtocolError(f"a\n{ESCAPE}b"), 2, "protocol: a\\n\\x1b[31mb\n"),
         (
@@ -118,7 +115,7 @@ def test_an_interruption_ends_with_one_line_and_status_130(tmp_path, delay):
 def test_closed_output(redirection):
     command = f"{sys.executable} -m protocol list splits {redirection}"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    message = "protocol: standard output: expected an open stream, got a closed one.\n"
+    message = "protocol: standard output is closed.\n"
     assert done.returncode == (2 if ">&-" in redirection.split() else 0)
     assert done.stderr == (message if redirection == ">&-" else "")
 
@@ -170,7 +167,7 @@ def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, 
         (here / name).write_text("kept")
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert main(arguments) == 2
-    expected = f"protocol: {option}: expected a file that is not an input, got {file}, which would be replaced.\n"
+    expected = f"protocol: {option}: {file} is also an input and would be overwritten. Choose another file.\n"
     assert capsys.readouterr().err == expected
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
@@ -184,7 +181,7 @@ def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, 
 )
 def test_two_outputs_with_one_name_are_refused(here, capsys, arguments, options, file):
     assert main([*EVALUATE, *arguments]) == 2
-    assert capsys.readouterr().err == f"protocol: {options}: expected two files, got {file} for both.\n"
+    assert capsys.readouterr().err == f"protocol: {options} have the same file, {file}. Choose two files.\n"
     assert not (here / file).exists()
 
 

@@ -21,7 +21,7 @@ from protocol.scores.metadata import PROTOCOL
 
 OUTPUTS = np.random.default_rng(0).normal(size=(60, 16))
 METRICS = ["mAP", "precision@r6", "precision_micro@r6"]
-OF_EVALUATE = "expected the JSON of `protocol evaluate --json`"
+OF_EVALUATE = "not the JSON of `protocol evaluate --json`"
 
 
 def scored(ranking="hamming", name="mine", metrics=METRICS[:1]):
@@ -102,7 +102,7 @@ def test_only_codes_without_extension_are_read(experiment):
 def test_the_name_of_a_method_says_how_it_ranks_and_what_it_learned_from(experiment, changes, suffix):
     (score,) = read_scores(experiment("a", changes))
     assert (score.method, score.ranking) == (f"itq, gist{suffix}", changes.get("ranking", "hamming"))
-    with pytest.raises(ProtocolError, match=r"summary[.]csv: ranking: expected hamming or asymmetric, got 'x'"):
+    with pytest.raises(ProtocolError, match=r"summary[.]csv: ranking must be hamming or asymmetric, got 'x'"):
         read_scores(experiment("b", changes | {"ranking": "x"}))
 
 
@@ -148,12 +148,12 @@ def test_an_undefined_mean_is_read(experiment, codes):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("x.csv", "a,b\n1,2\n", "expected the columns of a summary.csv, got a table without dataset, feature"),
-        ("x.csv", "", "expected a table, got an empty file"),
-        ("x.json", "[]", f"{OF_EVALUATE}, got no JSON object."),
-        ("x.json", "{", f"{OF_EVALUATE}, got other content (Expecting property name"),
-        ("x.json", '{"metrics": {"mAP": 0.7, "mAP": 0.9}}', "mAP: expected one value, got 0.7 and 0.9."),
-        ("x.json", None, f"no such file; give a summary.csv or {OF_EVALUATE.removeprefix('expected ')}."),
+        ("x.csv", "a,b\n1,2\n", "not a summary.csv: it lacks the columns dataset, feature"),
+        ("x.csv", "", "the file is empty"),
+        ("x.json", "[]", f"{OF_EVALUATE}: it contains no object."),
+        ("x.json", "{", f"{OF_EVALUATE} (Expecting property name"),
+        ("x.json", '{"metrics": {"mAP": 0.7, "mAP": 0.9}}', "mAP has two values, 0.7 and 0.9."),
+        ("x.json", None, f"no such file; give a summary.csv or {OF_EVALUATE.removeprefix('not ')}."),
     ],
 )
 def test_other_files_are_refused(tmp_path, name, content, reason):
@@ -163,7 +163,7 @@ def test_other_files_are_refused(tmp_path, name, content, reason):
     with pytest.raises(ProtocolError) as refused:
         read_scores(path)
     assert str(refused.value).startswith(f"{path}: {reason}")
-    with pytest.raises(ProtocolError, match="compare: expected at least two files, got 1"):
+    with pytest.raises(ProtocolError, match="compare needs at least two files, got 1"):
         compare(path)
 
 
@@ -181,7 +181,7 @@ def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
     with pytest.raises(ProtocolError) as refused:
         read_scores(path)
     assert str(refused.value) == (
-        f"{path}: lines 3 and 4 (itq, 16 bits, mAP): expected one value for each score, got two rows with the means "
+        f"{path}: lines 3 and 4 have different means of one score (itq, 16 bits, mAP): "
         f"0.5 and {change.get('mean', 0.5)}."
     )
 

@@ -93,7 +93,7 @@ def test_a_config_file_is_checked_without_pytorch_but_a_run_is_refused_at_once(n
         configuration.load(SMALL | {"hashers": ["lsh"], "hasher_options": {name: {"epochs": 5}}})
     )
     for hashers in (["lsh"], [name]):
-        with pytest.raises(ProtocolError, match=r": epochs: expected an integer >= 1, got 0\.$"):
+        with pytest.raises(ProtocolError, match=r": epochs must be an integer >= 1, got 0\.$"):
             configuration.load(SMALL | {"hashers": hashers, "hasher_options": {name: {"epochs": 0}}})
     experiment = configuration.load(SMALL | {"hashers": ["lsh", name]})
     assert configuration.Plan(experiment).jobs()

@@ -128,8 +128,8 @@ def check_refuses_wrong_parameters(make):
     assert make().check() is None
     for name, wrong in (*(("n_bits", value) for value in (0, -8, 7.5, "8")), ("seed", -1)):
         hasher = make(**{name: wrong})
-        refuses(f"{name}: expected an integer >=", hasher.check)
-        refuses(f"{name}: expected an integer >=", hasher.fit, X)
+        refuses(f"{name} must be an integer >=", hasher.check)
+        refuses(f"{name} must be an integer >=", hasher.fit, X)
 
 
 def check_rows_are_encoded_independently(make):
@@ -220,7 +220,7 @@ def check_odd_models_are_refused(make):
         refuses(f"^{where}expected a readable description", load, arrays | {"model": np.array(text)})
     for message, changed in (
         (f"{where}expected the arrays of .*, got those of Other", {"hasher": "Other"}),
-        ("n_bits: expected an integer >= 1", {"parameters": described["parameters"] | {"n_bits": 0}}),
+        ("n_bits must be an integer >= 1", {"parameters": described["parameters"] | {"n_bits": 0}}),
         (f"{where}array '", {"parameters": described["parameters"] | {"n_bits": 33}}),
         ("parameter of .*: expected", {"parameters": {"bits": 3}}),
     ):

@@ -172,9 +172,9 @@ def test_a_query_without_relevant_items():
         (np.ones((0, 2)), 4, r"query outputs: expected shape \(n_queries, 2\), got \(0, 2\)\."),
         (np.array([[1, 2], [np.nan, 1]]), 4, "query outputs: expected finite numbers, got NaN or infinity, first in r"),
         (np.array([[1, -np.inf], [1, 1]]), 4, "first in row 0"),
-        (np.ones((2, 2)), 0, "database codes: there are no codes"),
-        (np.ones((2, 2)), 3, "expected 2 queries and 3 database items as in the codes, got 2 and 4"),
-        (np.ones((1, 2)), 4, "expected 1 queries and 4 database items as in the codes, got 2 and 4"),
+        (np.ones((2, 2)), 0, "database codes: the array is empty."),
+        (np.ones((2, 2)), 3, "relevance 'asymmetric' is of 2 queries and 4 database items, but the codes are of"),
+        (np.ones((1, 2)), 4, "relevance 'asymmetric' is of 2 queries and 4 database items, but the codes are of"),
     ],
 )
 def test_refused(outputs, n_items, message):

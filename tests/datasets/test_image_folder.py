@@ -118,7 +118,7 @@ def test_paths_other_than_folders_of_images_are_refused(folder, files, message):
 @pytest.mark.parametrize("size", [0, 2.5, True, "64"])
 def test_a_wrong_size_or_no_folder_is_refused(folder, size):
     write(folder / "x.png", picture())
-    refused("image_size: expected an integer >= 1", load, {}, folder=str(folder), image_size=size)
+    refused("image_size must be an integer >= 1", load, {}, folder=str(folder), image_size=size)
     refused("folder is missing, the folder of the images", load, {})
 
 

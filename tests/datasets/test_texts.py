@@ -129,7 +129,7 @@ def test_the_file_is_that_of_scikit_learn():
 
 def test_other_archives_and_options_are_refused(archive, tmp_path):
     paths = {newsgroups20.FILE: archive}
-    refused("remove: expected footers, headers or quotes, got 'h'.", newsgroups20.load, paths, remove="headers")
+    refused("remove must be footers, headers or quotes, got 'h'.", newsgroups20.load, paths, remove="headers")
     with pytest.raises(ProtocolError, match=r"n: expected 18846, got 5; classes: expected 20, got 2"):
         datasets.load("newsgroups20", paths, {"remove": ()})
     write_tar(archive, {"20news-bydate-train/x": b""})

@@ -55,7 +55,7 @@ def test_the_job_of_the_workflow_refuses_what_does_not_verify(reader, capsys):
     assert main(command[1:]) == 1  # one record is left, so there is no page
     out = capsys.readouterr().out.splitlines()
     assert out[:2] == ["", "== Refused"]
-    assert out[3] == "leaderboard/notes.json: expected the JSON of `protocol evaluate --json`, got no JSON object."
+    assert out[3] == "leaderboard/notes.json: not the JSON of `protocol evaluate --json`: it contains no object."
     assert (folder / "site" / "index.html").read_bytes() == built
 
 

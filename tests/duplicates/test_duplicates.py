@@ -417,7 +417,7 @@ class TestCommand:
         before = (files / "folder" / "a0.png").read_bytes()
         for sides in (["--query", "folder"], ["--query", "q.npy", "--database", "folder"]):
             assert main(["find-duplicates", *sides, option, output]) == 2
-            message = f"{option}: expected a file that is not an input, got {output}, which would be replaced.\n"
+            message = f"{option}: {output} is also an input and would be overwritten. Choose another file.\n"
             assert capsys.readouterr().err.endswith(message)
         assert (files / "folder" / "a0.png").read_bytes() == before
         for _ in range(2):  # another file of the folder may be replaced
@@ -426,17 +426,17 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--query", "d.npy", "--csv", "d.npy"], "--csv: expected a file that is not an input, got d.npy"),
-            (["--query", "d.npy", "--vectors", "--sheet", "s.html"], "--sheet: expected images, got --vectors."),
-            (["--query", "d.npy", "--exact"], "--exact: expected --vectors with it, got images."),
-            (["--query", "d.npy", "--vectors", "--no-mirror"], "--no-mirror: expected images, got --vectors."),
+            (["--query", "d.npy", "--csv", "d.npy"], "--csv: d.npy is also an input"),
+            (["--query", "d.npy", "--vectors", "--sheet", "s.html"], "--sheet can't be combined with --vectors."),
+            (["--query", "d.npy", "--exact"], "--exact needs --vectors as well."),
+            (["--query", "d.npy", "--vectors", "--no-mirror"], "--no-mirror can't be combined with --vectors."),
             (["--query", "none.npy"], "none.npy: no such file."),
             (
                 ["--query", "content.h5", "--csv", "items.h5"],
-                "--csv: expected a file that is not an input, got items.h5",
+                "--csv: items.h5 is also an input",
             ),
-            (["--query", "objects.npy"], "objects.npy: expected "),  # which are never unpickled
-            (["--query", "d.npy", "--vectors"], "d.npy: query: expected a non-empty 2-D array (n, d), got shape"),
+            (["--query", "objects.npy"], "objects.npy: "),  # which are never unpickled
+            (["--query", "d.npy", "--vectors"], "d.npy: expected a non-empty 2-D array (n, d), got shape"),
         ],
     )
     def test_errors_are_one_line(self, files, options, message, capsys):

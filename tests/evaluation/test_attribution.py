@@ -324,7 +324,7 @@ def test_errors(exact):
         ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
         ((ids / 2, by_code["codes"]), "results: expected integers, got "),
         ((None, None, hp.Nearest(ids, ids, k=2)), "results are missing."),
-        ((ids, None, hp.Nearest(ids, ids, k=[2, 3])), "neighbours: expected an integer from 1 to 30, got [2, 3]."),
+        ((ids, None, hp.Nearest(ids, ids, k=[2, 3])), "neighbours must be an integer from 1 to 30, got [2, 3]."),
     ]:
         with pytest.raises(ProtocolError) as error:
             hp.attribute(*arguments)
@@ -332,7 +332,7 @@ def test_errors(exact):
     with pytest.raises(ProtocolError, match=r"^neighbours: the number K is missing, and there are no results"):
         hp.attribute(None, by_code["codes"], tables=["4x2"])
     for options, message in [
-        ({"k": 201} | by_code, "neighbours: expected an integer from 1 to 200, got 201."),
+        ({"k": 201} | by_code, "neighbours must be an integer from 1 to 200, got 201."),
         (
             {"distances": distances[:, 1:]} | by_code,
             "results: distances of shape (30, 4) for results of shape (30, 5).",

@@ -229,7 +229,9 @@ def test_text_html_and_figure():
         (by, k) for by in ("vectors", "codes") for k in (1, 10)
     }
     labelled = evaluate([[0]], [[0], [1]], query_labels=[1], database_labels=[1, 2])
-    with pytest.raises(ProtocolError, match=r"plot: expected precision-recall, precision@N or .*got 'rescoring'"):
+    with pytest.raises(
+        ProtocolError, match=r"plot must be precision-recall, precision@N or recall@N, got 'rescoring'."
+    ):
         labelled.plot("rescoring")
 
 
@@ -254,14 +256,14 @@ def test_one_ground_truth():
         ProtocolError, match=r"^More than one ground truth: query labels and database labels and vectors"
     ):
         evaluate(*SIGNS, truth=near, **labels)
-    with pytest.raises(ProtocolError, match="truth: expected Labels, Relevant, Judgments or Nearest, got ndarray"):
+    with pytest.raises(ProtocolError, match="truth must be Labels, Relevant, Judgments or Nearest, got ndarray"):
         evaluate(*SIGNS, truth=np.eye(12, 300, dtype=bool))
 
 
 @pytest.mark.parametrize(("metric", "n_listed"), [("neighbours@5", "6"), ("neighbours@5", "4"), ("1-recall@5", "2")])
 def test_lists_of_another_number_of_items_are_refused(metric, n_listed):
     lists = np.tile(np.arange(int(n_listed)), (len(QUERY), 1))
-    with pytest.raises(ProtocolError, match=rf"'{metric}': .* lists the . nearest .*got from {n_listed} to {n_listed}"):
+    with pytest.raises(ProtocolError, match=rf"'{metric}': .* lists the . nearest .*truth is {n_listed} to {n_listed}"):
         evaluate(*SIGNS, truth=Relevant(lists), metrics=[metric])
 
 

@@ -33,7 +33,7 @@ def test_the_conventions_by_name():
     names = [rules.name for rules in CONVENTIONS]
     assert names == ["default", "ramap", "talr", "mlgap", "thesis", "habir", "deephash", "hashnet", "mihash"]
     with pytest.raises(
-        ProtocolError, match=r"convention: expected deephash, .*, got 'hashnt'\. Did you mean 'hashnet'"
+        ProtocolError, match=r"Unknown convention 'hashnt': choose deephash, default, habir, hashnet, mihash, mlgap,"
     ):
         find("hashnt")
     assert find("habir").reported_as_map == ("AUPRC[area]",)

@@ -142,7 +142,7 @@ def test_a_json_with_another_number_of_queries_is_refused(tmp_path, change):
     content = json.loads(without(metrics=["mAP"]).to_json())
     content["without_queries"] |= change
     (tmp_path / "wrong.json").write_text(json.dumps(content))
-    with pytest.raises(ProtocolError, match=r"wrong\.json: without_queries: .*expected"):
+    with pytest.raises(ProtocolError, match=r"wrong.json: without_queries: "):
         read_scores(tmp_path / "wrong.json")
 
 
@@ -198,5 +198,5 @@ def test_a_query_may_occur_in_several_pairs_of_a_file(tmp_path):
     path.write_text("Query,Database\n9,3\n9,4\n")
     assert excluded_rows(path, 12).tolist() == [9]
     path.write_text("query\n9\n9\n")
-    with pytest.raises(ProtocolError, match="expected each row number once, got 9 more than once"):
+    with pytest.raises(ProtocolError, match="row number 9 is listed more than once"):
         excluded_rows(path, 12)

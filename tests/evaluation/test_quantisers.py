@@ -231,7 +231,7 @@ def test_text_times_and_figure():
     assert {(point["name"], point["bytes"], point["panel"]) for point in points} == {
         (name, n_bytes, f"K = {k}") for name, n_bytes in (("int4", 8), ("itq", 2), ("sign", 2)) for k in (1, 10)
     }
-    with pytest.raises(ProtocolError, match="plot: expected"):
+    with pytest.raises(ProtocolError, match="plot must be"):
         compared([]).plot("bytes")
 
 
@@ -241,20 +241,20 @@ REFUSED = (
     ({"names": ["int8:scale=2"]}, "option of quantiser 'int8': expected calibration, got 'scale'."),
     ({"names": ["int8:calibration=max"]}, "quantiser 'int8:calibration=max': calibration: expected "),
     ({"names": ["two_bit:n_iter"]}, "quantiser 'two_bit:n_iter': write options as two_bit:NAME=VALUE,NAME=VALUE."),
-    ({"names": ["two_bit:n_iter=0"]}, "quantiser 'two_bit:n_iter=0': n_iter: expected an integer >= 1, got 0."),
+    ({"names": ["two_bit:n_iter=0"]}, "quantiser 'two_bit:n_iter=0': n_iter must be an integer >= 1, got 0."),
     ({"names": ["ksh"]}, "hasher: expected one that learns from vectors alone "),
-    ({"names": ["itq:n_bits=0"]}, "n_bits: expected an integer >= 1, got 0."),
+    ({"names": ["itq:n_bits=0"]}, "n_bits must be an integer >= 1, got 0."),
     ({"names": ["itq:n_bits=17"]}, "n_bits: expected at most 16, the dimension of the vectors, for the hasher itq"),
     ({"names": ["truncate:dims=17"]}, "truncate: dims must be at most 16, the dimension, got 17."),
-    ({"names": ["int8"], "n_bytes": 0}, "n_bytes: expected an integer >= 1, got 0."),
+    ({"names": ["int8"], "n_bytes": 0}, "n_bytes must be an integer >= 1, got 0."),
     ({"names": ["int8"], "train": np.full((3, 16), np.nan)}, "training vectors: row 0: expected finite numbers, got"),
     ({"names": ["int8"], "train": np.ones((3, 4))}, "training vectors: expected dimension 16 as in the query vectors"),
-    ({"cascade": ["sign", "float"], "factors": [2], "seed": -1}, "seed: expected an integer >= 0, got -1."),
+    ({"cascade": ["sign", "float"], "factors": [2], "seed": -1}, "seed must be an integer >= 0, got -1."),
     ({"cascade": ["sign"]}, "factors: 0 for 1 stage; each stage but the last needs one."),
     ({"cascade": ["sign", "float"], "factors": [4, 2]}, "factors: 2 for 2 stages; each stage but the"),
     ({"factors": [4]}, "factors: 1 for 0 stages; each stage but the last needs one."),
     ({"cascade": ["sign", "int8", "float"], "factors": [2, 4]}, "factors must not increase: 2 4."),
-    ({"cascade": ["sign", "float"], "factors": [0]}, "factors: expected an integer >= 1, got 0."),
+    ({"cascade": ["sign", "float"], "factors": [0]}, "factors must be an integer >= 1, got 0."),
 )
 
 

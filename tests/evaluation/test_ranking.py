@@ -97,9 +97,7 @@ def test_every_result_names_the_ranking(tmp_path):
 
 def test_what_needs_distances_is_refused(tmp_path):
     outputs, items = Outputs(QUERY), DATABASE > 0
-    with pytest.raises(
-        ProtocolError, match="trec: expected the ranking hamming, whose distances it requires, got asym"
-    ):
+    with pytest.raises(ProtocolError, match="trec needs Hamming distances, which the asymmetric ranking does not have"):
         asymmetric_scores().to_trec(tmp_path / "folder")
     with pytest.raises(ProtocolError, match=r"tables: expected binary codes of the queries, got real-valued outputs\."):
         bucket_search(outputs, items, "4x2", **LABELS)
@@ -114,11 +112,11 @@ def test_there_is_no_curve_over_the_radius(tmp_path):
     found = asymmetric_scores(metrics=["mAP"])
     assert found.pr_curves == {}
     with pytest.raises(
-        ProtocolError, match="plot 'precision-recall': expected the ranking hamming, because the curve is"
+        ProtocolError, match="plot 'precision-recall' needs the Hamming radius, which the asymmetric ranking does not"
     ):
         found.plot()
     with pytest.raises(
-        ProtocolError, match="pr_curves: expected the ranking hamming, whose radius they require, got asy"
+        ProtocolError, match="pr_curves needs the Hamming radius, which the asymmetric ranking does not"
     ):
         found.write_pr_curves(tmp_path / "curves.csv")
     assert set(evaluate(QUERY > 0, DATABASE > 0, **LABELS, metrics=["mAP"]).pr_curves) == set(metrics.AVERAGES)

@@ -115,7 +115,7 @@ def test_long_numbers_widen_the_ids(monkeypatch, tmp_path):
     assert trec._ids("d", 2, 101)[::50] == ["d000", "d050", "d100"]
     monkeypatch.setattr(trec, "_EXACT", 20)
     *inputs, _ = case()
-    with pytest.raises(ProtocolError, match=r"trec_depth: expected an integer <= 20, .*, got 21[.]"):
+    with pytest.raises(ProtocolError, match=r"trec_depth must be at most 20, the number of scores that trec_eval"):
         write_trec(*inputs, TrecOptions(tmp_path, depth=21))
     assert write_trec(*inputs, TrecOptions(tmp_path, depth=21, ties="distance")).depth == 21
 
@@ -137,9 +137,9 @@ def test_a_failure_leaves_no_files(tmp_path):
 def test_options_out_of_their_range(tmp_path):
     (tmp_path / "file").touch()
     for options, message in (
-        ({"ties": "best"}, "trec_ties: expected distance, expected or shuffled, got 'best'[.]"),
-        ({"depth": 0}, "trec_depth: expected an integer >= 1, got 0[.]"),
-        ({"seed": -1}, "trec_seed: expected an integer >= 0, got -1[.]"),
+        ({"ties": "best"}, "trec_ties must be distance, expected or shuffled, got 'best'[.]"),
+        ({"depth": 0}, "trec_depth must be an integer >= 1, got 0[.]"),
+        ({"seed": -1}, "trec_seed must be an integer >= 0, got -1[.]"),
         ({"folder": tmp_path / "file"}, "file: can't be written"),
     ):
         with pytest.raises(ProtocolError, match=message):

@@ -272,5 +272,5 @@ def test_only_the_requested_measure_is_searched():
 
 def test_the_number_of_threads_is_checked():
     query, database, *labels = case(0)
-    with pytest.raises(ProtocolError, match=r"^threads: expected an integer >= 1, got 0"):
+    with pytest.raises(ProtocolError, match=r"^threads must be an integer >= 1, got 0"):
         explain("0.5", query, database, query_labels=labels[0], database_labels=labels[1], threads=0)

@@ -115,7 +115,7 @@ def test_other_layouts_of_numpy(tmp_path):
     np.testing.assert_array_equal(read_array(tmp_path / "b.npy"), ARRAY)
     with open(tmp_path / "c.npy", "wb") as file:
         np.lib.format.write_array(file, ARRAY, version=(3, 0))
-    refused(tmp_path / "c.npy", r"expected NumPy's format 1.0 or 2.0, got 3.0")
+    refused(tmp_path / "c.npy", r"NumPy's format must be 1.0 or 2.0, got 3.0.")
 
 
 def test_text_keeps_numbers_that_are_not_integers(tmp_path):
@@ -136,7 +136,7 @@ def test_no_pickle_is_ever_loaded(tmp_path):
     write_zip(tmp_path / "renamed.npz", {"B.npy": pickled})
     write_zip(tmp_path / "sparse.npz", dict.fromkeys(("indptr.npy", "indices.npy", "shape.npy"), objects))
     for path in tmp_path.iterdir():
-        with pytest.raises(ProtocolError, match=f"{path}: expected "):
+        with pytest.raises(ProtocolError, match=f"{path}: "):
             (read_csr if path.stem == "sparse" else read_array)(path)
     assert not touched.exists()
     pickle.loads(pickled)  # noqa: S301 - the trap is a trap
@@ -146,18 +146,18 @@ def test_no_pickle_is_ever_loaded(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (header((10**12, 64)), r"expected 64000000000000 bytes of data for shape \(1000000000000, 64\), got 0"),
-        (header((2, 3)) + b"12345", "expected 6 bytes of data .* got 5"),
-        (header((2, 3)) + b"1234567", "expected 6 bytes of data .* got 7"),
-        (header((-2, -3)) + b"123456", r"for shape \(-2, -3\), got 6"),
-        (header((0, 3)), r"expected an array of numbers, got an empty one, shape \(0, 3\)"),
+        (header((10**12, 64)), r"0 bytes of data, but shape \(1000000000000, 64\) needs 64,000,000,000,000."),
+        (header((2, 3)) + b"12345", r"5 bytes of data, but shape \(2, 3\) needs 6."),
+        (header((2, 3)) + b"1234567", r"7 bytes of data, but shape \(2, 3\) needs 6."),
+        (header((-2, -3)) + b"123456", r"6 bytes of data, but shape \(-2, -3\)"),
+        (header((0, 3)), r"the array is empty, shape \(0, 3\)."),
         (header((1,), "<c8") + bytes(8), "expected an array of numbers, got dtype complex64"),
         (header((1,), "<U2") + bytes(8), "expected an array of numbers, got dtype <U2"),
-        (b"\x93NUMPY\x01\x00\xff\xff{", r"got one that can't be read \(EOF: reading array header"),
-        (b"\x93NUMPY\x01\x00\x04\x00(((\n", "got one that can't be read"),
+        (b"\x93NUMPY\x01\x00\xff\xff{", r"can't be read as an .np[yz] file \(EOF: reading array header"),
+        (b"\x93NUMPY\x01\x00\x04\x00(((\n", r"can't be read as an .np[yz] file \("),
         (
             b"PK\x03\x04 and more",
-            r"expected an .npy file, got one that can't be read \(the magic string is not correct",
+            r"can't be read as an .np[yz] file \(the magic string is not correct",
         ),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
     path = write_zip(tmp_path / "a.npz", {"B.npy": npy(np.zeros(10**7, np.uint8)), "C.npy": npy(ARRAY)})
     assert path.stat().st_size < 20_000
-    refused(f"{path}:B", r"expected at most 0.000931 GiB uncompressed, got 0.00931 GiB")
+    refused(f"{path}:B", r"the array takes 0.00931 GiB uncompressed, more than 0.000931 GiB. Save it")
     np.testing.assert_array_equal(read_array(f"{path}:C"), ARRAY)
 
 
@@ -192,20 +192,20 @@ def test_hdf5_and_matlab_that_declare_too_much(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("B", shape=(10**12, 64), dtype="u1", chunks=(1024, 64))
     assert (tmp_path / "a.h5").stat().st_size < 10_000
-    refused(tmp_path / "a.h5", r"expected at most 4 GiB uncompressed, got 5.96e[+]04 GiB")
+    refused(tmp_path / "a.h5", r"the array takes 5.96e\+04 GiB uncompressed, more than 4 GiB. Save it")
     scipy_io.savemat(tmp_path / "a.mat", {"B": np.zeros((1000, 1000))}, do_compression=True)
     monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
-    refused(f"{tmp_path / 'a.mat'}:B", r"expected at most 0.000931 GiB uncompressed, got 0.00745 GiB")
+    refused(f"{tmp_path / 'a.mat'}:B", "0.00745 GiB uncompressed, more than 0.000931 GiB")
 
 
 @pytest.mark.parametrize("name", ["a.npz:B", "a.h5:B", "a.mat:B"])
 def test_a_missing_key_lists_the_keys(tmp_path, name):
     path = str(written(tmp_path, name)).rpartition(":")[0]
-    refused(f"{path}:C", r"expected the array 'C', got a file that contains: .*B")
+    refused(f"{path}:C", r"no array 'C'. The file contains: B")
     if name == "a.npz:B":
-        refused(path, r"expected a.npz:KEY, got no key; the file contains: B, other")
+        refused(path, r"name one of its arrays as a\.npz:KEY\. The file contains: B, other")
         write_zip(tmp_path / "a.npz", {f"k{i:02}\n\x1b[31m.npy": b"" for i in range(30)})
-        refused(path, r"got no key; the file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$")
+        refused(path, r"The file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$")
 
 
 def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
@@ -215,11 +215,11 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
         file["nothing"] = h5py.Empty("f4")
         file.create_group("group")
     for name, message in (
-        ("a.mat:cell", r"can't be read \(the variable is a cell array"),
-        ("a.mat:sparse", r"can't be read \(the variable is a sparse matrix"),
+        ("a.mat:cell", r"can't be read as a .mat file \(the variable is a cell"),
+        ("a.mat:sparse", r"a \.mat file \(the variable is a sparse matrix"),
         ("a.h5:text", "expected an array of numbers, got dtype object"),
         ("a.h5:nothing", "expected an array of numbers, got an empty one, shape None"),
-        ("a.h5:group", "expected the array 'group'"),
+        ("a.h5:group", "no array 'group'"),
     ):
         refused(tmp_path / name, message)
 
@@ -227,15 +227,19 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("read", "content", "message"),
     [
-        (read_array, "1,2\n3\n", r"got one that can't be read \(the number of columns changed from 2 to 1"),
+        (read_array, "1,2\n3\n", r"can't be read as text with numbers \(the number of columns changed from 2 to 1"),
         (read_array, "a,b\n1,2\n", "could not convert string 'a' to float64"),
-        (read_array, "\n\n", "expected numbers as text, got blank lines"),
+        (read_array, "\n\n", "all lines are blank."),
         (read_array, "1,,2\n", "could not convert string ''"),
         (read_array, "\x00\x01\n", "could not convert string"),
         (read_lists, "1\n0.5\n", "line 2: .*'0.5'"),
         (read_lists, "x y\n", "line 1: .*'x y'"),
         (read_lists, f"1\n{10**30}", "line 2: "),
-        (read_lists, b"\xff\xfe\x00", "expected lists of database positions, got a file that can't be read"),
+        (
+            read_lists,
+            b"\xff\xfe\x00",
+            r"can't be read as lists of database positions \('utf-8' codec can't decode byte",
+        ),
     ],
 )
 def test_text_without_numbers_is_refused(tmp_path, read, content, message):
@@ -250,10 +254,13 @@ def test_names_that_are_not_files_are_refused(tmp_path):
     for name, message in (
         ("none.npy", "no such file"),
         ("loop.npy", "no such file"),
-        ("folder.npy", "expected a file, got a folder"),
-        ("empty.npy", "expected an array, got an empty file"),
-        ("x" * 300 + ".npy", r"expected a file, got one that can't be read \(File name too long"),
-        ("codes.pt", "expected a file F.npy, F.npz:key, .*got the extension '.pt'"),
+        ("folder.npy", "this is a folder, not a file."),
+        ("empty.npy", "the file is empty"),
+        (
+            "x" * 300 + ".npy",
+            r"can't be read as a file \(File name too long",
+        ),
+        ("codes.pt", r"unknown extension '\.pt'\. Use F\.npy, F\.npz:key, "),
         ("codes", "got the extension ''"),
         ("a.npy:B", "got the extension '.npy:B'"),
     ):
@@ -270,9 +277,9 @@ def test_sparse_rows(tmp_path):
     np.savez(tmp_path / "plain.npz", indptr=rows.indptr, indices=rows.indices, shape=rows.shape)
     assert read_csr(tmp_path / "plain.npz")[0].keys() == {"indptr", "indices"}
     sparse.save_npz(tmp_path / "csc.npz", rows.tocsc())
-    refused(tmp_path / "csc.npz", r"expected compressed sparse rows \(csr\) of a matrix, got csc of shape", read_csr)
+    refused(tmp_path / "csc.npz", r"a sparse matrix must be 2-D and in csr format, got csc of shape \[2 3\].", read_csr)
     np.savez(tmp_path / "other.npz", codes=ARRAY)
-    refused(tmp_path / "other.npz", "arrays indptr, indices and shape, got codes", read_csr)
+    refused(tmp_path / "other.npz", "this file contains: codes", read_csr)
 
 
 def test_lists(tmp_path):
@@ -300,7 +307,7 @@ def test_matlab_files_are_read_as_scipy_reads_them(tmp_path, compressed):
         read = read_array(f"{path}:{name}")
         np.testing.assert_array_equal(read, by_scipy[name])
         assert read.dtype == by_scipy[name].dtype
-    refused(f"{path}:y", r"expected the array 'y', .*that contains: cell, flag, ")
+    refused(f"{path}:y", r"no array 'y'. The file contains: cell, flag, of_f4_1, of_f4_5,")
 
 
 def test_a_damaged_type_and_another_version_of_a_matlab_file_are_refused(tmp_path):
@@ -311,10 +318,10 @@ def test_a_damaged_type_and_another_version_of_a_matlab_file_are_refused(tmp_pat
     for damage, message in (((9, 0x4E, 0, 0), "numbers of unknown type 19977"), ((7, 0, 0, 0), "cannot reshape array")):
         content[at : at + 4] = bytes(damage)
         path.write_bytes(content)
-        refused(path, rf"expected a .mat file, got one that can't be read \({message}")
+        refused(path, rf"can't be read as a .mat file \({message}")
     scipy_io.savemat(path, {"B": ARRAY.astype(float)}, do_compression=True)
     path.write_bytes(path.read_bytes()[:150])
-    refused(path, "a.mat: expected a .mat file, got one that can't be read")
+    refused(path, r"a\.mat: can't be read as a .mat file \(")
     scipy_io.savemat(path, {"B": ARRAY.astype(float)}, format="4")
     refused(path, r"not a file of version 5 to 7\.3")
 
@@ -323,7 +330,11 @@ def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
     np.savez(tmp_path / "a.npz", query=np.arange(2), train=np.arange(3))
     assert sorted(npz_keys(tmp_path / "a.npz")) == ["query", "train"]
     (tmp_path / "b.npz").write_bytes(b"PK")
-    refused(tmp_path / "b.npz", r"b.npz: expected an .npz file, got one that can't be read", npz_keys)
+    refused(
+        tmp_path / "b.npz",
+        r"b.npz: can't be read as an .npz file \(",
+        npz_keys,
+    )
 
 
 def test_a_shape_is_read_from_the_header_alone(tmp_path):
@@ -339,7 +350,7 @@ def test_a_shape_is_read_from_the_header_alone(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n")
     assert array_shape(tmp_path / "a.csv") is None
     (tmp_path / "b.npy").write_bytes(b"x")
-    for name, message in (("b.npy", "expected a"), ("c.npy", "no such file"), ("c.h5", "no such file")):
+    for name, message in (("b.npy", "can't be read as an .npy"), ("c.npy", "no such file"), ("c.h5", "no such file")):
         refused(tmp_path / name, message, array_shape)
 
 
@@ -351,7 +362,7 @@ def test_code_points_that_do_not_exist_are_refused(tmp_path, order):
     )
     refused(
         tmp_path / "ids.npy",
-        r"ids\.npy: expected strings, got the code point U\+110000, which does not exist\.",
+        r"ids.npy: the code point U\+110000 in a string does not exist.",
         read_labels,
     )
 
@@ -383,7 +394,7 @@ def test_sparse_rows_become_dense(tmp_path, dtype):
 
 def test_entries_in_several_parts_are_added_and_rows_need_not_be_sorted(tmp_path):
     np.savez(tmp_path / "a.npz", indptr=[0, 3, 4], indices=[2, 0, 2], data=[1.0, 5.0, 2.0], shape=(2, 3), format=b"csr")
-    refused(tmp_path / "a.npz", r"expected n \+ 1 = 3 ascending integers from 0 to 3 as indptr\.")
+    refused(tmp_path / "a.npz", r"indptr must be n \+ 1 = 3 ascending integers from 0 to 3.")
     np.savez(tmp_path / "a.npz", indptr=[0, 3, 3], indices=[2, 0, 2], data=[1.0, 5.0, 2.0], shape=(2, 3), format=b"csr")
     assert read_array(tmp_path / "a.npz").tolist() == [[5.0, 0.0, 3.0], [0.0, 0.0, 0.0]]
 
@@ -391,26 +402,32 @@ def test_entries_in_several_parts_are_added_and_rows_need_not_be_sorted(tmp_path
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"indices": [0, 3]}, "expected indices from 0 to 2, got 0 to 3."),
-        ({"indices": [-1, 2]}, "expected indices from 0 to 2, got -1 to 2."),
-        ({"indices": [0.0, 1.0]}, "expected integers as indptr and indices, and as many indices as data."),
-        ({"indices": [0]}, "and as many indices as data."),
-        ({"indices": [[0, 1]], "data": [[1, 1]]}, "expected integers as indptr and indices"),
-        ({"indptr": [0, 1]}, "expected n + 1 = 3 ascending integers from 0 to 2 as indptr."),
+        ({"indices": [0, 3]}, "indices must be from 0 to 2, got 0 to 3."),
+        ({"indices": [-1, 2]}, "indices must be from 0 to 2, got -1 to 2."),
+        ({"indices": [0.0, 1.0]}, "indptr and indices must be integers, with as many indices as data."),
+        ({"indices": [0]}, "indptr and indices must be integers, with as"),
+        ({"indices": [[0, 1]], "data": [[1, 1]]}, "indptr and indices must be integers, with as many indices"),
+        ({"indptr": [0, 1]}, "indptr must be n + 1 = 3 ascending integers from 0 to 2."),
         ({"indptr": [0, 3, 2]}, "ascending integers from 0 to 2"),
         ({"indptr": [1, 1, 2]}, "ascending integers from 0 to 2"),
         ({"indptr": np.array([0, 2**64 - 1, 2], np.uint64)}, "ascending integers from 0 to 2"),
-        ({"shape": [-1, 3], "indptr": np.empty(0, int)}, "expected n + 1 = 0 ascending"),
-        ({"shape": [2, 0]}, "expected indices from 0 to -1"),
-        ({"shape": [2, 3, 4]}, "expected compressed sparse rows (csr) of a matrix, got csr of shape [2 3 4]."),
+        ({"shape": [-1, 3], "indptr": np.empty(0, int)}, "indptr must be n + 1 = 0 ascending integers from"),
+        ({"shape": [2, 0]}, "indices must be from 0 to -1, got 0 to 1."),
+        ({"shape": [2, 3, 4]}, "a sparse matrix must be 2-D and in csr format, got csr of shape [2 3 4]."),
         (
             {"shape": [2, 10**9]},
             "takes 14.9 GiB, more than 4 GiB. Reduce the dimension, for example with TruncatedSVD.",
         ),
         ({"data": np.array(["a", "b"])}, "expected an array of numbers, got dtype <U1."),
-        ({"data": np.empty(0), "indices": np.empty(0, int)}, "expected an array of numbers, got an empty one"),
-        ({"format": b"csc"}, "expected compressed sparse rows (csr) of a matrix, got csc of shape"),
-        ({"data": np.array([object(), object()])}, "got pickled Python objects, which are never loaded."),
+        (
+            {"data": np.empty(0), "indices": np.empty(0, int)},
+            "the array is empty",
+        ),
+        ({"format": b"csc"}, "a sparse matrix must be 2-D and in csr format, got csc of shape [2 3]."),
+        (
+            {"data": np.array([object(), object()])},
+            "pickled Python objects are never loaded. Save an array of numbers.",
+        ),
     ],
 )
 def test_wrong_sparse_rows_are_refused(tmp_path, changes, message):

@@ -27,19 +27,21 @@ def test_a_file_of_every_type(tmp_path, extension):
 def test_neighbours_with_their_distances(tmp_path):
     distances = RNG.random((5, 3)).astype("<f4").tobytes()
     np.testing.assert_array_equal(read_array(written(tmp_path / "gt.ibin", VECTORS, "<i4", end=distances)), VECTORS)
-    with pytest.raises(ProtocolError, match=r"base\.fbin: expected 68 bytes, 5 vectors of dimension 3 in float32"):
+    with pytest.raises(
+        ProtocolError, match=r"base.fbin: 128 bytes, but the 5 vectors of dimension 3 in float32 of its header"
+    ):
         read_array(written(tmp_path / "base.fbin", VECTORS, "<f4", end=distances))
 
 
 @pytest.mark.parametrize(
     ("header", "end", "message"),
     [
-        ((6, 3), b"", "expected 80 bytes, 6 vectors of dimension 3 in float32 as in its header, got 68"),
-        ((5, 2), b"", "expected 48 bytes, .*, got 68"),
-        ((5, 3), b"x", "expected 68 bytes, .*, got 69"),
-        ((2**32 - 1, 2**32 - 1), b"", "expected 73,786,976,260,478,468,108 bytes"),
-        ((0, 3), None, r"expected an array of numbers, got an empty one, shape \(0, 3\)"),
-        (None, None, "expected a header of 8 bytes, got 7"),
+        ((6, 3), b"", "68 bytes, but the 6 vectors of dimension 3 in float32 of its header take 80"),
+        ((5, 2), b"", "68 bytes, .* take 48"),
+        ((5, 3), b"x", "69 bytes, .* take 68"),
+        ((2**32 - 1, 2**32 - 1), b"", "68 bytes, .* take 73,786,976,260,478,468,108"),
+        ((0, 3), None, r"the array is empty, shape \(0, 3\)"),
+        (None, None, "7 bytes, too few for the header"),
     ],
 )
 def test_a_header_that_does_not_match_the_size(tmp_path, header, end, message):

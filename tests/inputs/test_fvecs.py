@@ -46,15 +46,15 @@ def test_no_more_than_a_block_is_read_at_once(monkeypatch):
 
 WHOLE = written(np.ones((10, 3), np.float32), ".fvecs")
 WRONG = {
-    "empty": (b"", "x.fvecs: expected a dimension of 4 bytes first, got 0 bytes."),
-    "two bytes": (b"ab", "x.fvecs: expected a dimension of 4 bytes first, got 2 bytes."),
-    "text": (b"<html>" * 4, "x.fvecs: expected a dimension from 1 to 1,048,576 first, got 1,836,345,404."),
-    "no dimension": (struct.pack("<i", 0), "first, got 0"),
-    "negative": (struct.pack("<i", -3), "first, got -3"),
-    "cut short": (WHOLE[:-3], "x.fvecs: expected records of 16 bytes, got 13 bytes in record 9, the last."),
+    "empty": (b"", "x.fvecs: 0 bytes, too few for the dimension, which takes 4."),
+    "two bytes": (b"ab", "x.fvecs: 2 bytes, too few for the dimension, which takes 4."),
+    "text": (b"<html>" * 4, "x.fvecs: the dimension must be from 1 to 1,048,576, got 1,836,345,404."),
+    "no dimension": (struct.pack("<i", 0), "1,048,576, got 0"),
+    "negative": (struct.pack("<i", -3), "1,048,576, got -3"),
+    "cut short": (WHOLE[:-3], "x.fvecs: the last record, 9, has 13 of 16 bytes."),
     "another": (
         WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:],
-        "x.fvecs: expected dimension 3 in every record, got 4 in record 3.",
+        "x.fvecs: record 3 has dimension 4, but record 0 has 3.",
     ),
 }
 
@@ -69,8 +69,8 @@ def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch, tmp_path)
     assert message in str(error.value)
     (tmp_path / "x.fvecs").write_bytes(content)
     mapped = {
-        "empty": "expected an array, got an empty file",
-        "cut short": "x.fvecs: expected records of 16 bytes, vectors of dimension 3, got 157 bytes",
+        "empty": "the file is empty",
+        "cut short": "x.fvecs: 157 bytes, not a multiple of the 16 bytes",
     }
     with pytest.raises(ProtocolError) as error:
         map_array(tmp_path / "x.fvecs")
@@ -78,7 +78,7 @@ def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch, tmp_path)
 
 
 def test_another_extension_is_refused():
-    with pytest.raises(ProtocolError, match=r"kind of vectors in x\.npy: expected .*, got '\.npy'"):
+    with pytest.raises(ProtocolError, match=r"x.npy: extension must be .bvecs, .fvecs or .ivecs, got '.npy'."):
         read(WHOLE, "x.npy")
 
 

@@ -61,9 +61,9 @@ def test_a_damaged_chunk_amid_the_numbers_is_refused(tmp_path):
     content = bytearray((tmp_path / "a.h5").read_bytes())
     content[content.rindex(large[95_500].tobytes())] ^= 1
     (tmp_path / "a.h5").write_bytes(content)
-    refused(tmp_path / "a.h5", "expected an HDF5 file, got one that can't be read")
+    refused(tmp_path / "a.h5", r"can't be read as an HDF5 file \(")
     (tmp_path / "a.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    refused(tmp_path / "a.h5", "expected an HDF5 file, got one that can't be read")
+    refused(tmp_path / "a.h5", r"can't be read as an HDF5 file \(")
 
 
 def test_data_of_other_files_is_refused(tmp_path):
@@ -76,15 +76,15 @@ def test_data_of_other_files_is_refused(tmp_path):
         file["link"] = h5py.ExternalLink(str(tmp_path / "b.h5"), "x")
         file["group/y"] = h5py.SoftLink("/x")
     for key, message in (
-        ("external", "expected an array in this file, got external storage"),
-        ("virtual", "expected an array in this file, got a virtual dataset"),
-        ("link", r"got 'link', an external link to '.*b.h5', which is never followed"),
-        ("group/y", "got 'y', a soft link, which is never followed"),
+        ("external", "datasets in external storage, which are read from other files, are"),
+        ("virtual", "virtual datasets, which are read from other files"),
+        ("link", r"'link', an external link to '.*b.h5'.* is never followed"),
+        ("group/y", "'y', a soft link"),
     ):
         refused(f"{tmp_path}/a.h5:{key}", message)
     with h5py.File(tmp_path / "b.h5", "w") as file:
         file["x"] = h5py.ExternalLink(str(tmp_path / "a.h5"), "x")
-    refused(tmp_path / "b.h5", r"got 'x', an external link to '.*a.h5', which is never followed")
+    refused(tmp_path / "b.h5", r"'x', an external link to '.*a.h5', which is never followed")
 
 
 @pytest.mark.parametrize("options", [{}, {"chunks": (4, 5)}, {"chunks": (4, 5), "compression": "gzip"}])
@@ -94,7 +94,7 @@ def test_storage_that_was_never_written_is_refused(tmp_path, options, rows):
         made = file.create_dataset("x", (12, 5), "i4", **options)
         if rows and options:
             made[:rows] = 1
-    refused(tmp_path / "a.h5", "expected an array whose numbers are all stored, got storage that was never written")
+    refused(tmp_path / "a.h5", "some numbers of the array were never written.")
 
 
 def small(folder):
@@ -109,9 +109,12 @@ HEAD = 'import os, sys; sys.stdout.write(\'{"shape": [12, 5], "dtype": ">i4"}\\n
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", r"that crashes the HDF5 library \(SIGSEGV\)\.$"),
-        (HEAD + "os._exit(3)", r"got one that ends the process that reads it \(exit code 3\)\.$"),
-        ("import time; time.sleep(60)", r"got one that takes longer than [01] s\.$"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+            r"can't be read as an HDF5 file: it crashes the HDF5 library \(SIGSEGV\).",
+        ),
+        (HEAD + "os._exit(3)", r"can't be read as an HDF5 file: it ends the process that reads it \(exit code 3\)."),
+        ("import time; time.sleep(60)", r"can't be read as an HDF5 file: it takes longer than 1 s."),
     ],
     ids=["crash", "end amid the numbers", "hang"],
 )
@@ -128,7 +131,7 @@ def test_a_boolean_byte_that_is_neither_0_nor_1(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((3, 3), bool))
     content = (tmp_path / "a.npy").read_bytes()
     (tmp_path / "a.npy").write_bytes(content[:-1] + b"\x07")
-    refused(tmp_path / "a.npy", "expected 0 and 1 as Boolean values, got the byte 7")
+    refused(tmp_path / "a.npy", "the bytes of a Boolean array must be 0 or 1, got 7.")
 
 
 def test_evaluate_survives_a_file_that_crashes_hdf5(tmp_path):

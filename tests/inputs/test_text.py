@@ -23,16 +23,16 @@ def test_a_compressed_list_of_very_many_lines_is_refused(tmp_path, monkeypatch):
     with gzip.open(tmp_path / "a.txt.gz", "wb") as stream:
         stream.write(b"\n" * 120_000)
     assert (tmp_path / "a.txt.gz").stat().st_size < 1000
-    with pytest.raises(ProtocolError, match="expected a list of items of at most 100,000 lines, got more"):
+    with pytest.raises(ProtocolError, match="more than 100,000 lines"):
         read_list(tmp_path / "a.txt.gz")
 
 
 @pytest.mark.parametrize(
     ("limit", "value", "message"),
     [
-        ("TEXT_LINES", 3, "of at most 3 lines, got more"),
-        ("TEXT_BYTES", 10, "of at most 0 MiB, got more"),
-        ("LINE_BYTES", 4, "line 1: expected at most 0 MiB, got more"),
+        ("TEXT_LINES", 3, "more than 3 lines."),
+        ("TEXT_BYTES", 10, "larger than 0 MiB."),
+        ("LINE_BYTES", 4, "line 1: longer than 0 MiB."),
     ],
 )
 @pytest.mark.parametrize("read", [read_list, read_lists, read_labels])
@@ -46,7 +46,9 @@ def test_limits(tmp_path, monkeypatch, limit, value, message, read):
 def test_one_long_string_among_many(monkeypatch):
     monkeypatch.setattr(limits, "STRINGS_BYTES", 1000)
     assert text.string_array(["ab"] * 100, "a.txt").shape == (100,)
-    with pytest.raises(ProtocolError, match=r"a.txt: expected at most 2 characters in each of 101 lines, got 50\.$"):
+    with pytest.raises(
+        ProtocolError, match=r"a.txt: a line has 50 characters; with 101 lines, at most 2 are possible."
+    ):
         text.string_array(["ab"] * 100 + ["x" * 50], "a.txt")
 
 
@@ -54,16 +56,18 @@ def test_a_damaged_compressed_list(tmp_path):
     content = bytearray(gzip.compress(b"a\nb\nc\n" * 100))
     content[12] ^= 0xFF
     (tmp_path / "a.txt.gz").write_bytes(content)
-    with pytest.raises(ProtocolError, match=r"a\.txt\.gz: expected a list of items, got a file that can't be read"):
+    with pytest.raises(
+        ProtocolError, match=r"a.txt.gz: can't be read as a list of items \(CRC check failed 0x4bf15a49 !="
+    ):
         read_list(tmp_path / "a.txt.gz")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.txt.gz"])
 def test_a_pipe_and_a_device_are_refused_at_once(tmp_path, name):
     os.mkfifo(tmp_path / name)
-    with pytest.raises(ProtocolError, match=f"{name}: expected a list of items, got a non-regular file"):
+    with pytest.raises(ProtocolError, match=f"{name}: a non-regular file, not a list of items"):
         read_list(tmp_path / name)
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(ProtocolError, match=f"{name}: expected a list of items, got a non-regular file"):
+    with pytest.raises(ProtocolError, match=f"{name}: a non-regular file, not a list of items"):
         read_list(tmp_path / name)

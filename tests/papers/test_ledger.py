@@ -189,10 +189,13 @@ def test_a_bound(case):
     ("content", "message"),
     [
         ("", "got an empty file"),
-        ("a,b\n1,2\n", "expected the columns of a summary"),
-        (",".join(SUMMARY) + "\ncifar10,gist,c,s,lsh,twelve,none,0,mAP,0.1,,10\n", "line 2 .mAP.: n_bits: expected an"),
-        (",".join(SUMMARY) + "\ncifar10,gist,c\n", "line 2 ..: n_bits: expected an integer"),
-        ("\xff\xfe", "expected a readable table"),
+        ("a,b\n1,2\n", "claim S0-08: summary.csv: not a summary.csv: it"),
+        (
+            ",".join(SUMMARY) + "\ncifar10,gist,c,s,lsh,twelve,none,0,mAP,0.1,,10\n",
+            r"claim S0-08: summary.csv: line 2 \(mAP\): n_bits",
+        ),
+        (",".join(SUMMARY) + "\ncifar10,gist,c\n", r"claim S0-08: summary.csv: line 2 \(\): n_bits must be an"),
+        ("\xff\xfe", "claim S0-08: summary.csv: can't be read as a"),
     ],
 )
 def test_a_broken_summary_is_one_clear_error(tmp_path, content, message):

@@ -104,7 +104,7 @@ def test_refused_product_quantisation(name):
         plugin(m=5).fit(VECTORS, "dot", 0)
     with pytest.raises(ProtocolError, match=rf"^{name}: 256 centroids need as many training vectors, got 255\.$"):
         plugin(m=4).fit(VECTORS[:255], "dot", 0)
-    with pytest.raises(ProtocolError, match=r"^n_bits: expected an integer from 1 to 12, got 13\.$"):
+    with pytest.raises(ProtocolError, match=r"^n_bits must be an integer from 1 to 12, got 13\.$"):
         plugin(n_bits=13)
 
 

@@ -199,7 +199,7 @@ def test_the_points_of_curves_over_the_top_n(size, last, points):
 def test_chosen_points_of_curves_over_the_top_n():
     counts = HammingCounts.from_histograms([[3, 1]], [[1, 1]])
     assert top_n_curve(counts, [2, 9]).n.tolist() == [2, 4]
-    with pytest.raises(ProtocolError, match="cutoff: expected an integer >= 1, got 0"):
+    with pytest.raises(ProtocolError, match="cutoff must be an integer >= 1, got 0"):
         top_n_curve(counts, [0])
     with pytest.raises(ProtocolError, match="cutoffs: the list is empty"):
         top_n_curve(counts, [])

@@ -118,10 +118,10 @@ def test_a_wrong_number_is_refused_with_file_line_and_metric(tmp_path, change, m
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "expected a table, got an empty file."),
-        (b"a,b\n1,2\n", "expected the columns of a summary.csv, got a table without dataset, feature, ground_truth,"),
-        (b"a,b\n1,2,3\n", "line 2: expected 2 cells, got more."),
-        (b"\xff\xfe\n", "expected a readable table, got an error: "),
+        (b"", "the file is empty."),
+        (b"a,b\n1,2\n", "not a summary.csv: it lacks the columns dataset, feature, ground_truth,"),
+        (b"a,b\n1,2,3\n", "line 2: more than 2 cells, the number of columns."),
+        (b"\xff\xfe\n", "can't be read as a table ("),
     ],
 )
 def test_other_files_are_refused(tmp_path, content, message):

@@ -10,7 +10,7 @@ from protocol.checks import ProtocolError
 
 @pytest.mark.parametrize("value", [0, -1, True, 1.5, np.nan, "1", None])
 def test_integer_refuses(value):
-    with pytest.raises(ProtocolError, match=f"^n_bits: expected an integer >= 1, got {value!r}\\.$"):
+    with pytest.raises(ProtocolError, match=f"^n_bits must be an integer >= 1, got {value!r}\\.$"):
         checks.integer(value, "n_bits")
 
 
@@ -21,20 +21,20 @@ def test_integer_takes_the_minimum_and_numpy_integers():
 
 def test_integer_above_the_maximum_is_refused():
     assert checks.integer(4, "radius", minimum=0, maximum=4) == 4
-    with pytest.raises(ProtocolError, match=r"^radius: expected an integer from 0 to 4, got 5\.$"):
+    with pytest.raises(ProtocolError, match=r"^radius must be an integer from 0 to 4, got 5\.$"):
         checks.integer(5, "radius", minimum=0, maximum=4)
 
 
 @pytest.mark.parametrize("value", [-1e-9, np.nan, np.inf, "1", False, None])
 def test_number_refuses(value):
     assert checks.number(np.float32(0), "spread") == 0.0
-    with pytest.raises(ProtocolError, match=f"^spread: expected a finite number >= 0, got {value!r}\\.$"):
+    with pytest.raises(ProtocolError, match=f"^spread must be a finite number >= 0, got {value!r}\\.$"):
         checks.number(value, "spread")
 
 
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", True])
 def test_positive_number_refuses(value):
-    with pytest.raises(ProtocolError, match=f"^gamma: expected a finite number > 0, got {value!r}\\.$"):
+    with pytest.raises(ProtocolError, match=f"^gamma must be a finite number > 0, got {value!r}\\.$"):
         checks.positive_number(value, "gamma")
 
 
@@ -45,12 +45,12 @@ def test_an_allowed_choice_is_returned():
 @pytest.mark.parametrize(
     ("value", "choices", "message"),
     [
-        ("itqq", ["lsh", "sh", "itq"], "hasher: expected itq, lsh or sh, got 'itqq'. Did you mean 'itq'?"),
-        ("LSH", ["lsh", "itq"], "hasher: expected itq or lsh, got 'LSH'. Did you mean 'lsh'?"),
-        ("x", ["itq"], "hasher: expected itq, got 'x'."),
-        (None, [], "hasher: expected none, got None."),
-        ("n11", [f"n{i}" for i in range(11)], "hasher: expected one of 11 names, got 'n11'. Did you mean 'n1'?"),
-        ("x", [f"n{i}" for i in range(11)], "hasher: expected n0, n1, n10, n2, n3, n4, n5, n6, n7, n8 or n9, got 'x'."),
+        ("itqq", ["lsh", "sh", "itq"], "hasher must be itq, lsh or sh, got 'itqq'. Did you mean 'itq'?"),
+        ("LSH", ["lsh", "itq"], "hasher must be itq or lsh, got 'LSH'. Did you mean 'lsh'?"),
+        ("x", ["itq"], "hasher must be itq, got 'x'."),
+        (None, [], "Unknown hasher None: there are none."),
+        ("n11", [f"n{i}" for i in range(11)], "Unknown hasher 'n11'. Did you mean 'n1'?"),
+        ("x", list("0123456789a"), "Unknown hasher 'x': choose 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 or a."),
     ],
 )
 def test_one_of_lists_few_choices_and_the_closest_one(value, choices, message):
@@ -59,10 +59,25 @@ def test_one_of_lists_few_choices_and_the_closest_one(value, choices, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    ("name", "listing", "message"),
+    [
+        ("key in the config file", "", "Unknown key 'x' in the config file: choose a or b."),
+        ("a.h5: partition of run 0", "", "a.h5: unknown partition 'x' of run 0: choose a or b."),
+        ("hasher 'ksh': option 'kernel'", "", "hasher 'ksh': option 'kernel' must be a or b, got 'x'."),
+        ("hasher", "protocol list hashers", "Unknown hasher 'x': choose a or b."),
+    ],
+)
+def test_one_of_names_the_place(name, listing, message):
+    with pytest.raises(ProtocolError) as error:
+        checks.one_of("x", ["a", "b"], name, listing=listing)
+    assert str(error.value) == message
+
+
 def test_one_of_names_the_command_that_lists_many_choices():
     with pytest.raises(ProtocolError) as error:
         checks.one_of("x", map(str, range(11)), "hasher", listing="protocol list hashers")
-    assert str(error.value) == "hasher: expected one of 11 names (protocol list hashers), got 'x'."
+    assert str(error.value) == "Unknown hasher 'x'. `protocol list hashers` lists all 11."
 
 
 def test_the_closest_name_is_found_ignoring_case():

@@ -60,7 +60,7 @@ def test_no_extension_changes_nothing():
 @pytest.mark.parametrize(("extension", "s"), [("none", 1), ("same", 0), ("different", -1)])
 def test_extension_and_length_must_agree(extension, s):
     packed = codes.pack(np.eye(3, dtype=bool))
-    with pytest.raises(ProtocolError, match=r"extension_bits: expected .* for extension"):
+    with pytest.raises(ProtocolError, match=r"extension_bits must be .* for extension"):
         codes.extend(packed, packed, 3, extension=extension, extension_bits=s)
 
 

@@ -97,7 +97,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
     assert main(["list", "metrics", "none_found"]) == 0
     assert "\n  range of values: 0 to 1\n" in capsys.readouterr().out
-    with pytest.raises(ProtocolError, match="width: expected a finite number > 0, got 0"):
+    with pytest.raises(ProtocolError, match="width must be a finite number > 0, got 0"):
         registry.get("hasher", "mine")(width=0).check()
 
 
@@ -150,8 +150,8 @@ def test_a_missing_folder_is_refused(own, capsys):
 def test_an_unknown_name_says_where_it_was_sought(own, capsys):
     own(mine=HASHER)
     where = "Searched: protocol/hashers, own (1 file)."
-    assert checked(capsys, "mien")[1].endswith(f"got 'mien'. Did you mean 'mine'? {where}\n")
-    assert checked(capsys, "quantum")[1].endswith(f"got 'quantum'. {where}\n")
+    assert checked(capsys, "mien")[1].startswith("protocol: Unknown hasher 'mien'. Did you mean 'mine'? ")
+    assert checked(capsys, "quantum")[1].endswith(f" {where}\n")
     text = checked(capsys, plugins="null", hashers="[quantum]")[1]
     assert where in text  # a folder that this process has added stays
     os.environ[plugin_folders.VARIABLE] = ""
@@ -187,7 +187,7 @@ WRONG = {
     ),
     "a default out of range": (
         HASHER.replace("= 1.0", "= -1.0"),
-        "line 6: the default of an option is out of range: width: expected a finite number > 0, got -1.0.",
+        "line 6: the default of an option is out of range: width must be a finite number > 0, got -1.0.",
     ),
     "a constructor without n_bits": (
         HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("width=1.0", "self.width = width")),
@@ -215,7 +215,7 @@ WRONG = {
     ),
     "an unknown kind of supervision": (
         HASHER.replace("    width", '    supervision = "label"\n    width'),
-        "own/mine.py: line 7: supervision of Mine: expected affinities, labels or pairs, got 'label'. Did you mean 'la",
+        "own/mine.py: line 7: Mine.supervision must be affinities, labels or pairs, got 'label'. Did you mean 'la",
     ),
     "no learned arrays": (
         without("learned = "),

@@ -203,7 +203,7 @@ def test_damaged_missing_and_too_large_files_are_refused(tmp_path, monkeypatch):
         read_list(tmp_path / "none.txt")
     monkeypatch.setattr("protocol.inputs.limits.TEXT_BYTES", 1000)
     (tmp_path / "bomb.txt.gz").write_bytes(packed)
-    with pytest.raises(ProtocolError, match="expected a list of items of at most"):
+    with pytest.raises(ProtocolError, match="larger than 0 MiB"):
         read_list(tmp_path / "bomb.txt.gz")
 
 
@@ -255,7 +255,7 @@ def test_a_split_of_another_kind_is_not_written(tmp_path):
         ProtocolError, match=r"s\.pkl: expected a split as \.h5, \.npz or \.csv, got the extension '\.pkl'\."
     ):
         write_split(tmp_path / "s.pkl", PARTS, IDS)
-    with pytest.raises(ProtocolError, match=r"partition: expected .*, got 'test'"):
+    with pytest.raises(ProtocolError, match=r"partition must be database, query, train,"):
         write_split(tmp_path / "s.npz", {"test": np.array([0])}, IDS)
 
 

@@ -207,7 +207,7 @@ def test_fewer_neighbours_are_taken_from_more():
     assert found.indices.tolist() == [0, 1, 2]
     assert as_lists(*found.first(1)) == [[0]]
     assert as_lists(*found.first(2)) == [[0, 1, 2]]
-    with pytest.raises(ProtocolError, match=r"k: expected an integer from 1 to 2, got 3\."):
+    with pytest.raises(ProtocolError, match=r"k must be an integer from 1 to 2, got 3\."):
         found.first(3)
 
 

@@ -207,6 +207,6 @@ def test_a_column_that_is_missing_is_a_failed_check(tmp_path):
 
 def test_a_folder_without_tables_is_refused(tmp_path):
     with pytest.raises(
-        ProtocolError, match=r"expected the tables of an experiment \(\*\.csv\) there or in its folders"
+        ProtocolError, match=r"test_a_folder_without_tables_i0: no tables of an experiment \(\*.csv\) in this folder"
     ):
         verify(tmp_path)

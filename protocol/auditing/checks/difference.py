@@ -184,7 +184,7 @@ def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | No
         run = read_lists(lists, dataset)
         return run.file, run.split
     if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
-        one_of(against, registry.names("split"), "against", listing="protocol list splits")
+        one_of(against, registry.names("split"), "split", listing="protocol list splits")
     if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
         raise ProtocolError(
             f"against: expected the name of a protocol, a file or a mapping of partition names to lists, got "
