@@ -67,7 +67,7 @@ def read_archive(path: Path, batches: Sequence[str], names: Mapping[str, int]) -
 def _records(content: bytes, name: str, names: Mapping[str, int]) -> NDArray[np.uint8]:
     length = len(names) + int(np.prod(_SHAPE))
     if not content or len(content) % length:
-        raise ProtocolError(f"{name}: {len(content):,} bytes is not a multiple of the record length, {length:,} bytes.")
+        raise ProtocolError(f"{name}: expected one or more records of {length:,} bytes, got {len(content):,} bytes.")
     records = np.frombuffer(content, dtype=np.uint8).reshape(-1, length)
     for column, n_classes in enumerate(names.values()):
         wrong = np.flatnonzero(records[:, column] >= n_classes)
@@ -83,5 +83,5 @@ def _names(content: bytes, n_classes: int, name: str) -> tuple[str, ...]:
     """Return the class names, one per line; the official files end with an empty line."""
     names = tuple(content.decode("ascii", errors="replace").split())
     if len(names) != n_classes:
-        raise ProtocolError(f"{name}: {len(names):,} class names, one per line, for {n_classes} classes.")
+        raise ProtocolError(f"{name}: {len(names):,} class names for {n_classes} classes.")
     return names

@@ -34,7 +34,8 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
             raise ProtocolError(f"dataset_options of {name!r}: {option} is missing. Add {{{option}: PATH}}.")
     named = (*record.user_folders, *record.user_files)
     if named and all(options[option] is None for option in named):
-        raise ProtocolError(f"dataset_options of {name!r}: {' or '.join(named)} is missing. Add {{{named[0]}: PATH}}.")
+        remedy = " or ".join(f"{{{option}: PATH}}" for option in named)
+        raise ProtocolError(f"dataset_options of {name!r}: {' or '.join(named)} is missing. Add {remedy}.")
     files = [_existing(name, option, options, Path.is_file, "a file") for option in record.user_files]
     folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in record.user_folders]
     return [path for path in files if path is not None], [path for path in folders if path is not None]

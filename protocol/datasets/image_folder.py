@@ -42,7 +42,7 @@ def _images(folder: str, files: Sequence[str]) -> list[str]:
             )
     images = [name for name, suffix in zip(files, suffixes, strict=True) if suffix.lower() in EXTENSIONS]
     if not images:
-        raise ProtocolError(f"{folder}: no image ({known}) among its {counted(len(files), 'file')}.")
+        raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
     return images
 
 

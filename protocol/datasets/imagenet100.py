@@ -51,8 +51,8 @@ def _paths(folder: str, images: Collection[str]) -> list[Path]:
     missing = [image for image in images if not Path(folder, image).is_file()]
     if missing:
         raise ProtocolError(
-            f"{folder}: {len(missing):,} of the {len(images):,} images in the lists are missing; the first is "
-            f"{missing[0]}."
+            f"{folder}: {len(missing):,} of the {len(images):,} images in the lists "
+            f"{'is' if len(missing) == 1 else 'are'} missing; the first is {missing[0]}."
         )
     return [Path(folder, image) for image in images]
 

@@ -27,7 +27,7 @@ def _read_folder(folder: str) -> dict[str, list[str]]:
     ids, n_bytes = files_below(folder), 0
     outside = next((name for name in ids if "/" not in name), None)
     if outside is not None or not ids:
-        problem = "no file" if outside is None else f"the text {outside} is next to the subfolders"
+        problem = "no files" if outside is None else f"the text {outside} is next to the subfolders"
         raise ProtocolError(f"{folder}: {problem}. Every text must be in the subfolder of its class.")
     texts = []
     for name in ids:
@@ -35,7 +35,7 @@ def _read_folder(folder: str) -> dict[str, list[str]]:
         texts.append("".join(lines(path, "a text")))
         n_bytes += path.stat().st_size
         if n_bytes > limits.TEXT_BYTES:
-            raise ProtocolError(f"{folder}: the texts are larger than {limits.TEXT_BYTES >> 20:,} MiB, the limit.")
+            raise ProtocolError(f"{folder}: the texts exceed the limit of {limits.TEXT_BYTES >> 20:,} MiB.")
     return {"id": ids, "text": texts, "label": [name.partition("/")[0] for name in ids]}
 
 
@@ -48,20 +48,21 @@ def _read_table(file: str) -> dict[str, list[str]]:
     try:
         for row in reader:
             if None in row or None in row.values():
-                raise ProtocolError(f"{file}: line {reader.line_num}: not as many fields as the header has.")
+                raise ProtocolError(f"{file}: line {reader.line_num}: the number of fields differs from the header's.")
             if row.get("label") == "":
                 raise ProtocolError(f"{file}: line {reader.line_num}: the label is empty.")
             rows.append(row)
     except csv.Error as error:
-        raise ProtocolError(f"{file}: line {reader.reader.line_num}: not a table of texts ({error}).") from error
+        raise ProtocolError(f"{file}: line {reader.reader.line_num}: can't be read as a table ({error}).") from error
     finally:
         csv.field_size_limit(before)
     names = reader.fieldnames or ()
     if twice := [name for name in ("text", "label", "id") if names.count(name) > 1]:
         raise ProtocolError(f"{file}: the column {twice[0]!r} occurs more than once.")
     if "text" not in names or not rows:
-        problem = "no rows" if "text" in names else f"no column 'text' ({', '.join(names) or 'the file is empty'})"
-        raise ProtocolError(f"{file}: {problem}. Its columns are text, and optionally label and id.")
+        without = f"no column 'text' among {', '.join(names)}" if names else "the file is empty"
+        problem = "no rows after the header" if "text" in names else without
+        raise ProtocolError(f"{file}: {problem}. A table needs the column text; label and id are optional.")
     return {name: [row[name] for row in rows] for name in ("id", "text", "label") if name in names}
 
 

@@ -111,7 +111,7 @@ class BagOfWords(Feature):
         distinct = len(np.unique(descriptors, axis=0))
         if distinct < self.n_words:
             raise ProtocolError(
-                f"bow: {self.n_words:,} words need as many distinct training descriptors, got {distinct:,} "
+                f"bow: {self.n_words:,} words need at least as many distinct training descriptors, got {distinct:,} "
                 f"({len(descriptors):,} in total)."
             )
         # k-means++ takes twice as long as all iterations: the sum of squares would be 1 % smaller, mAP the same.

@@ -422,8 +422,8 @@ class _Arrays(Mapping[str, Any]):
                 found = _digest_of_external(self._file.filename, name, checksums.state(other))
             except OSError as error:
                 raise ProtocolError(
-                    f"{other}: can't be read, but contains the values of array {name!r} of {self._file.filename}: "
-                    f"{error.strerror or error}. {hint}"
+                    f"{other}: can't be read ({error.strerror or error}), but the values of array {name!r} of "
+                    f"{self._file.filename} are in it. {hint}"
                 ) from error
             if found != recorded:
                 raise ProtocolError(

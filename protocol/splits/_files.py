@@ -50,7 +50,7 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
         given = files.get(name)
         if given is None and part.required:
             raise ProtocolError(
-                f"split_options: the list of the {name} is missing. Add it as {{from_lists: {{{name}: FILE}}}}."
+                f"split_options: the list for {name} is missing. Add it as {{from_lists: {{{name}: FILE}}}}."
             )
         if given is not None:
             found[name] = path_of(given)

@@ -329,7 +329,7 @@ class SplitProtocol:
     def _lists(self, lists: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         missing = [name for name, part in self.listed.items() if part.required and name not in lists]
         if missing:
-            raise ProtocolError(f"the list of the {missing[0]} is missing.")
+            raise ProtocolError(f"the list for {missing[0]} is missing.")
         return {name: lists[name] for name in self.listed if name in lists}
 
     def _drawn(
