@@ -249,9 +249,7 @@ class Hasher(Configurable, abc.ABC):
         """
         where = f"model of {cls.__name__}"
         if "model" not in arrays:
-            raise ProtocolError(
-                f"{where}: the array 'model' is missing ({', '.join(sorted(arrays)) or 'there are no arrays'})."
-            )
+            raise ProtocolError(f"{where}: no array 'model'; the arrays are: {', '.join(sorted(arrays)) or 'none'}.")
         try:
             description = json.loads(arrays["model"].astype(str).item())
             name, parameters = description["hasher"], dict(description["parameters"])

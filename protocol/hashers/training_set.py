@@ -61,7 +61,7 @@ class Affinities:
                 )
             self.levels = _levels_of_pairs(self._sparse)
         if not self.levels.size:
-            raise ProtocolError(f"affinities: no pair of the {n_rows:,} training rows is related.")
+            raise ProtocolError(f"affinities: no two of the {n_rows:,} training rows are related.")
 
     def of(self, rows: NDArray[np.int64]) -> "Affinities":
         """Return the affinities among some of the training rows."""

@@ -476,7 +476,7 @@ def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]
     if flow.flow_value < n_classes * number:
         short = int(n_drawn.argmin())
         raise ProtocolError(
-            f"{number:,} items can't be drawn for each class without drawing one twice: class {short} of {n_classes}, "
-            f"which has {members[:, short].sum():,} items, gets only {n_drawn[short]:,}."
+            f"{counted(number, 'item')} of each class can't be drawn without drawing one twice: class {short} of "
+            f"{n_classes}, which has {counted(int(members[:, short].sum()), 'item')}, gets only {n_drawn[short]:,}."
         )
     return np.nonzero(used)[1].reshape(n_classes, number)

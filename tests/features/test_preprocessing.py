@@ -88,7 +88,7 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        (["center"], r"preprocessing step: expected .*, got 'center'.*Did you mean 'centre'"),
+        (["center"], r"^preprocessing step must be centre, grand_mean or l2, got 'center'\. Did you mean 'centre'\?$"),
         (["l2", "l2"], r"preprocessing: a step is repeated: l2, l2\."),
         (["centre", "l2", "grand_mean"], r"preprocessing: centre and grand_mean exclude each other\. Remove one\."),
     ],

@@ -61,7 +61,7 @@ def test_compressed_reads_the_same(tmp_path):
 def test_only_the_named_arrays_are_read_in_their_order(tmp_path):
     storage.write(tmp_path / "a.h5", {"x": np.arange(3), "y": np.arange(4)}, PROVENANCE)
     assert list(storage.read(tmp_path / "a.h5", ["y", "x"])) == ["y", "x"]
-    with pytest.raises(ProtocolError, match="a.h5: no array 'z'; it contains x, y."):
+    with pytest.raises(ProtocolError, match=r"a\.h5: no array 'z'; it contains x, y\.$"):
         storage.read(tmp_path / "a.h5", ["z"])
 
 
@@ -157,8 +157,8 @@ def test_arrays_are_read_by_slices_also_by_the_name_of_a_group_of_one(tmp_path):
     arrays["vectors/text"] = np.zeros(2)
     storage.write(path, arrays, PROVENANCE)
     for name, message in (
-        ("vectors", "expected one array 'vectors', got: vectors/gist, vectors/text."),
-        ("Y", "expected an array 'Y', got: images, vectors/gist, vectors/text, vectorsets."),
+        ("vectors", "'vectors' means several arrays: vectors/gist, vectors/text."),
+        ("Y", "no array 'Y'; it contains images, vectors/gist, vectors/text, vectorsets."),
     ):
         with pytest.raises(ProtocolError) as error, storage.streamed(path, name):
             pass
@@ -173,7 +173,7 @@ def test_links_are_followed_and_non_regular_files_never_replaced(tmp_path):
     assert (tmp_path / "target").read_text() == "new"
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "."):
-        with pytest.raises(ProtocolError, match="pipe: can't be written: it exists and is not a regular file."):
+        with pytest.raises(ProtocolError, match=r": can't be written: it exists and is not a regular file\.$"):
             storage.replacing(tmp_path / name).__enter__()
     assert (tmp_path / "pipe").is_fifo()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "target"]

@@ -102,7 +102,7 @@ def test_a_file_that_is_gone_is_one_error(referring, npy):
     with pytest.raises(ProtocolError) as error:
         storage.read(referring)
     assert str(error.value).startswith(
-        f"{npy}: can't be read, but contains the values of array 'X' of {referring}: No such file"
+        f"{npy}: can't be read (No such file or directory), but the values of array 'X' of {referring} are in it."
     )
 
 

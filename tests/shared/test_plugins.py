@@ -207,7 +207,7 @@ WRONG = {
     "no _encode": (HASHER.replace("_encode", "_code"), "the method _encode is missing. Write: def _encode(self, X)."),
     "the signature of scikit-learn": (
         HASHER.replace("self, training, rng", "self, X, y"),
-        "expected _fit(self, training, rng) (the rows are training.X, the labels training.labels), got _fit(self, X, ",
+        "own/mine.py, line 6: the parameters of _fit(self, X, y) are wrong. Write: def _fit(self, training, rng) (the ",
     ),
     "labels in an unsupervised hasher": (
         HASHER.replace("training.X[", "training.labels["),
@@ -249,7 +249,7 @@ WRONG = {
     "a script that ends": (f"{HASHER}\nraise SystemExit(3)\n", "own/mine.py: line 20: SystemExit: 3."),
     "a name in capitals": (
         HASHER.replace('"mine"', '"Mine"'),
-        "hasher 'Mine' in own/mine.py, line 6: a name may contain only lower-case letters, digits and _, and must begin with a letter or a digit.",
+        "hasher 'Mine' in own/mine.py, line 6: a name may contain only lower-case letters, digits and _, and must",
     ),
     "no decorator": (
         HASHER.replace(RECORD, "# Record()"),

@@ -1,4 +1,5 @@
 import functools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,7 +48,9 @@ def test_a_number_in_a_name_becomes_a_keyword():
 
 @pytest.mark.parametrize("name", ["mAP@x[all]", "precision@r-1", "precision@2", "map"])
 def test_names_that_do_not_match_are_unknown(name):
-    with pytest.raises(ProtocolError, match=r"Unknown metric .* `protocol list metrics` lists all"):
+    with pytest.raises(
+        ProtocolError, match=rf"^Unknown metric {re.escape(repr(name))}\. .*`protocol list metrics` lists all"
+    ):
         registry.get("metric", name)
 
 
