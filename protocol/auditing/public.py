@@ -97,7 +97,7 @@ class Evidence:
             number(self.distance, "distance")
         if self.features is None:
             if self.distance is not None:
-                raise ProtocolError("distance needs features as well, in which it is measured.")
+                raise ProtocolError("distance needs features as well.")
             return {}
         X = features_from(self.features, run.split.dataset, run.n_listed)
         if self.distance:
@@ -432,7 +432,7 @@ def _logs(files: Any, reported: Any) -> _Logs:
     """Return the findings on training logs, and sentences about the logs, by file."""
     if files is None:
         if reported is not None:
-            raise ProtocolError("reported needs training_log as well, the log that contains the score.")
+            raise ProtocolError("reported needs training_log as well.")
         return {}
     score = None if reported is None else Reported(reported)
     logs = read_logs(files).items()

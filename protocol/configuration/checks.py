@@ -119,10 +119,7 @@ def _check_quantisers(experiment: Experiment) -> None:
     """Refuse unknown quantisers, and a feature without nearest neighbours that they could find."""
     if "quantisers" not in experiment.config:
         return
-    try:
-        Quantisers(tuple(experiment.config["quantisers"]))
-    except ProtocolError as error:
-        raise ProtocolError(f"quantisers: {error}") from error
+    Quantisers(tuple(experiment.config["quantisers"]))
     for feature in experiment.features.values():
         if all(experiment.ground_truths[name].plugin != "nearest_neighbours" for name in feature.ground_truths):
             raise ProtocolError(f"quantisers: feature {feature.name!r} needs the ground truth nearest_neighbours.")
@@ -160,7 +157,7 @@ def _check_shards(experiment: Experiment) -> None:
         n_database = experiment.sizes(split).get("database")
         if n_database is not None and n_shards > n_database:
             raise ProtocolError(
-                f"count_shards: {n_shards:,} shards for the {n_database:,} database items of the {split} split."
+                f"count_shards: {n_shards:,} shards, but split {split!r} has only {n_database:,} database items."
             )
 
 
@@ -211,8 +208,8 @@ def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
         within = registry.HASHERS.entry(experiment.hashers[name].plugin).bits_within_features
         if within and dimension is not None and longest > dimension:
             raise ProtocolError(
-                f"n_bits: hasher {name!r} allows at most {dimension:,} bits, the dimension of feature "
-                f"{feature.name!r}, got {longest:,}."
+                f"n_bits: hasher {name!r} allows at most {dimension:,} bits (the dimension of feature "
+                f"{feature.name!r}), got {longest:,}."
             )
     for metric in experiment.config["metrics"]:
         _check_radius(feature, metric)
@@ -315,12 +312,12 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
     missing = [name for name in VALIDATION if name in protocol.open and name not in config["split_sizes"]]
     if missing:
         raise ProtocolError(
-            f"split_sizes: hasher_grids needs the size of {' and '.join(missing)} in split {split!r}, with which "
-            "options are selected."
+            f"split_sizes: hasher_grids needs the sizes of {' and '.join(missing)} in split {split!r}, to select "
+            "options."
         )
     for part in VALIDATION:
         if part not in protocol.partitions or (part in listed and listed[part] is None):
-            raise ProtocolError(f"hasher_grids: split {split!r} has no {part}, with which options are selected.")
+            raise ProtocolError(f"hasher_grids: split {split!r} has no {part} to select options with.")
 
 
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:

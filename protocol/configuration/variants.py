@@ -26,7 +26,7 @@ def check_letters(name: str, where: str) -> None:
     if len(name) > LONGEST_NAME:
         raise ProtocolError(f"{where}: a name may have at most {LONGEST_NAME} characters, not {len(name):,}.")
     if name in RESERVED:
-        raise ProtocolError(f"{where}: this name is reserved, as are {', '.join(RESERVED)}. Choose another.")
+        raise ProtocolError(f"{where}: the names {', '.join(RESERVED)} are reserved. Choose another one.")
 
 
 def check_name(name: str, kind: str, plugin: str) -> None:

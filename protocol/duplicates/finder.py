@@ -157,8 +157,7 @@ def find_duplicate_vectors(
 def _check_options(most: int, least: float, threads: int, database: Any, database_ids: Any) -> None:
     integer(most, "most")
     integer(threads, "threads")
-    if number(least, "least") > 1:
-        raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
+    number(least, "least", maximum=1)
     if database is None and database_ids is not None:
         raise ProtocolError("database_ids needs database as well.")
 

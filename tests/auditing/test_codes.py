@@ -88,7 +88,7 @@ def test_few_training_items_or_others_lead_to_no_conclusion(n_training):
 
 def test_codes_that_do_not_fit_are_refused(tmp_path):
     np.save(tmp_path / "d.npy", NOISY[:499])
-    with pytest.raises(ProtocolError, match=r"/d.npy: database codes: 499 codes for 500 items of the database list\.$"):
+    with pytest.raises(ProtocolError, match=r"/d\.npy: 499 codes for 500 items of the database list\.$"):
         audit(**SPLIT, query_codes=NOISY[:20], database_codes=Codes(tmp_path / "d.npy"))
     codes = {"query_codes": NOISY[QUERY], "database_codes": NOISY[DATABASE]}
     with pytest.raises(

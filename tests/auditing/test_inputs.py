@@ -102,9 +102,9 @@ def test_large_json_is_refused_unless_it_has_one_record_per_line(tmp_path, monke
     (tmp_path / "a.json").write_text('{"map": 0.5}\n{"map": 0.4}\n')
     assert read_log(tmp_path / "a.json").series[0].values.tolist() == [0.5, 0.4]
     (tmp_path / "a.json").write_text('[{"map": 0.5}, {"map": 0.4}]\n')
-    with pytest.raises(ProtocolError, match=r"JSON of more than 0 MiB can\'t be read\. Write one record per line\.$"):
+    with pytest.raises(ProtocolError, match=r"JSON of more than 0 MiB can't be read\. Write one record per line\.$"):
         read_log(tmp_path / "a.json")
-    with pytest.raises(ProtocolError, match=r"JSON of more than 0 MiB can\'t be read\.$"):
+    with pytest.raises(ProtocolError, match=r"JSON of more than 0 MiB can't be read\.$"):
         label_issues_from(tmp_path / "a.json", Dataset(), N)
 
 

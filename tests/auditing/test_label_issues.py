@@ -63,7 +63,7 @@ def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_
 
 @pytest.mark.parametrize("wrong", [1.5, -1, "half", float("nan")])
 def test_a_threshold_that_is_not_a_share_is_refused(wrong):
-    with pytest.raises(ProtocolError, match=r"^label_agreement must be a finite number >= 0,"):
+    with pytest.raises(ProtocolError, match=rf"^label_agreement must be a finite number from 0 to 1, got {wrong!r}\.$"):
         audit(**LISTS, labels=Y, label_issues=TABLE, label_agreement=wrong)
 
 
@@ -161,4 +161,4 @@ def test_the_command_warns_and_writes_all_queries(tmp_path, monkeypatch, capsys)
     assert main([*arguments, "--label-agreement", "0.2", "--fail-on", "warning"]) == 1
     with pytest.raises(SystemExit):
         main([*arguments, "--label-agreement", "2"])
-    assert "argument --label-agreement: label agreement: expected a share from 0 to 1" in capsys.readouterr().err
+    assert "argument --label-agreement: expected a share from 0 to 1, got 2." in capsys.readouterr().err

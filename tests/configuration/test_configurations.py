@@ -96,7 +96,6 @@ def test_a_wrong_configuration_is_refused_in_one_line(case, files, monkeypatch):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"experiment": "e" * 81},
         {"features": {"f" * 81: {"base": "gist"}}},
         {"hashers": [{"base": "itq", "name": "h" * 81}]},
         {"ground_truths": [{"base": "class_label", "name": "g" * 81}]},
@@ -196,7 +195,7 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
         ("runs: [1\nseed: 2\n", "c.yaml, line 2: not valid YAML: "),
         ("runs: *a\n", "c.yaml, line 1: not valid YAML: found undefined alias"),
         (None, "c.yaml: no such file."),
-        ("a pipe", "c.yaml: expected a config file, got a non-regular file."),
+        ("a pipe", "c.yaml: a non-regular file, not a config file."),
     ],
 )
 def test_a_file_that_is_not_a_config_file(tmp_path, monkeypatch, text, message):

@@ -263,7 +263,9 @@ def test_one_ground_truth():
 @pytest.mark.parametrize(("metric", "n_listed"), [("neighbours@5", "6"), ("neighbours@5", "4"), ("1-recall@5", "2")])
 def test_lists_of_another_number_of_items_are_refused(metric, n_listed):
     lists = np.tile(np.arange(int(n_listed)), (len(QUERY), 1))
-    with pytest.raises(ProtocolError, match=rf"'{metric}': .* lists the . nearest .*truth is {n_listed} to {n_listed}"):
+    with pytest.raises(
+        ProtocolError, match=rf"'{metric}' needs .* lists the . nearest .*truth is {n_listed} to {n_listed}"
+    ):
         evaluate(*SIGNS, truth=Relevant(lists), metrics=[metric])
 
 

@@ -177,7 +177,9 @@ def test_a_record_of_arrays_needs_its_inputs(folder):
     missing = verify("arrays.json", QUERY, **labels)
     assert missing.failures[0].text == "database codes are missing: the record does not name their file."
     assert (missing.holds, missing.n_values) == (False, 0)
-    assert "The ground truth is missing" in verify("arrays.json", QUERY, DATABASE).verdict
+    assert (
+        "No ground truth: pass query_labels and database_labels, or " in verify("arrays.json", QUERY, DATABASE).verdict
+    )
 
 
 @pytest.mark.parametrize(
@@ -375,7 +377,7 @@ def test_the_sizes_of_a_declared_protocol(folder):
         ("list.json", "list.json: not the JSON of `protocol evaluate --json`: it contains no object."),
         ("record.json --n-bits 12", "--n-bits needs --query-codes and --database-codes as well."),
         ("record.json --json record.json", "--json: record.json is also an input"),
-        ("record.json --query-vectors qv.npy", "database vectors are missing."),
+        ("record.json --query-vectors qv.npy", "--database-vectors is missing."),
         (". --query-codes q.npy", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
         (". --relevance r.txt", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
         (". --query-list q.txt", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),

@@ -84,7 +84,7 @@ def read_excluded(path: str | Path) -> Excluded:
     if not set(columns) <= set(names):
         raise ProtocolError(
             f"{path}: needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column "
-            f"id; its header is {','.join(header)[:80]!r}. (Positions would mean other queries in every run.)"
+            f"id; its header is {','.join(header)[:80]!r}. (Positions would mean different queries in every run.)"
         )
     judged = names.index("judgement") if "judgement" in names and columns == _PAIR else None
     for line, fields in rows:

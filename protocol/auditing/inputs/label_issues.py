@@ -135,8 +135,7 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
     ProtocolError
         If the file can't be read or does not match the dataset.
     """
-    if number(agreement, "label_agreement") > 1:
-        raise ProtocolError(f"label_agreement: expected a share from 0 to 1, got {agreement!r}.")
+    number(agreement, "label_agreement", maximum=1)
     reader = _Reader(dataset, dataset.n_rows(n_listed), name_of(values, "label_issues"), agreement)
     suffix = Path(values).suffix.lower() if is_file(values) else None
     if suffix == ".json":
@@ -154,7 +153,7 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
 
 def _from_annotators(reader: _Reader, array: NDArray) -> LabelIssues:
     is_matrix = reader.dataset.y is not None and reader.dataset.y.ndim == 2
-    y = reader.labels("those of the annotators", "; these are several per item" if is_matrix else "")
+    y = reader.labels("those of the annotators", "; the dataset has several per item" if is_matrix else "")
     if array.ndim != 2 or array.dtype.kind not in "iufb" or array.shape[1] < 2 or not len(array):
         raise ProtocolError(
             f"{reader.name}: expected the number of annotators who gave each class, shape (n_items, n_classes), got "

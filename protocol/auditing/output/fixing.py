@@ -131,7 +131,9 @@ class Reduction:
         parts = {part: values[self.keep[part]] for part, values in split.entries.items()}
         for part in ("query", "database"):
             if not len(parts[part]):
-                raise ProtocolError(f"{self.run.file}: removing the findings would leave no {part} item.")
+                raise ProtocolError(
+                    f"{self.run.file}: removing the affected items would leave the {part} partition empty."
+                )
         flags = {part: values[self.keep[part]] for part, values in split.flags.items()}
         return dataclasses.replace(self.run, file=self.name, split=Split(parts, split.dataset, flags), seed=None)
 

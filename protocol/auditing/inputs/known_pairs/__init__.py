@@ -157,7 +157,7 @@ def _table(name: str) -> Path:
 
 def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
     if dataset.name in SHIPPED and dataset.name != name:
-        raise ProtocolError(f"known_pairs: {name!r}, but the dataset of the split is {dataset.name!r}.")
+        raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
     known = _of_file(_table(name), dataset, name=name, n_listed=n_listed)
     limits = "only pairs of an official test and an official training image were judged"
     return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
@@ -194,7 +194,7 @@ def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed:
     if not listed.any() and dataset.ids is not None:
         first = f"test image {items[0]}" if is_official else items[0]
         raise ProtocolError(
-            f"{path}: no pair consists of items of the dataset, whose ids are like {str(dataset.ids[0])!r}; the first "
+            f"{path}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the first "
             f"pair has {first!r}."
         )
     assumed = _ASSUMED if is_official and not has_parts and dataset.ids is None else ""
@@ -247,8 +247,7 @@ def _check_size(dataset: Dataset, n_listed: int, name: str) -> None:
     n_items = max(dataset.n_items or _SIZE, n_listed)
     if n_items != _SIZE:
         raise ProtocolError(
-            f"{name}: row numbers must be those of {_SIZE:,} images, the training images first; the dataset has "
-            f"{n_items:,}."
+            f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
         )
 
 
