@@ -100,7 +100,8 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, table: str | N
         If neither or both are given; if there is no text, a file is not UTF-8 or all texts are larger than 1 GiB; if a
         folder contains texts next to the subfolders, or a table lacks the column ``text``.
     """
-    if (folder is None) == (table is None):
+    _statistics(folder, table)  # not both
+    if folder is None and table is None:
         raise ProtocolError(
             "dataset_options of 'texts': folder or table is missing. Add {folder: PATH} or {table: FILE}."
         )
