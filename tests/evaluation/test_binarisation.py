@@ -290,11 +290,11 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == f"{evaluate(*SIGNS, truth=Nearest(QUERY, DATABASE, 5))}\n"
     labels = ["--query-labels", "q.npy", "--database-labels", "d.npy"]
     for command, message in (
-        (["quantisation", *vectors, "--hasher-option", "n_iter"], "--hasher-option: expected KEY=VALUE, got 'n_iter'"),
+        (["quantisation", *vectors, "--hasher-option", "n_iter"], "--hasher-option must be KEY=VALUE, got 'n_iter'"),
         (["quantisation"], "--query-vectors and --database-vectors are missing."),
         (["quantisation", *vectors, "--bytes", "4"], "--bytes needs --quantiser as well."),
         (["quantisation", *vectors, *given, "--hasher", "lsh"], "--hasher computes codes from vectors, so it can't be"),
-        (["quantisation", *vectors, *given, "--train-vectors", "d.npy"], "--train-vectors: expected a hasher that is"),
+        (["quantisation", *vectors, *given, "--train-vectors", "d.npy"], "--train-vectors needs a hasher or a quan"),
         (["quantisation", *vectors, "--binarize", "sign"], "--binarize needs --query-codes and --database-codes as "),
         (["quantisation", *vectors, "--ranking", "asymmetric"], "--ranking asymmetric needs outputs of the queries as"),
         (
