@@ -299,7 +299,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         (["quantisation", *vectors, "--ranking", "asymmetric"], "--ranking asymmetric needs outputs of the queries as"),
         (
             ["quantisation", *vectors, "--rescore-codes", "qc.npy", "dc.npy", "--rescore-hasher", "lsh"],
-            "--rescore-hasher and --rescore-codes: choose one.",
+            "--rescore-hasher and --rescore-codes can't be combined. Choose one.",
         ),
         (["evaluate", *vectors], "--query-codes is missing. `protocol quantisation` computes codes from vectors."),
         (["evaluate", *given, *labels, "--neighbours", "3"], "--neighbours needs --query-vectors and --database-vec"),
