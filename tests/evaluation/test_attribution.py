@@ -337,7 +337,10 @@ def test_errors(exact):
             "results: distances of shape (30, 4) for results of shape (30, 5).",
         ),
         ({"tables": ["4x2"]} | by_vector, "tables needs codes: hash tables can't be built from vectors."),
-        ({"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector, "query codes: 29 rows for 30 query vectors."),
+        (
+            {"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector,
+            "query codes: 29 rows for 30 query vectors.",
+        ),
     ]:
         with pytest.raises(ProtocolError) as error:
             hp.attribute(ids, **options)
