@@ -328,7 +328,7 @@ def test_errors(exact):
         with pytest.raises(ProtocolError) as error:
             hp.attribute(*arguments)
         assert str(error.value).startswith(message)
-    with pytest.raises(ProtocolError, match=r"^neighbours: the number K is missing, and there are no results"):
+    with pytest.raises(ProtocolError, match=r"^neighbours is missing, and there are no results"):
         hp.attribute(None, by_code["codes"], tables=["4x2"])
     for options, message in [
         ({"k": 201} | by_code, "neighbours must be an integer from 1 to 200, got 201."),
@@ -336,8 +336,11 @@ def test_errors(exact):
             {"distances": distances[:, 1:]} | by_code,
             "results: distances of shape (30, 4) for results of shape (30, 5).",
         ),
-        ({"tables": ["4x2"]} | by_vector, "tables: hash tables need codes."),
-        ({"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector, "query codes: expected 30 rows"),
+        ({"tables": ["4x2"]} | by_vector, "tables needs codes: hash tables can't be built from vectors."),
+        (
+            {"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector,
+            "query codes: 29 rows for 30 query vectors.",
+        ),
     ]:
         with pytest.raises(ProtocolError) as error:
             hp.attribute(ids, **options)
