@@ -116,7 +116,7 @@ def verify(
             checks += of_record.others(expected)
             checks += (Check(NOTE, name, text) for name, text in evaluation.code_utilisation.sentences().items())
     except (ProtocolError, OSError) as error:
-        checks.append(Check(FAILS, "computing again", str(error)))
+        checks.append(Check(FAILS, "recomputation", str(error)))
     return Verification(str(path), tuple(checks))
 
 

@@ -205,11 +205,11 @@ def test_errors_of_the_function_are_shown_as_its_answers():
 
 
 def test_a_function_without_a_number_is_refused():
-    with pytest.raises(ProtocolError, match="function: expected a number from"):
+    with pytest.raises(ProtocolError, match="The function must return a number for "):
         diagnose(lambda *_: None)
-    with pytest.raises(ProtocolError, match="function: expected a number from"):
+    with pytest.raises(ProtocolError, match="The function must return a number for "):
         diagnose(lambda *_: "high")
-    with pytest.raises(ProtocolError, match="codes: expected"):
+    with pytest.raises(ProtocolError, match="codes must be bits or signs"):
         diagnose(hashnet, codes="-1/+1")
 
 
@@ -246,5 +246,5 @@ def test_the_answers_of_another_program_are_read(tmp_path, capsys):
 
 def test_a_missing_answer_is_named(tmp_path):
     write_cases(tmp_path)
-    with pytest.raises(ProtocolError, match=r"answers.csv: case 1: expected a score, got ''"):
+    with pytest.raises(ProtocolError, match=r"answers.csv: case 1: the score must be a number, got ''"):
         read_answers(tmp_path / "answers.csv")

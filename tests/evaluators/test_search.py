@@ -161,9 +161,9 @@ def test_two_code_lengths_must_both_agree():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("high", *case(0)), "score: expected a number from 0 to 1, or in percent, got 'high'."),
-        (("-0.1", *case(0)), "score: expected a number from 0 to 1, or in percent, got '-0.1'."),
-        ((["0.5", "0.6"], *case(0)), "query codes: expected codes for each of 2 scores, got 3."),
+        (("high", *case(0)), "score must be a number from 0 to 1, or in percent, got 'high'."),
+        (("-0.1", *case(0)), "score must be a number from 0 to 1, or in percent, got '-0.1'."),
+        ((["0.5", "0.6"], *case(0)), "query codes: 3 code lengths for 2 scores."),
         (([], *case(0)), "score: the list is empty."),
     ],
 )
@@ -236,7 +236,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
     assert record["matches"][0]["variants"] == {}
     assert "mAP, the standard" in capsys.readouterr().out
     assert main(["explain", "--score", ".5", ".6", *inputs]) == 2
-    assert "--query-codes: 1 for 2 scores." in capsys.readouterr().err
+    assert "--query-codes: 1 value for 2 scores." in capsys.readouterr().err
 
 
 def test_real_valued_outputs_are_ranked_as_evaluators_do():
@@ -259,7 +259,7 @@ def test_relevant_training_items_can_be_the_denominator():
     found = explain("0.38888889", *sides, **labels, training_labels=["a", "a", "b", "a"])
     assert found.matches[0] == STANDARD.but(denominator="training")
     assert not any(("denominator", "training") in way.variants for way in explain("0.3", *sides, **labels).values)
-    with pytest.raises(ProtocolError, match="training labels: expected query labels and"):
+    with pytest.raises(ProtocolError, match="^training_labels needs query_labels and database_labels"):
         explain("0.3", *sides, truth=Relevant([[1, 2]]), training_labels=["a"])
 
 

@@ -218,7 +218,7 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
         ("a.mat:cell", r"can't be read as a .mat file \(the variable is a cell"),
         ("a.mat:sparse", r"a \.mat file \(the variable is a sparse matrix"),
         ("a.h5:text", "expected an array of numbers, got dtype object"),
-        ("a.h5:nothing", "expected an array of numbers, got an empty one, shape None"),
+        ("a.h5:nothing", "the array is empty, shape None"),
         ("a.h5:group", "no array 'group'"),
     ):
         refused(tmp_path / name, message)
@@ -251,6 +251,9 @@ def test_names_that_are_not_files_are_refused(tmp_path):
     (tmp_path / "loop.npy").symlink_to(tmp_path / "loop.npy")
     (tmp_path / "folder.npy").mkdir()
     (tmp_path / "empty.npy").touch()
+    (tmp_path / "codes.pt").write_bytes(b"1")
+    (tmp_path / "codes").write_bytes(b"1")
+    (tmp_path / "a.npy:B").write_bytes(b"1")
     for name, message in (
         ("none.npy", "no such file"),
         ("loop.npy", "no such file"),

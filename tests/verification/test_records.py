@@ -146,7 +146,7 @@ def test_the_same_codes_and_labels_in_another_format_verify(folder, capsys):
     command = ["verify", str(record), "--query-codes", f"{at}qb.npy", "--database-codes", f"{at}db.npy"]
     assert main([*command, "--bit-order", "big"]) == 0
     assert main(command) == 1
-    assert "fails        computing again: ../copy/qb.npy: expected zeros after bit 12" in capsys.readouterr().out
+    assert "fails        recomputation: ../copy/qb.npy: expected zeros after bit 12" in capsys.readouterr().out
     for name in ("q", "d"):  # packed, where the record has one column for each bit
         shutil.move(folder / f"{name}8.npy", folder / f"{name}.npy")
     assert not verify(record).holds
@@ -177,9 +177,7 @@ def test_a_record_of_arrays_needs_its_inputs(folder):
     missing = verify("arrays.json", QUERY, **labels)
     assert missing.failures[0].text == "database codes are missing: the record does not name their file."
     assert (missing.holds, missing.n_values) == (False, 0)
-    assert (
-        "No ground truth: pass query_labels and database_labels, or " in verify("arrays.json", QUERY, DATABASE).verdict
-    )
+    assert "No ground truth" in verify("arrays.json", QUERY, DATABASE).verdict
 
 
 @pytest.mark.parametrize(
@@ -297,16 +295,16 @@ def test_every_edit_and_every_deletion_of_a_field_is_refused(folder):
         (lambda c: c.update(convention="hashnet"), "mAP", " recorded, 0."),
         (
             lambda c: c.update(convention="none"),
-            "computing again",
+            "recomputation",
             "Unknown convention 'none': choose deephash, default",
         ),
         (
             lambda c: c.update(ranking="asymmetric"),
-            "computing again",
+            "recomputation",
             "the asymmetric ranking needs real values",
         ),
-        (lambda c: c["inputs"].pop("query_codes"), "computing again", "query codes are missing"),
-        (lambda c: c["inputs"].update(query_labels="no.npy"), "computing again", "no.npy: no such file"),
+        (lambda c: c["inputs"].pop("query_codes"), "recomputation", "query codes are missing"),
+        (lambda c: c["inputs"].update(query_labels="no.npy"), "recomputation", "no.npy: no such file"),
         (lambda c: c["without_queries"].update(excluded=[1, 5]), "without_queries: sha256", "SHA-256 "),
     ],
 )
