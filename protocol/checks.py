@@ -137,16 +137,17 @@ def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = No
     return int(value)
 
 
-def number(value: Any, name: str) -> float:
-    """Return `value` as a float if it is a finite number of at least zero.
+def number(value: Any, name: str, *, maximum: float = math.inf) -> float:
+    """Return `value` as a float if it is a finite number from zero to `maximum`.
 
     Raises
     ------
     ProtocolError
         If it is anything else, including a bool.
     """
-    if not _is_real(value) or not 0 <= value < math.inf:
-        raise ProtocolError(f"{name} must be a finite number >= 0, got {value!r}.")
+    if not _is_real(value) or not 0 <= value <= maximum or value == math.inf:
+        allowed = ">= 0" if maximum == math.inf else f"from 0 to {maximum:g}"
+        raise ProtocolError(f"{name} must be a finite number {allowed}, got {value!r}.")
     return float(value)
 
 

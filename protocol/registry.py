@@ -90,7 +90,7 @@ class Record:
         files = [_file_of(one.module) for one in (taken, record) if one is not None]
         if len(set(files)) > 1:
             registry.taken[self.name] = (
-                f"{self.kind} {self.name!r}: expected one plug-in of this name, got two: in {' and in '.join(files)}. "
+                f"{self.kind} {self.name!r}: two plug-ins have this name, in {' and in '.join(files)}. "
                 "Give yours another name."
             )
             if taken is None or not _is_own(taken):
@@ -240,7 +240,7 @@ class HasherRecord(Record):
         check = getattr(plugin, "check_declaration", None)
         if check is None:
             raise ProtocolError(
-                f"hasher {self.name!r}: expected a class derived from protocol.hashers.Hasher, got {plugin!r}."
+                f"hasher {self.name!r}: must be a class derived from protocol.hashers.Hasher, not {plugin!r}."
             )
         check(self.name)
         return super().__call__(plugin)
@@ -417,7 +417,7 @@ class Registry(Generic[R]):
         record, numbers = self.find(name)
         if any(mark in name for mark in _NUMBERS):
             raise ProtocolError(
-                f"{self.kind} {name!r}: expected a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
+                f"{self.kind} {name!r}: write a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
             )
         return functools.partial(record.plugin, **numbers) if numbers else record.plugin
 
@@ -498,7 +498,7 @@ def _import(module: str) -> ModuleType:
     if os.getcwd() != folder:
         os.chdir(folder)
         raise ProtocolError(
-            f"{imported.__file__}: changed the working directory, to which relative paths refer. Remove os.chdir."
+            f"{imported.__file__}: changes the working directory, to which relative paths refer. Remove os.chdir."
         )
     return imported
 
@@ -522,7 +522,7 @@ def _field_error(error: TypeError) -> ProtocolError | None:
     if call[2] == "missing":
         problem = f"missing field{'s' * (len(quoted) > 1)} {', '.join(map(repr, quoted))}."
     elif call[2] == "takes":
-        problem = "expected one argument without a keyword, the name."
+        problem = "takes one argument without a keyword, the name."
     else:
         known = [one.name for one in fields(record) if one.init]
         near = difflib.get_close_matches(quoted[0], known, n=1)

@@ -81,10 +81,10 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if self.label_agreement is not None and self.label_issues is None:
-            got = f"{self.label_agreement!r}"
-            raise ProtocolError(f"label_agreement: expected label issues (label_issues), got only {got}.")
+            raise ProtocolError("label_agreement needs label_issues as well.")
         if (self.query_codes is None) != (self.database_codes is None):
-            raise ProtocolError(f"{'query' if self.query_codes is None else 'database'}_codes are missing.")
+            given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
+            raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
 
     def files(self) -> dict[str, Any]:
         """Return the files and arrays by name, None for those that were not given."""
@@ -97,8 +97,7 @@ class Evidence:
             number(self.distance, "distance")
         if self.features is None:
             if self.distance is not None:
-                got = f"{self.distance:g}"
-                raise ProtocolError(f"distance: expected features in which it is measured (features), got only {got}.")
+                raise ProtocolError("distance needs features as well.")
             return {}
         X = features_from(self.features, run.split.dataset, run.n_listed)
         if self.distance:
@@ -110,7 +109,7 @@ class Evidence:
         if self.query_codes is None:
             return None
         if len(runs) > 1:
-            raise ProtocolError(f"query_codes and database_codes need a single split: {len(runs)} runs.")
+            raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
         return audit_codes(runs[0].split, self.query_codes, self.database_codes)
 
     def known(self, dataset: Dataset, n_listed: int) -> Known:
@@ -400,7 +399,7 @@ def _check_only_a_log(**of_splits: Any) -> None:
     """Raise ProtocolError if an option for splits is not None, because there is only a training log."""
     for name, value in of_splits.items():
         if value is not None:
-            raise ProtocolError(f"{name}: expected a split, got only a training log.")
+            raise ProtocolError(f"{name} needs a split as well; a training log alone was given.")
 
 
 _ORDER = ("query", "database", "train", "validation_query", "validation_database")
@@ -433,9 +432,7 @@ def _logs(files: Any, reported: Any) -> _Logs:
     """Return the findings on training logs, and sentences about the logs, by file."""
     if files is None:
         if reported is not None:
-            raise ProtocolError(
-                f"reported: expected a training log that contains it (training_log), got only {reported}."
-            )
+            raise ProtocolError("reported needs training_log as well.")
         return {}
     score = None if reported is None else Reported(reported)
     logs = read_logs(files).items()
@@ -451,20 +448,21 @@ def _check_paths(values: Mapping[str, Any]) -> None:
                     os.stat(path)
             except (OSError, ValueError) as error:  # ValueError: a null character
                 if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
-                    got = f"{str(path)[:80]!r} ({error.args[-1]})"
-                    raise ProtocolError(f"{role}: expected the path of a file, got {got}.") from error
+                    problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"
+                    raise ProtocolError(f"{role}: {problem}.") from error
 
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
     if bool(lists) == bool(splits):
         if lists:
-            raise ProtocolError("audit: give complete splits or lists of the query and database items, not both.")
+            raise ProtocolError("audit: give complete splits, or lists of the query and database items, not both.")
         raise ProtocolError(
             "audit: nothing to audit. Give complete splits, lists of the query and database items, or a training log."
         )
     for part in ("query", "database"):
         if lists and part not in lists:
-            raise ProtocolError(f"{' and '.join(lists)}: the list of the {part} items is needed as well.")
+            verb = "needs" if len(lists) == 1 else "need"
+            raise ProtocolError(f"{' and '.join(lists)} {verb} {part} as well.")
     if lists:
         return [read_lists(lists, dataset, protocol=protocol)]
     return read_runs(splits, dataset, protocol=protocol)

@@ -108,7 +108,7 @@ def _check_mirror(config: Mapping[str, Any]) -> None:
     mirror = config["mirror"]
     if mirror is not None and "://" not in mirror and not Path(mirror).is_dir():
         raise ProtocolError(
-            f"mirror: expected a URL or an existing folder, got {redacted(mirror)!r} (looked in {Path.cwd()})."
+            f"mirror: {redacted(mirror)!r} is neither a URL nor an existing folder (looked in {Path.cwd()})."
         )
     files = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     for file in config["mirror_sha256"]:
@@ -119,13 +119,10 @@ def _check_quantisers(experiment: Experiment) -> None:
     """Refuse unknown quantisers, and a feature without nearest neighbours that they could find."""
     if "quantisers" not in experiment.config:
         return
-    try:
-        Quantisers(tuple(experiment.config["quantisers"]))
-    except ProtocolError as error:
-        raise ProtocolError(f"quantisers: {error}") from error
+    Quantisers(tuple(experiment.config["quantisers"]))
     for feature in experiment.features.values():
         if all(experiment.ground_truths[name].plugin != "nearest_neighbours" for name in feature.ground_truths):
-            raise ProtocolError(f"quantisers: feature {feature.name!r} has no ground truth nearest_neighbours.")
+            raise ProtocolError(f"quantisers: feature {feature.name!r} needs the ground truth nearest_neighbours.")
 
 
 def _check_excluded(experiment: Experiment) -> None:
@@ -134,14 +131,16 @@ def _check_excluded(experiment: Experiment) -> None:
     if file is None:
         return
     if not Path(file).is_file():
-        raise ProtocolError(f"exclude_queries: no file {file!r} (looked in {Path.cwd()}).")
+        raise ProtocolError(f"exclude_queries: {file}: no such file (looked in {Path.cwd()}).")
     try:
         read_excluded(file)
     except ProtocolError as error:
         raise ProtocolError(f"exclude_queries: {error}") from error
     for feature in experiment.features.values():
         if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
-            raise ProtocolError(f"exclude_queries: feature {feature.name!r} has several items in each image.")
+            raise ProtocolError(
+                f"exclude_queries: not possible with feature {feature.name!r}, which has several items per image."
+            )
 
 
 def _check_shards(experiment: Experiment) -> None:
@@ -151,14 +150,14 @@ def _check_shards(experiment: Experiment) -> None:
         return
     for metrics in needs(config["metrics"]).values():
         raise ProtocolError(
-            f"metrics: expected metrics that add up over the {n_shards} shards that count_shards sets, got "
-            f"{metrics[0]!r}. Leave it out, or set count_shards: 1."
+            f"metrics: {metrics[0]!r} can't be computed from counts in {n_shards} shards. Remove it, or set "
+            "count_shards: 1."
         )
     for split in experiment.splits:
         n_database = experiment.sizes(split).get("database")
         if n_database is not None and n_shards > n_database:
             raise ProtocolError(
-                f"count_shards: expected at most {n_database}, the database items of the {split} split, got {n_shards}."
+                f"count_shards: {n_shards:,} shards, but split {split!r} has only {n_database:,} database items."
             )
 
 
@@ -197,7 +196,7 @@ def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
         several = [name for name in arrays if name.startswith(f"{modality.reads}/")]
         hint = f" Name one of {', '.join(several)} in its options." if several else ""
         raise ProtocolError(
-            f"feature {feature.name!r} reads {modality.reads}, but dataset {experiment.config['dataset']!r} has "
+            f"feature {feature.name!r} reads {modality.reads}, but dataset {experiment.config['dataset']!r} has only "
             f"{', '.join(arrays)}.{hint}"
         )
 
@@ -209,8 +208,8 @@ def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
         within = registry.HASHERS.entry(experiment.hashers[name].plugin).bits_within_features
         if within and dimension is not None and longest > dimension:
             raise ProtocolError(
-                f"n_bits: expected at most {dimension} for hasher {name!r}, the dimensions of feature "
-                f"{feature.name!r}, got {longest}."
+                f"n_bits: hasher {name!r} allows at most {dimension:,} bits (the dimension of feature "
+                f"{feature.name!r}), got {longest:,}."
             )
     for metric in experiment.config["metrics"]:
         _check_radius(feature, metric)
@@ -219,9 +218,7 @@ def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_radius(feature: FeaturePlan, metric: str) -> None:
     radius, shortest = keywords(metric).get("radius", 0), min(feature.n_bits)
     if radius > shortest:
-        raise ProtocolError(
-            f"metric {metric!r}: expected a radius of at most {shortest}, the shortest code length, got {radius}."
-        )
+        raise ProtocolError(f"metric {metric!r}: the radius exceeds the shortest code length, {shortest} bits.")
 
 
 def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -239,7 +236,7 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
     number, other = ("two modalities", "one modality") if crossed else ("one modality", "two paired modalities")
     found = f"feature {feature.name!r} has {number}"
     if isinstance(experiment.config["features"][feature.name]["preprocessing"], Mapping) and not crossed:
-        raise ProtocolError(f"preprocessing: expected one list of steps, since {found}, got two.")
+        raise ProtocolError(f"{found}, so `preprocessing` must be one list of steps, not two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
             fit = [hasher for hasher in registry.names("hasher") if _is_paired(hasher) == crossed]
@@ -267,7 +264,7 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
             )
     _check_supervision(feature, experiment)
     if unlabelled and "leak" in experiment.config:
-        raise ProtocolError(f"leak: expected a dataset with class labels, got {dataset!r}.")
+        raise ProtocolError(f"leak: the study needs class labels, but dataset {dataset!r} has none.")
 
 
 def _check_supervision(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -283,7 +280,7 @@ def _check_supervision(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(f"hasher {name!r} learns from {kind}, but dataset {dataset!r} has no labels.")
         if "leak" in experiment.config:
             raise ProtocolError(
-                f"leak: expected hashers that learn from the training rows alone, got {name!r}, which needs {kind}."
+                f"leak: hasher {name!r} needs {kind}, but the study compares hashers that learn without supervision."
             )
 
 
@@ -300,9 +297,7 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
     if ground_truth is not None:
         one_of(ground_truth, feature.ground_truths, f"ground truth of feature {feature.name!r} in selection")
     if registry.METRICS.entry(metric).better == "lower":
-        raise ProtocolError(
-            f"selection.metric: expected a metric to maximise, got {metric!r}, of which lower values are better."
-        )
+        raise ProtocolError(f"selection.metric: lower values of {metric!r} are better. Choose a metric to maximise.")
     _check_radius(feature, metric)
     selecting = experiment.ground_truths[ground_truth or feature.ground_truths[0]]
     for split in feature.splits:
@@ -317,14 +312,12 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
     missing = [name for name in VALIDATION if name in protocol.open and name not in config["split_sizes"]]
     if missing:
         raise ProtocolError(
-            f"split_sizes: {' and '.join(missing)} missing, on which options are selected (hasher_grids, split "
-            f"{split!r})."
+            f"split_sizes: hasher_grids needs the sizes of {' and '.join(missing)} in split {split!r}, to select "
+            "options."
         )
     for part in VALIDATION:
         if part not in protocol.partitions or (part in listed and listed[part] is None):
-            raise ProtocolError(
-                f"hasher_grids: expected a split with {part}, on which options are selected, got {split!r}."
-            )
+            raise ProtocolError(f"hasher_grids: split {split!r} has no {part} to select options with.")
 
 
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -348,7 +341,7 @@ def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> N
     for file in filter(None, files.values()):
         items, flags = read_list(file)
         if n_items is not None and len(items) > n_items:
-            raise ProtocolError(f"{file}: a list of {len(items):,} items of a dataset of {n_items:,}.")
+            raise ProtocolError(f"{file}: {len(items):,} items, but the dataset has {n_items:,}.")
         if n_items is not None and items.dtype.kind in "iu":
             rows(items, n_items, file)
         if n_classes is not None and flags is not None and flags.shape[1] != n_classes:
@@ -382,8 +375,8 @@ def _check_nearest(metric: str, variant: Variant) -> None:
     number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
     if relevant and (variant.plugin != "nearest_neighbours" or variant.options["n_neighbours"] != number):
         raise ProtocolError(
-            f"metric {metric!r}: expected every ground truth to be nearest_neighbours with n_neighbours {number}, got "
-            f"{variant.name!r}. P@K and R@K are defined for any ground truth."
+            f"metric {metric!r} requires every ground truth to be nearest_neighbours with n_neighbours {number}; "
+            f"{variant.name!r} is not. P@K and R@K are defined for any ground truth."
         )
 
 
@@ -407,11 +400,11 @@ def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
     for name in controls:
         one_of(name, feature.hashers, f"hasher of feature {feature.name!r} in leak.controls")
     if set(feature.hashers) <= set(controls):
-        raise ProtocolError(f"leak: expected a hasher of feature {feature.name!r} that learns, got controls only.")
+        raise ProtocolError(f"leak: all hashers of feature {feature.name!r} are controls. Add one that learns.")
     if feature.runs < 2:
-        raise ProtocolError(f"leak: expected at least 2 runs of feature {feature.name!r}, got {feature.runs}.")
+        raise ProtocolError(f"leak: the study needs at least 2 runs of feature {feature.name!r}, got {feature.runs}.")
     if searched := sorted(set(feature.hashers) & set(config["hasher_grids"])):
-        raise ProtocolError(f"leak: expected hashers with fixed options, got hasher_grids of {searched[0]!r}.")
+        raise ProtocolError(f"leak: the study needs fixed options, but {searched[0]!r} is in hasher_grids.")
     _check_leak_sizes(config["leak"], experiment.facts)
 
 
@@ -423,12 +416,12 @@ def _check_leak_sizes(leak: Mapping[str, Any], facts: Mapping[str, Any]) -> None
     half = (per_class - taken) // 2
     if half < 1:
         raise ProtocolError(
-            f"leak: expected query_per_class + outside_per_class <= {per_class - 2}, since the smallest class has at "
-            f"most {per_class} items and each database needs one of them, got {taken}."
+            f"leak: query_per_class + outside_per_class must be at most {per_class - 2:,}, got {taken:,}: the smallest "
+            f"class has at most {per_class:,} items, and each database needs one of them."
         )
     largest = max((size for size in leak["train_per_class"] if size != "all"), default=1)
     if largest > half:
         raise ProtocolError(
-            f"leak.train_per_class: expected at most {half}, the items of the smallest class in each database, got "
-            f"{largest}."
+            f"leak.train_per_class: expected at most {half:,}, the items of the smallest class in each database, got "
+            f"{largest:,}."
         )

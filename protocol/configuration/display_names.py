@@ -71,7 +71,7 @@ def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, s
     for text, number in Counter(names.values()).items():
         if number > 1:
             same = " and ".join(repr(name) for name in names if names[name] == text)
-            raise ProtocolError(f"names.{kind}s: expected different names for {same}, got {text!r} for each.")
+            raise ProtocolError(f"names.{kind}s: {same} have the same name, {text!r}. Choose different names.")
     return names
 
 
@@ -108,7 +108,7 @@ def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) 
     places = itertools.product(*map(chosen.__getitem__, _PLACE))
     if not any(truth in plans[name].ground_truths and split in plans[name].splits for name, truth, split in places):
         raise ProtocolError(
-            "paper: no feature, ground truth and split of these occur together: "
+            "paper: no combination of these features, ground truths and splits is in the experiment: "
             f"{'; '.join(', '.join(chosen[key]) for key in _PLACE)}."
         )
     return chosen

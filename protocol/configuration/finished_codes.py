@@ -72,8 +72,8 @@ def _method(
     feature = features[one_of(entry["feature"] or next(iter(features)), features, f"{where}.feature")]
     if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
         raise ProtocolError(
-            f"{where}.feature: expected a feature with one item per image, since each row of the files is the code of "
-            f"an image, got {feature.name!r}."
+            f"{where}.feature: {feature.name!r} has several items per image, but each row of the files is the code of "
+            "one image."
         )
     chosen = {key: entry[key] or getattr(feature, key) for key in ("splits", "n_bits")}
     for key, values in chosen.items():
@@ -90,7 +90,9 @@ def _method(
 def _check_name(name: str, hashers: Collection[str], where: str) -> None:
     check_letters(name, where)
     if name in hashers or name in registry.names("hasher"):
-        raise ProtocolError(f"{where}: expected a name that no hasher has, for example {f'my_{name}'!r}, got {name!r}.")
+        raise ProtocolError(
+            f"{where}: {name!r} is the name of a hasher. Choose another name, for example {f'my_{name}'!r}."
+        )
 
 
 def _check_pattern(pattern: str, where: str) -> None:
@@ -103,9 +105,7 @@ def _check_pattern(pattern: str, where: str) -> None:
     except ProtocolError:
         raise
     except ValueError as error:
-        raise ProtocolError(
-            f"{where}: expected a file name with placeholders in braces, got {pattern!r}: {error}."
-        ) from error
+        raise ProtocolError(f"{where}: {pattern!r} is not a file name with placeholders in braces: {error}.") from error
 
 
 def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
@@ -119,8 +119,8 @@ def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
             for placeholder, value, other in zip(PLACEHOLDERS, content, first, strict=True):
                 if value != other:
                     raise ProtocolError(
-                        f"codes.{method.name}.{role}: expected {{{placeholder}}} in the file name, since "
-                        f"{_difference(placeholder, role)}, got {getattr(method, role)!r}."
+                        f"codes.{method.name}.{role}: the file name {getattr(method, role)!r} needs {{{placeholder}}}, "
+                        f"since {_difference(placeholder, role)}."
                     )
 
 

@@ -47,7 +47,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
         return _loaded(config if from_file else _changed_default(config))
     except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # caused by a value that no check covers
         reason = " ".join(str(error).split()) or "no details"
-        raise ProtocolError(f"config file: expected usable values, got {type(error).__name__} ({reason}).") from error
+        raise ProtocolError(f"config file: a value can't be used: {type(error).__name__} ({reason}).") from error
 
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:
@@ -80,9 +80,7 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
 def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
     default = read(DEFAULT)
     if config.get("dataset", default["dataset"]) != default["dataset"] and "experiment" not in config:
-        raise ProtocolError(
-            "dataset: the results of another dataset need a name of their own: add --config experiment=NAME."
-        )
+        raise ProtocolError("dataset: results for another dataset need another name: add --config experiment=NAME.")
     return default | dict(config)
 
 
@@ -110,9 +108,7 @@ def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
     except ProtocolError as error:
         raise ProtocolError(f"feature {name!r}: {error}") from error
     except (ArithmeticError, MemoryError) as error:
-        raise ProtocolError(
-            f"feature {name!r}: expected options of usable sizes, got {schema.shown(filled)}."
-        ) from error
+        raise ProtocolError(f"feature {name!r}: options of this size can't be used: {schema.shown(filled)}.") from error
     return {"base": plugin, **own, "options": filled}
 
 

@@ -324,7 +324,7 @@ class Plan:
         """The key `leak` of the configuration; raises ProtocolError if it is missing."""
         if "leak" not in self.config:
             raise ProtocolError(
-                f"experiment {self.experiment.name!r} has no leak study: give it the key `leak`, as in "
+                f"experiment {self.experiment.name!r} has no leak study. Add the key `leak`, as in "
                 "workflow/config/cifar10_leak.yaml"
             )
         study: dict[str, Any] = self.config["leak"]
@@ -335,7 +335,7 @@ class Plan:
         """The table of all selections; raises ProtocolError if no hasher has a grid."""
         if not self.selection_table:
             raise ProtocolError(
-                f"experiment {self.experiment.name!r} has no options to choose: give it the key `hasher_grids`, as in "
+                f"experiment {self.experiment.name!r} has no options to select. Add the key `hasher_grids`, as in "
                 "workflow/config/cifar10_nested.yaml"
             )
         return self.selection_table

@@ -42,9 +42,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         With one line that states the key, the expected values and the value found.
     """
     if "preprocessing" in config:
-        raise ProtocolError(
-            "preprocessing: expected below a feature, as features.NAME.preprocessing, got it at the top level."
-        )
+        raise ProtocolError("preprocessing belongs to a feature: write it as features.NAME.preprocessing.")
     return filled(dict(config), keys())
 
 
@@ -116,7 +114,7 @@ def _mapping(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) ->
 def _check_keys(value: Mapping[Any, Any], schema: Mapping[str, Any], where: str) -> None:
     for key in value:
         if not isinstance(key, str):
-            _refuse_mapping(f"expected names as keys, got {shown(key)}", where)
+            _refuse_mapping(f"keys must be names, got {shown(key)}", where)
     for key in value if "properties" in schema else ():
         one_of(key, schema["properties"], f"key in {where or 'the config file'}")
 
@@ -128,7 +126,7 @@ def _refuse_mapping(problem: str, where: str) -> NoReturn:
 def _check_once(values: list[Any], where: str) -> None:
     for index, value in enumerate(values):
         if value in values[:index]:
-            raise ProtocolError(f"{where}: expected each value once, got {value!r} twice.")
+            raise ProtocolError(f"{where}: {value!r} is listed twice.")
 
 
 def _converted(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -189,7 +187,7 @@ def shown(value: Any) -> str:
 _NOUNS = {
     "integer": ("an integer", "integers"),
     "number": ("a number", "numbers"),
-    "string": ("a text", "texts"),
+    "string": ("a string", "strings"),
     "boolean": ("true or false", "true or false"),
     "null": ("null", "null"),
     "array": ("a list", "lists"),

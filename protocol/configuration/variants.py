@@ -19,11 +19,14 @@ RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "sco
 def check_letters(name: str, where: str) -> None:
     """Raise ProtocolError if a name of the user can't be a part of file names."""
     if not _NAME.fullmatch(name):
-        raise ProtocolError(f"{where}: expected a name of lower-case letters, digits and _, got {name!r}.")
+        raise ProtocolError(
+            f"{where}: a name may contain only lower-case letters, digits and _, and must begin with a letter or a "
+            "digit."
+        )
     if len(name) > LONGEST_NAME:
-        raise ProtocolError(f"{where}: expected a name of at most {LONGEST_NAME} characters, got {len(name)}.")
+        raise ProtocolError(f"{where}: a name may have at most {LONGEST_NAME} characters, not {len(name):,}.")
     if name in RESERVED:
-        raise ProtocolError(f"{where}: expected a name other than {', '.join(RESERVED)}, got {name!r}.")
+        raise ProtocolError(f"{where}: the names {', '.join(RESERVED)} are reserved. Choose another one.")
 
 
 def check_name(name: str, kind: str, plugin: str) -> None:
@@ -81,8 +84,7 @@ def _check_once(names: list[str], where: str) -> None:
     for index, name in enumerate(names):
         if name in names[:index]:
             raise ProtocolError(
-                f"{where}: expected each name once, got {name!r} twice; give one of them another name, "
-                f"{{name: {name}_2, base: ...}}."
+                f"{where}: {name!r} is listed twice. Give one of them another name: {{name: {name}_2, base: ...}}."
             )
 
 
@@ -116,7 +118,7 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
                 and not (name in without_options and found[name][0] == plugin)
             ):
                 raise ProtocolError(
-                    f"{place}{key}: expected one definition of {name!r}, got two: {_described(*found[name])} and "
+                    f"{place}{key}: {name!r} is defined twice, as {_described(*found[name])} and as "
                     f"{_described(plugin, own)}."
                 )
             found[name] = plugin, own
@@ -134,9 +136,7 @@ def _variant(kind: str, name: str, definition: tuple[str, dict[str, Any]], confi
     where, top = f"{options.words(kind)} {name!r}", config[f"{kind}_options"].get(name, {})
     for option in inline:
         if option in top:
-            raise ProtocolError(
-                f"{where}: expected option {option!r} once, got it in {kind}_options and in {kind}s; remove one."
-            )
+            raise ProtocolError(f"{where}: option {option!r} is set in both {kind}_options and {kind}s; remove one.")
     fixed = {**top, **inline}
     filled = options.filled(kind, plugin, fixed, called=name)
     if kind != "hasher" or name not in config["hasher_grids"]:
@@ -160,7 +160,7 @@ def hasher_grid(
         one_of(option, declared, f"option of hasher {name!r} in hasher_grids")
         if option in fixed:
             raise ProtocolError(
-                f"hasher {name!r}: option {option!r} is fixed to {fixed[option]!r} in hasher_options and searched in "
+                f"hasher {name!r}: option {option!r} is fixed to {fixed[option]!r} in hasher_options but searched in "
                 "hasher_grids; remove one."
             )
         where = f"hasher_grids.{name}.{option}"

@@ -23,9 +23,7 @@ class _Loader(yaml.SafeLoader):
             key, line = self.construct_object(key_node, deep=True), key_node.start_mark.line + 1
             if isinstance(key, Hashable):
                 if key in first:
-                    raise _Twice(
-                        f"line {line}: expected each key once, got {key!r} again (first in line {first[key]})."
-                    )
+                    raise _Twice(f"line {line}: the key {key!r} is repeated (first in line {first[key]}).")
                 first[key] = line
         return super().construct_mapping(node, deep=deep)
 
@@ -49,7 +47,8 @@ def read(path: str | Path) -> dict[str, Any]:
             found = parse(stream.read(), str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ProtocolError(f"{path}: expected a config file, got: {reason}.") from error
+        problem = "no such file" if isinstance(error, FileNotFoundError) else f"can't be read: {reason}"
+        raise ProtocolError(f"{path}: {problem}.") from error
     if not isinstance(found, dict):
         raise ProtocolError(f"{path}: expected keys with values, got {type(found).__name__}.")
     return found
@@ -64,15 +63,13 @@ def parse(text: str, where: str) -> Any:
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         problem = " ".join((error.problem or "not YAML").split())
-        raise ProtocolError(f"{where}{line}: expected YAML, got: {problem}.") from error
+        raise ProtocolError(f"{where}{line}: not valid YAML: {problem}.") from error
     except RecursionError as error:
-        raise ProtocolError(f"{where}: expected YAML, got too many levels of lists or mappings.") from error
+        raise ProtocolError(f"{where}: too many levels of lists or mappings.") from error
     except (yaml.YAMLError, ValueError) as error:
-        raise ProtocolError(f"{where}: expected YAML, got: {' '.join(str(error).split())}.") from error
+        raise ProtocolError(f"{where}: not valid YAML: {' '.join(str(error).split())}.") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # from PyYAML, for a wrong tag
-        raise ProtocolError(
-            f"{where}: expected values that fit their tags, got {type(error).__name__}: {error}."
-        ) from error
+        raise ProtocolError(f"{where}: a value does not fit its YAML tag ({type(error).__name__}: {error}).") from error
 
 
 def check_files(paths: Iterable[str | Path]) -> None:

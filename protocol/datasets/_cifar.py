@@ -67,13 +67,14 @@ def read_archive(path: Path, batches: Sequence[str], names: Mapping[str, int]) -
 def _records(content: bytes, name: str, names: Mapping[str, int]) -> NDArray[np.uint8]:
     length = len(names) + int(np.prod(_SHAPE))
     if not content or len(content) % length:
-        raise ProtocolError(f"{name}: expected records of {length:,} bytes, got {len(content):,} bytes.")
+        raise ProtocolError(f"{name}: expected one or more records of {length:,} bytes, got {len(content):,} bytes.")
     records = np.frombuffer(content, dtype=np.uint8).reshape(-1, length)
     for column, n_classes in enumerate(names.values()):
         wrong = np.flatnonzero(records[:, column] >= n_classes)
         if wrong.size:
             raise ProtocolError(
-                f"{name}: expected labels 0 to {n_classes - 1}, got {records[wrong[0], column]} in record {wrong[0]}."
+                f"{name}: record {wrong[0]:,}: expected a label from 0 to {n_classes - 1}, got "
+                f"{records[wrong[0], column]}."
             )
     return records
 
@@ -82,5 +83,5 @@ def _names(content: bytes, n_classes: int, name: str) -> tuple[str, ...]:
     """Return the class names, one per line; the official files end with an empty line."""
     names = tuple(content.decode("ascii", errors="replace").split())
     if len(names) != n_classes:
-        raise ProtocolError(f"{name}: expected {n_classes} class names, one per line, got {len(names)}.")
+        raise ProtocolError(f"{name}: {len(names):,} class names for {n_classes} classes.")
     return names

@@ -111,7 +111,7 @@ class Data:
             self._class_labels(self.labels)
         for name, part in self.partitions.items():
             if len(np.unique(rows(part, len(self.ids), f"partition {name!r}"))) < len(part):
-                raise ProtocolError(f"partition {name!r}: expected each row at most once, got duplicates.")
+                raise ProtocolError(f"partition {name!r}: a row occurs more than once.")
 
     @property
     def arrays(self) -> dict[str, Sliceable]:
@@ -123,7 +123,7 @@ class Data:
     def _check_ids(self) -> None:
         if self.ids.dtype.kind not in "US" or self.ids.ndim != 1 or not self.ids.size:
             raise ProtocolError(
-                "ids: expected a string for each item, shape (n,) with n >= 1, got "
+                "ids: expected one string per item, shape (n,) with n >= 1, got "
                 f"{self.ids.dtype} of shape {self.ids.shape}."
             )
         if (self.ids[1:] > self.ids[:-1]).all():
@@ -131,9 +131,7 @@ class Data:
         ordered = np.sort(self.ids)
         if (ordered[1:] == ordered[:-1]).any():
             distinct, counts = np.unique(ordered, return_counts=True)
-            raise ProtocolError(
-                f"ids: expected unique ids, got {str(decoded(distinct[counts > 1])[0])!r} for {counts.max()} items."
-            )
+            raise ProtocolError(f"ids: {str(decoded(distinct[counts > 1])[0])!r} is the id of more than one item.")
 
     def _check_vectors(self, name: str, vectors: Sliceable) -> None:
         shape, dtype, n = vectors.shape, vectors.dtype, len(self.ids)
@@ -152,10 +150,10 @@ class Data:
                 f"{labels.shape}."
             )
         if labels.ndim == 2 and labels.shape[1] != classes:
-            raise ProtocolError(f"labels: expected a column for each of {classes} class names, got {labels.shape[1]}.")
+            raise ProtocolError(f"labels: {labels.shape[1]:,} columns for {classes:,} class names.")
         if labels.ndim == 1 and (labels.min() < 0 or labels.max() >= classes):
             raise ProtocolError(
-                f"labels: expected values 0 to {classes - 1}, the indices of the class names, got "
+                f"labels: expected values from 0 to {classes - 1}, the indices of the class names, got "
                 f"{labels.min()} to {labels.max()}."
             )
 
@@ -231,8 +229,8 @@ def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     ]
     if differences:
         raise ProtocolError(
-            f"dataset {name!r} is not the one that its papers describe: {'; '.join(differences)}. Check that its "
-            "files are the official ones and complete."
+            f"dataset {name!r} differs from its published description: {'; '.join(differences)}. Check that its "
+            "files are official and complete."
         )
 
 

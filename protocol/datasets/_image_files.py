@@ -65,5 +65,5 @@ def files_below(folder: str | Path) -> list[str]:
         names += [(Path(path) / file.name).relative_to(folder).as_posix() for file in files]
     broken = next((name for name in names if _SURROGATE.search(name)), None)
     if broken is not None:
-        raise ProtocolError(f"{folder}: expected file names in UTF-8, got {broken!a}. Rename the file.")
+        raise ProtocolError(f"{folder}: the file name {broken!a} is not UTF-8. Rename the file.")
     return sorted(names)

@@ -31,10 +31,11 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
     record = registry.DATASETS.entry(name)
     for option in record.required:
         if options[option] is None:
-            raise ProtocolError(f"dataset_options of {name!r}: {option} is missing: {{{option}: PATH}}.")
+            raise ProtocolError(f"dataset_options of {name!r}: {option} is missing. Add {{{option}: PATH}}.")
     named = (*record.user_folders, *record.user_files)
     if named and all(options[option] is None for option in named):
-        raise ProtocolError(f"dataset_options of {name!r}: {' or '.join(named)} is missing: {{{named[0]}: PATH}}.")
+        remedy = " or ".join(f"{{{option}: PATH}}" for option in named)
+        raise ProtocolError(f"dataset_options of {name!r}: {' or '.join(named)} is missing. Add {remedy}.")
     files = [_existing(name, option, options, Path.is_file, "a file") for option in record.user_files]
     folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in record.user_folders]
     return [path for path in files if path is not None], [path for path in folders if path is not None]
@@ -45,14 +46,11 @@ def _existing(name: str, option: str, options: Mapping[str, Any], exists: Any, e
     if given is None:
         return None
     if not isinstance(given, str) or not given:
-        raise ProtocolError(f"dataset_options of {name!r}: {option}: expected {expected}, got {given!r}.")
+        raise ProtocolError(f"dataset_options of {name!r}: {option}: expected the path of {expected}, got {given!r}.")
     path = path_of(given)
     if not exists(path):
-        problem = "is something else" if path.exists() else "does not exist"
-        raise ProtocolError(
-            f"dataset_options of {name!r}: {option}: expected {expected}, got {given!r}, which {problem} "
-            f"(in {Path.cwd()})."
-        )
+        problem = f"not {expected}" if path.exists() else f"no such {expected.partition(' ')[2]}"
+        raise ProtocolError(f"dataset_options of {name!r}: {option}: {given}: {problem} (looked in {Path.cwd()}).")
     return path
 
 
@@ -112,9 +110,7 @@ def listings(folder: str | Path, *, refuse_cycles: bool = False) -> Iterator[tup
         path = folders.pop()
         real = os.path.realpath(path)
         if real in seen and refuse_cycles:
-            raise ProtocolError(
-                f"{path}: expected each folder once, got a link to {real}, which was found before. Remove the link."
-            )
+            raise ProtocolError(f"{path}: a link to {real}, which is in the dataset already. Remove the link.")
         if real in seen:
             continue
         seen.add(real)
@@ -122,7 +118,7 @@ def listings(folder: str | Path, *, refuse_cycles: bool = False) -> Iterator[tup
             with os.scandir(path) as entries:
                 found = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
-            raise ProtocolError(f"{path}: expected a folder that can be listed, got: {error.strerror}.") from error
+            raise ProtocolError(f"{path}: the folder can't be read: {error.strerror}.") from error
         folders += sorted((entry.path for entry in found if entry.is_dir()), reverse=True)
         yield path, [entry for entry in found if not entry.is_dir()]
 

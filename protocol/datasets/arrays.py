@@ -115,7 +115,7 @@ def load(
         If no features are given, a file is damaged or has other content, or the files have different lengths.
     """
     if features is None:
-        raise ProtocolError("dataset_options of 'arrays': features is missing: {features: FILE}.")
+        raise ProtocolError("dataset_options of 'arrays': features is missing. Add {features: FILE}.")
     vectors = _features(features)
     of_items, class_names = (None, ()) if labels is None else _labels(labels, len(vectors))
     names = numbered_ids(len(vectors)) if ids is None else _ids(ids)

@@ -37,12 +37,12 @@ def _images(folder: str, files: Sequence[str]) -> list[str]:
     for name, suffix in zip(files, suffixes, strict=True):
         if suffix.lower() in OTHER_EXTENSIONS:
             raise ProtocolError(
-                f"{Path(folder, name)}: expected images ({known}), got a {suffix[1:].upper()} file, which is not "
-                "supported. Convert it to PNG, or remove it."
+                f"{Path(folder, name)}: {suffix[1:].upper()} files are not supported ({known} are). Convert it to PNG, "
+                "or remove it."
             )
     images = [name for name, suffix in zip(files, suffixes, strict=True) if suffix.lower() in EXTENSIONS]
     if not images:
-        raise ProtocolError(f"{folder}: expected images ({known}), got {counted(len(files), 'file')} of other kinds.")
+        raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
     return images
 
 
@@ -87,7 +87,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     """
     if folder is None:
         raise ProtocolError(
-            "dataset_options of 'image_folder': folder is missing, the folder of the images: {folder: PATH}."
+            "dataset_options of 'image_folder': folder is missing, the folder of the images. Add {folder: PATH}."
         )
     files = files_below(folder)
     images = _images(folder, files)
@@ -95,7 +95,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     outside = next((name for name in images if "/" not in name), None)
     if classes and outside is not None:
         raise ProtocolError(
-            f"{folder}: expected every image in the subfolder of its class, got {outside} next to the subfolders."
+            f"{folder}: the image {outside} is next to the subfolders. Move it to the subfolder of its class."
         )
     code = {name: number for number, name in enumerate(classes)}
     return Data(

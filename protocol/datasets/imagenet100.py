@@ -32,7 +32,7 @@ def _read_list(path: Path) -> dict[str, int]:
             )
         images["/".join(name.split("/")[-2:])] = flags.index("1")
     if not images:
-        raise ProtocolError(f"{path}: expected a list of images, got an empty file.")
+        raise ProtocolError(f"{path}: the list of images is empty.")
     return images
 
 
@@ -51,8 +51,8 @@ def _paths(folder: str, images: Collection[str]) -> list[Path]:
     missing = [image for image in images if not Path(folder, image).is_file()]
     if missing:
         raise ProtocolError(
-            f"{folder}: expected the {len(images):,} images in the lists, got {len(images) - len(missing):,}; the "
-            f"first missing image is {missing[0]}."
+            f"{folder}: {len(missing):,} of the {len(images):,} images in the lists "
+            f"{'is' if len(missing) == 1 else 'are'} missing; the first is {missing[0]}."
         )
     return [Path(folder, image) for image in images]
 
@@ -104,7 +104,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     """
     if folder is None:
         raise ProtocolError(
-            "dataset_options of 'imagenet100': folder is missing, the folder of the images: {folder: PATH}."
+            "dataset_options of 'imagenet100': folder is missing, the folder of the images. Add {folder: PATH}."
         )
     lists = {part: _read_list(Path(paths[f"{part}.txt"])) for part in PARTS}
     images = {image: label for part in PARTS for image, label in lists[part].items()}

@@ -67,7 +67,9 @@ def load(paths: Mapping[str, Path], *, remove: Sequence[str] = ()) -> Data:
     with members(paths[FILE], None) as found:
         for name, stream in found:
             if name.count("/") != 2 or not name.startswith(tuple(f"{folder}/" for folder in PARTS.values())):
-                raise ProtocolError(f"{paths[FILE]}: expected messages in {' and '.join(PARTS.values())}, got {name}.")
+                raise ProtocolError(
+                    f"{paths[FILE]}: {name} is not a message in a group of {' or '.join(PARTS.values())}."
+                )
             texts[name] = stream.read().decode("latin-1")
     ids = [name for folder in PARTS.values() for name in sorted(texts) if name.startswith(f"{folder}/")]
     for part in (part for part in REMOVABLE if part in remove):

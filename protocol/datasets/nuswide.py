@@ -64,8 +64,8 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     lines = [line.split() for line in texts["All_Tags.txt"]]
     if [line[0].decode(errors="replace") for line in lines] != photos:
         raise ProtocolError(
-            f"{path}: All_Tags.txt: expected the {len(photos):,} photos of {IMAGES} in the same order, got "
-            f"{len(lines):,} lines with other photos or in another order."
+            f"{path}: All_Tags.txt: its {len(lines):,} lines are not the {len(photos):,} photos of {IMAGES} in the "
+            "same order."
         )
     tagged = [np.array([columns[tag] for tag in lines[row][1:] if tag in columns], dtype=np.int32) for row in keep]
 
@@ -132,16 +132,14 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     (lines,) = _lines(paths[CONCEPTS], "Concepts81.txt").values()
     concept_names = [line.decode("ascii", errors="replace") for line in lines]
     if len(concept_names) != N_CONCEPTS:
-        raise ProtocolError(
-            f"{paths[CONCEPTS]}: expected {N_CONCEPTS} concepts, one per line, got {len(concept_names)}."
-        )
+        raise ProtocolError(f"{paths[CONCEPTS]}: {len(concept_names):,} lines for {N_CONCEPTS} concepts.")
     labels = _labels(paths[LABELS], concept_names, len(names))
     # The sort is stable: among equally frequent concepts, the first in the list is selected.
     chosen = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:concepts])
     keep = np.flatnonzero(labels[:, chosen].any(axis=1) | (concepts == N_CONCEPTS))
     words = read_integers(paths[WORDS], np.int16)
     if len(words) != len(names):
-        raise ProtocolError(f"{paths[WORDS]}: expected a line for each of {len(names):,} images, got {len(words):,}.")
+        raise ProtocolError(f"{paths[WORDS]}: {len(words):,} lines for {len(names):,} images.")
     photos = [name.rpartition("/")[2].rpartition("_")[2].partition(".")[0] for name in names]
     return Data(
         np.array(names)[keep],

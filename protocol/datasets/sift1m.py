@@ -82,7 +82,7 @@ def load(paths: Mapping[str, Path]) -> Data:
             found[names[name]] = np.concatenate(list(_bytes(stream, f"{paths[ARCHIVE]}: {name}")))
     widths = {part: found[part].shape[1] for part in PARTS}
     if len(set(widths.values())) > 1:
-        raise ProtocolError(f"{paths[ARCHIVE]}: expected the same dimension in all files, got {widths}.")
+        raise ProtocolError(f"{paths[ARCHIVE]}: the dimensions of its files differ: {widths}.")
     bounds = np.cumsum([0, *(len(found[part]) for part in PARTS)])
     return Data(
         np.array([f"{part}/{row:07d}" for part in PARTS for row in range(len(found[part]))]),

@@ -27,43 +27,42 @@ def _read_folder(folder: str) -> dict[str, list[str]]:
     ids, n_bytes = files_below(folder), 0
     outside = next((name for name in ids if "/" not in name), None)
     if outside is not None or not ids:
-        got = f"{outside} next to the subfolders" if outside else "no file"
-        raise ProtocolError(f"{folder}: expected every text in the subfolder of its class, got {got}.")
+        problem = "no files" if outside is None else f"the text {outside} is next to the subfolders"
+        raise ProtocolError(f"{folder}: {problem}. Every text must be in the subfolder of its class.")
     texts = []
     for name in ids:
         path = Path(folder, name)
         texts.append("".join(lines(path, "a text")))
         n_bytes += path.stat().st_size
         if n_bytes > limits.TEXT_BYTES:
-            raise ProtocolError(f"{folder}: the texts have more than {limits.TEXT_BYTES >> 20:,} MiB.")
+            raise ProtocolError(f"{folder}: the texts exceed the limit of {limits.TEXT_BYTES >> 20:,} MiB.")
     return {"id": ids, "text": texts, "label": [name.partition("/")[0] for name in ids]}
 
 
 def _read_table(file: str) -> dict[str, list[str]]:
     path = Path(file)
     if path.suffix.lower() not in _SEPARATORS:
-        raise ProtocolError(f"{file}: expected a table, F.csv or F.tsv, got the extension {path.suffix!r}.")
+        raise ProtocolError(f"{file}: expected a table, .csv or .tsv, got the extension {path.suffix!r}.")
     reader = csv.DictReader(lines(path, "a table of texts"), delimiter=_SEPARATORS[path.suffix.lower()], strict=True)
     before, rows = csv.field_size_limit(limits.LINE_BYTES), []
     try:
         for row in reader:
             if None in row or None in row.values():
-                raise ProtocolError(f"{file}: line {reader.line_num}: not as many fields as in the header.")
+                raise ProtocolError(f"{file}: line {reader.line_num}: the number of fields differs from the header's.")
             if row.get("label") == "":
                 raise ProtocolError(f"{file}: line {reader.line_num}: the label is empty.")
             rows.append(row)
     except csv.Error as error:
-        raise ProtocolError(f"{file}: line {reader.reader.line_num}: expected a table of texts ({error}).") from error
+        raise ProtocolError(f"{file}: line {reader.reader.line_num}: can't be read as a table ({error}).") from error
     finally:
         csv.field_size_limit(before)
     names = reader.fieldnames or ()
     if twice := [name for name in ("text", "label", "id") if names.count(name) > 1]:
-        raise ProtocolError(f"{file}: expected each column once, got {twice[0]} {names.count(twice[0])} times.")
+        raise ProtocolError(f"{file}: the column {twice[0]!r} occurs more than once.")
     if "text" not in names or not rows:
-        got = "no rows" if "text" in names else ", ".join(names) or "an empty file"
-        raise ProtocolError(
-            f"{file}: expected the columns text, label and id, of which only text is required, got {got}."
-        )
+        without = f"no column 'text' among {', '.join(names)}" if names else "the file is empty"
+        problem = "no rows after the header" if "text" in names else without
+        raise ProtocolError(f"{file}: {problem}. A table needs the column text; label and id are optional.")
     return {name: [row[name] for row in rows] for name in ("id", "text", "label") if name in names}
 
 
@@ -101,8 +100,11 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, table: str | N
         If neither or both are given; if there is no text, a file is not UTF-8 or all texts are larger than 1 GiB; if a
         folder contains texts next to the subfolders, or a table lacks the column ``text``.
     """
-    if (folder is None) == (table is None):
-        raise ProtocolError("dataset_options of 'texts': folder or table is missing: {folder: PATH} or {table: FILE}.")
+    _statistics(folder, table)  # not both
+    if folder is None and table is None:
+        raise ProtocolError(
+            "dataset_options of 'texts': folder or table is missing. Add {folder: PATH} or {table: FILE}."
+        )
     columns = _read_folder(folder) if folder is not None else _read_table(str(table))
     texts = np.array(columns["text"], dtype=np.dtypes.StringDType())
     ids = np.array(columns["id"]) if "id" in columns else numbered_ids(len(texts))

@@ -84,7 +84,7 @@ def load(paths: Mapping[str, Path]) -> Data:
             n_lines = len(lists[part][0])
             if rows.ndim != 2 or len(rows) != n_lines:
                 raise ProtocolError(
-                    f"{paths[FEATURES]}: {variables[part]}: expected a row for each of the {n_lines} lines of "
+                    f"{paths[FEATURES]}: {variables[part]}: expected one row for each of the {n_lines:,} lines of "
                     f"{LISTS[part]}, got shape {rows.shape}."
                 )
         vectors[kind] = np.concatenate(list(parts.values())).astype(np.float32)

@@ -155,7 +155,7 @@ def check_recorded(files: Iterable[File], place: Place) -> None:
         actual, expected = _stored_provenance(file, place).get("sha256"), recorded(place.lock, place.key(file))
         if place.sha256(file) is None and None not in (actual, expected) and actual != expected:
             raise ProtocolError(
-                f"{place.path(file)}: expected sha256 {expected}, which {place.lock} records, got sha256 {actual}. "
+                f"{place.path(file)}: its sha256 is {actual}, but {place.lock} records {expected}. "
                 f"Delete the file to download it again, or delete the line of {place.key(file)} to keep the file."
             )
 
@@ -186,7 +186,7 @@ def _first_good(
         )
     elif expected is not None and place.mirror and any(re.search("got sha256|sends more", line) for line in tried):
         hint = " If the mirror's file is not meant to be the official one, give its sha256 as mirror_sha256."
-    outcome = f"no source delivered the file: {'; '.join(tried)}" if tried else "there is no source to download it from"
+    outcome = f"the download failed: {'; '.join(tried)}" if tried else "there is no source to download it from"
     raise ProtocolError(f"{file.name}: {outcome}. {_instruction(file, place)}{hint}")
 
 

@@ -235,7 +235,7 @@ class Transfer:
             start, length = offset, match[1]
         else:
             clear(self.part)
-            raise _BrokenError(f"expected the range from byte {offset}, got {sent!r}")
+            raise _BrokenError(f"the server sent the range {sent!r} instead of that from byte {offset:,}")
         return start, int(length) if length.isdecimal() else None
 
     def _append(self, response: Any, start: int, total: int | None) -> None:
@@ -285,7 +285,7 @@ class Transfer:
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise ProtocolError(
-                f"{self.part.name}: not enough disk space in {folder}: expected {needed:,} free bytes, got {free:,}. "
+                f"{self.part.name}: not enough disk space in {folder}: {needed:,} bytes are needed, {free:,} are free. "
                 "Free some space and run again."
             )
 

@@ -141,7 +141,9 @@ def find_duplicate_vectors(
     sizes = _sizes(left, right, (query_ids, database_ids), "vector")
     X, Z = np.asarray(left.rows), np.asarray(right.rows)
     if X.shape[1] != Z.shape[1]:
-        raise ProtocolError(f"{left.name}: expected {Z.shape[1]} features as in {right.name}, got {X.shape[1]}.")
+        raise ProtocolError(
+            f"{left.name}: vectors of {X.shape[1]:,} dimensions, but those of {right.name} have {Z.shape[1]:,}."
+        )
     for side in (left,) if same else (left, right):
         check_rows(np.asarray(side.rows), side.name, unit=True)
     exact = is_small(X, Z) if exact is None else exact
@@ -155,10 +157,9 @@ def find_duplicate_vectors(
 def _check_options(most: int, least: float, threads: int, database: Any, database_ids: Any) -> None:
     integer(most, "most")
     integer(threads, "threads")
-    if number(least, "least") > 1:
-        raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
+    number(least, "least", maximum=1)
     if database is None and database_ids is not None:
-        raise ProtocolError("database_ids: there is no database to which they belong.")
+        raise ProtocolError("database_ids needs database as well.")
 
 
 def _check_bool(value: Any, name: str, allowed: str) -> None:
@@ -177,14 +178,14 @@ def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
     """
     if left is right:
         if len(left) < 2:
-            raise ProtocolError(f"{left.name}: expected at least two items to compare with each other, got one.")
+            raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
         return f"pairwise within {left.name} ({counted(len(left), kind)})"
     for items, argument, other, other_ids in (
         (left, "query_ids", "database_ids", ids[1]),
         (right, "database_ids", "query_ids", ids[0]),
     ):
         if other_ids is not None and items.ids is None:
-            raise ProtocolError(f"{argument}: missing, although {other} is given.")
+            raise ProtocolError(f"{other} needs {argument} as well, because {items.name} has no ids.")
     return f"{left.name} ({counted(len(left), kind)}) compared with {right.name} ({len(right):,})"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import map_array
 from protocol.inputs.conversion import as_numpy, is_file, items_from, matrix_from, named
 from protocol.inputs.validation import Sliceable, check_images
@@ -102,13 +102,13 @@ def with_ids(items: Items, ids: Any, role: str) -> Items:
     name = named(ids, role)
     if len(listed) != len(items):
         raise ProtocolError(
-            f"{name}: expected {len(items):,} ids, one for each item of {items.name}, got {len(listed):,}."
+            f"{name}: {counted(len(listed), 'id')} for the {counted(len(items), 'item')} of {items.name}."
         )
     names = listed.astype(np.str_)
     distinct, counts = np.unique(names, return_counts=True)
     if len(distinct) < len(names):
         most = counts.argmax()
-        raise ProtocolError(f"{name}: expected distinct ids, got {str(distinct[most])!r} {counts[most]:,} times.")
+        raise ProtocolError(f"{name}: the id {str(distinct[most])!r} occurs {counts[most]:,} times.")
     return replace(items, ids=names)
 
 
@@ -119,7 +119,7 @@ def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:
         return None
     ids = storage.decoded(storage.read(file, ["ids"])["ids"])
     if len(ids) != n_items:
-        raise ProtocolError(f"{file}: ids: expected {n_items}, one for each image of {content}, got {len(ids)}.")
+        raise ProtocolError(f"{file}: {len(ids):,} ids for the {n_items:,} images of {content}.")
     return ids
 
 
@@ -133,7 +133,7 @@ def vectors_from(values: Any, role: str) -> Items:
     """
     name = str(values) if is_file(values) else role
     if is_file(values) and Path(values).is_dir():
-        raise ProtocolError(f"{values}: a folder, not a file of vectors. Images are compared without --vectors.")
+        raise ProtocolError(f"{values}: a folder, not a file of vectors. To compare images, leave out --vectors.")
     X = matrix_from(values, role)
     if X.dtype.itemsize > 8:
         raise ProtocolError(f"{named(values, role)}: expected numbers of up to 64 bits, got dtype {X.dtype}.")

@@ -45,7 +45,7 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     The distance is 1 minus the score.
     """
     if proposals.kind != "images":
-        raise ProtocolError("contact sheet: expected proposals for images, got proposals for vectors.")
+        raise ProtocolError("contact sheet: vectors can't be shown, only images.")
     template = templates(Path(__file__).parent).get_template(PACKAGE_DATA)
     with contextlib.ExitStack() as stack:
         left = stack.enter_context(opened_images(query, "query", image_size=_LONGEST))

@@ -104,9 +104,7 @@ class Feature(Configurable, ABC):
             is_text = rows.dtype.kind == "T"
             bad = owner[:0] if is_text else owner[~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))]
             if bad.size:
-                raise ProtocolError(
-                    f"{self}: row {bad[0] + start} of {self.reads}: expected finite values, got NaN or infinity."
-                )
+                raise ProtocolError(f"{self}: row {bad[0] + start:,} of {self.reads} gives NaN or infinity.")
             yield rows, owner + start
             if progress is not None:
                 progress(len(block))

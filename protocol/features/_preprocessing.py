@@ -122,7 +122,7 @@ class Preprocessing:
         centring = _centring(steps)
         mean = None if centring is None else arrays.get("mean")
         if centring is not None and mean is None:
-            raise ProtocolError(f"mean: missing; step {centring!r} of {feature} subtracts the training set's mean.")
+            raise ProtocolError(f"mean is missing, which step {centring!r} of {feature} subtracts.")
         model = {name.removeprefix(_MODEL): values for name, values in arrays.items() if name.startswith(_MODEL)}
         return cls(feature, steps, model, mean)
 
@@ -143,9 +143,9 @@ def _check_steps(steps: Sequence[str]) -> None:
     for step in steps:
         one_of(step, STEPS, "preprocessing step")
     if len(set(steps)) < len(steps):
-        raise ProtocolError(f"preprocessing: expected each step at most once, got {', '.join(steps)}.")
+        raise ProtocolError(f"preprocessing: a step is repeated: {', '.join(steps)}.")
     if set(CENTRING) <= set(steps):
-        raise ProtocolError(f"preprocessing: expected at most one of {' and '.join(CENTRING)}, got both.")
+        raise ProtocolError(f"preprocessing: {' and '.join(CENTRING)} exclude each other. Remove one.")
 
 
 def _centring(steps: Sequence[str]) -> str | None:

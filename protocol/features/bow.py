@@ -111,8 +111,8 @@ class BagOfWords(Feature):
         distinct = len(np.unique(descriptors, axis=0))
         if distinct < self.n_words:
             raise ProtocolError(
-                f"bow: expected at least {self.n_words} distinct training descriptors, one for each word, got "
-                f"{distinct} ({len(descriptors)} in total)."
+                f"bow: {self.n_words:,} words need at least as many distinct training descriptors, got {distinct:,} "
+                f"({len(descriptors):,} in total)."
             )
         # k-means++ takes twice as long as all iterations: the sum of squares would be 1 % smaller, mAP the same.
         means = KMeans(self.n_words, init="random", n_init=1, max_iter=100, random_state=seed)

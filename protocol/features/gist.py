@@ -152,7 +152,7 @@ class Gist(Feature):
             raise ProtocolError(f"image_size: expected an even number, got {self.image_size}.")
         if isinstance(self.orientations, Sequence) and len(self.orientations) != self.scales:
             raise ProtocolError(
-                f"orientations: expected a number for each of {self.scales} scales, got {self.orientations!r}."
+                f"orientations: expected one number for each of {self.scales} scales, got {self.orientations!r}."
             )
         for number in self._orientations:
             integer(number, "orientations")

@@ -56,7 +56,8 @@ class Lsa(Tfidf):
 
         if self.n_components >= len(raw_train):
             raise ProtocolError(
-                f"n_components: expected more than {self.n_components} training texts, got {len(raw_train)}."
+                f"n_components: {self.n_components:,} components need more than {self.n_components:,} training "
+                f"texts, got {len(raw_train):,}."
             )
         model = super().fit(raw_train, seed)
         svd = TruncatedSVD(self.n_components, algorithm="arpack", random_state=seed)

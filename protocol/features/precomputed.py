@@ -74,8 +74,8 @@ class Precomputed(Feature):
         n, d = raw_train.shape
         if self.n_components > min(n, d):
             raise ProtocolError(
-                f"n_components: expected at least {self.n_components} training rows and features in {self.reads}, one "
-                f"for each component, got {n} rows with {d} features."
+                f"n_components: {self.n_components:,} components need at least as many training rows and "
+                f"features; {self.reads} has {n:,} training rows with {d:,} features."
             )
         from sklearn.decomposition import PCA
 

@@ -82,7 +82,7 @@ class Tfidf(Feature):
         n_terms = len({term for text in raw_train for term in tokens(text)})
         if n_terms < self.n_terms:
             raise ProtocolError(
-                f"n_terms: expected at least {self.n_terms:,} different terms in the training texts, got {n_terms:,}."
+                f"n_terms: the training texts have only {n_terms:,} different terms, not {self.n_terms:,}."
             )
         counts = counter.fit_transform(raw_train)
         most_frequent = np.argsort(-np.asarray(counts.sum(axis=0)).ravel(), kind="stable")

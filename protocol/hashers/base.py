@@ -138,13 +138,13 @@ class Hasher(Configurable, abc.ABC):
         where = f"{type(self).__name__}._fit"
         if not isinstance(record, dict):
             raise ProtocolError(
-                f"{where}: expected a dict (the fit record; {{}} if there is nothing to record) as its result, got "
+                f"{where}: must return a dict (the fit record; {{}} if there is nothing to record), not "
                 f"{type(record).__name__}. Set learned arrays as attributes, and declare them in `learned`."
             )
         missing = [name for name in self.learned if not hasattr(self, name)]
         if missing:
             raise ProtocolError(
-                f"{where}: expected all attributes in `learned` to be set, got no {', '.join(missing)}."
+                f"{where}: does not set {', '.join(f'self.{name}' for name in missing)}, which `learned` declares."
             )
         lengths = self._lengths(n_features)
         for name, declared in self.learned.items():
@@ -249,15 +249,15 @@ class Hasher(Configurable, abc.ABC):
         """
         where = f"model of {cls.__name__}"
         if "model" not in arrays:
-            raise ProtocolError(f"{where}: expected an array 'model', got {', '.join(sorted(arrays)) or 'no array'}.")
+            raise ProtocolError(f"{where}: no array 'model'; the arrays are: {', '.join(sorted(arrays)) or 'none'}.")
         try:
             description = json.loads(arrays["model"].astype(str).item())
             name, parameters = description["hasher"], dict(description["parameters"])
             n_features, fit_record = description["n_features"], dict(description["fit_record"])
         except (ValueError, TypeError, KeyError) as error:
-            raise ProtocolError(f"{where}: expected a readable description, got an error: {error}") from error
+            raise ProtocolError(f"{where}: the description can't be read: {error}") from error
         if name != cls.__name__:
-            raise ProtocolError(f"{where}: expected the arrays of {cls.__name__}, got those of {name}.")
+            raise ProtocolError(f"{where}: these are the arrays of {name}.")
         hasher = cls().set_params(**parameters)
         hasher.check()
         hasher._set_learned_arrays(
@@ -284,7 +284,7 @@ class Hasher(Configurable, abc.ABC):
         for name, of_dtype_and_shape in declared.items():
             _check_array(arrays[name], of_dtype_and_shape, lengths, f"{where}: array {name!r}")
             if not np.isfinite(arrays[name]).all():
-                raise ProtocolError(f"{where}: array {name!r}: expected finite numbers, got NaN or infinity.")
+                raise ProtocolError(f"{where}: array {name!r} contains NaN or infinity.")
         return {name: np.require(array, requirements="C") for name, array in arrays.items()}
 
     def _lengths(self, n_features: int) -> dict[Any, Any]:
@@ -293,9 +293,7 @@ class Hasher(Configurable, abc.ABC):
 
     def _check_fitted(self, method: str) -> None:
         if not hasattr(self, "n_features_in_"):
-            raise ProtocolError(
-                f"{type(self).__name__}.{method}: expected a fitted hasher, got an unfitted one. Call fit(X) first."
-            )
+            raise ProtocolError(f"{type(self).__name__}.{method}: the hasher is not fitted. Call fit(X) first.")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters by name; `deep` exists for scikit-learn and has no effect."""

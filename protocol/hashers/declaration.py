@@ -55,7 +55,7 @@ def _place(cls: type) -> str:
 def _of_name(name: str) -> str:
     if isinstance(name, str) and re.fullmatch("[a-z0-9][a-z0-9_]*", name):
         return ""
-    return f"expected a name of lower-case letters, digits and _, got {name!r}."
+    return "a name may contain only lower-case letters, digits and _, and must begin with a letter or a digit."
 
 
 def _of_methods(cls: type) -> str:
@@ -74,7 +74,7 @@ def _of_methods(cls: type) -> str:
         further = list(own.values())[len(parameters) :]
         agree = all(one in (other, "_") or one.startswith("_") for one, other in zip(own, parameters, strict=False))
         if len(own) < len(parameters) or not agree or any(one.default is one.empty for one in further):
-            return f"expected {form}, got {name}({', '.join(own)})."
+            return f"the parameters of {name}({', '.join(own)}) are wrong. Write: def {form}."
     return ""
 
 
@@ -103,12 +103,12 @@ def _of_constructor(cls: type[Configurable]) -> str:
     by_keyword = [one for one in list(parameters.values())[1:] if one.kind is not one.KEYWORD_ONLY]
     without = [one for one in parameters.values() if one.default is one.empty]
     if next(iter(parameters), None) != "n_bits" or "seed" not in parameters or by_keyword or without:
-        got = ", ".join(map(str, parameters.values()))
-        return f"expected a constructor (n_bits=32, *, seed=0) with keyword-only options, got ({got}). {form}"
+        own = ", ".join(map(str, parameters.values()))
+        return f"the constructor must be (n_bits=32, *, seed=0) with keyword-only options, not ({own}). {form}"
     try:
         hasher = cls()
         if vars(hasher) != cls.defaults():
-            return f"expected a constructor that only stores its arguments under their names. {form}"
+            return f"the constructor must only store its arguments under their names. {form}"
         hasher.check_options()
     except ProtocolError as error:
         return f"the default of an option is out of range: {error}"
@@ -120,7 +120,7 @@ def _of_constructor(cls: type[Configurable]) -> str:
 def _of_learned(cls: Any) -> str:
     """Return what is wrong with the declaration of the learned arrays."""
     if not isinstance(cls.learned, Mapping) or not cls.learned:
-        return f"expected learned to name the arrays that _fit sets, got {cls.learned!r}. Write: {_EXAMPLE}."
+        return f"learned must name the arrays that _fit sets, got {cls.learned!r}. Write: {_EXAMPLE}."
     for name, declared in cls.learned.items():
         if not (isinstance(name, str) and name.isidentifier() and name.endswith("_") and not name.startswith("_")):
             return f"learned: expected the name of an attribute that ends with _, got {name!r}. Write: {_EXAMPLE}."

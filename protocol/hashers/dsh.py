@@ -97,8 +97,8 @@ class DSH(LinearHasher):
         n_clusters = self._n_clusters()
         if n_clusters > len(training.X):
             raise ProtocolError(
-                f"X: expected at least {n_clusters} training rows for DSH, one for each cluster ({self.n_bits} bits, "
-                f"alpha={self.alpha}), got {len(training.X)}."
+                f"X: DSH needs at least {n_clusters:,} training vectors, one for each cluster ({self.n_bits} bits, "
+                f"alpha={self.alpha}), got {len(training.X):,}."
             )
         self.mean_ = training.mean
         X = training.X - self.mean_
@@ -107,7 +107,7 @@ class DSH(LinearHasher):
         pairs, distances = _neighbours(centres, self.n_neighbors)
         if len(pairs) < self.n_bits:
             raise ProtocolError(
-                f"n_bits: expected at most {len(pairs)}, the number of distinct pairs of {n_clusters} neighbouring "
+                f"n_bits: expected at most {len(pairs):,}, the number of distinct pairs of {n_clusters:,} neighbouring "
                 f"clusters, got {self.n_bits}. Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
             )
         one, other = centres[pairs.T]

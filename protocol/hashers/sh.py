@@ -102,7 +102,10 @@ class SH(Hasher):
         hasher = super().from_arrays(arrays)
         n_components = len(hasher.lowest_)
         if not ((hasher.component_ >= 0) & (hasher.component_ < n_components)).all():
-            raise ProtocolError(f"model of SH: array 'component_': expected numbers in [0, {n_components}).")
+            raise ProtocolError(
+                f"model of SH: array 'component_': expected numbers from 0 to {n_components - 1}, got "
+                f"{hasher.component_.min()} to {hasher.component_.max()}."
+            )
         return hasher
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -99,7 +99,7 @@ class SpH(Hasher):
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         if len(training.X) < _N_START:
-            raise ProtocolError(f"X: expected at least {_N_START} training rows for SpH, got {len(training.X)}.")
+            raise ProtocolError(f"X: SpH needs at least {_N_START} training vectors, got {len(training.X):,}.")
         self.mean_ = training.mean
         X = training.X - self.mean_
         start = np.stack([rng.choice(len(X), _N_START, replace=False) for _ in range(self.n_bits)])

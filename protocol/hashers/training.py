@@ -40,10 +40,10 @@ class Progress:
         self.values.append(float(value))
         n_done = len(self.values)
         if not math.isfinite(value):
-            before = f", {self.values[-2]:.4g} before" if n_done > 1 else ""
+            before = f" (it was {self.values[-2]:.4g} before)" if n_done > 1 else ""
             raise ProtocolError(
-                f"{self._name}: step {n_done} of {self._n_steps}: expected a finite objective, got {value}{before}. "
-                "Try a lower learning_rate."
+                f"{self._name}: step {n_done:,} of {self._n_steps:,}: the objective is {value}{before}. Try a lower "
+                "learning_rate."
             )
         self._bar.set_postfix_str(f"objective {value:.4f}", refresh=False)
         self._bar.update()

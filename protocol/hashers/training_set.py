@@ -56,12 +56,12 @@ class Affinities:
             lowest = self._sparse.data.min(initial=0)
             if self._sparse.shape != (n_rows, n_rows) or y.dtype.kind not in "iub" or lowest < 0:
                 raise ProtocolError(
-                    f"affinities: expected integers >= 0 for {n_rows} x {n_rows} pairs of training rows, got shape "
-                    f"{self._sparse.shape} of {y.dtype} with minimum {lowest}."
+                    f"affinities: expected integers >= 0 of shape ({n_rows}, {n_rows}), one per pair of training rows, "
+                    f"got shape {self._sparse.shape} of {y.dtype} with minimum {lowest}."
                 )
             self.levels = _levels_of_pairs(self._sparse)
         if not self.levels.size:
-            raise ProtocolError(f"affinities: no pair of related rows among {n_rows} training rows.")
+            raise ProtocolError(f"affinities: no two of the {n_rows:,} training rows are related.")
 
     def of(self, rows: NDArray[np.int64]) -> "Affinities":
         """Return the affinities among some of the training rows."""
@@ -238,7 +238,9 @@ class TrainingSet:
         """`y` as class labels."""
         y = class_labels(self._given("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
         if (y == y[0]).all():
-            raise ProtocolError(f"labels: expected two classes or more, got one for all {len(y)} training rows.")
+            raise ProtocolError(
+                f"labels: all {len(y):,} training rows belong to one class; at least two classes are needed."
+            )
         return y
 
     @functools.cached_property
@@ -251,14 +253,14 @@ class TrainingSet:
         """`y` as the other modality."""
         other = matrix(self._given("the other modality of each row (n, d')"), "pairs")
         if len(other) != len(self.X):
-            raise ProtocolError(f"pairs: expected {len(self.X)}, one per training row, got {len(other)}.")
+            raise ProtocolError(f"pairs: {len(other):,} rows for {len(self.X):,} training rows.")
         return np.ascontiguousarray(other)
 
     def _given(self, expected: str) -> Any:
         if self._y is None:
-            raise ProtocolError(f"expected fit(X, y) with y = {expected}, got no y.")
+            raise ProtocolError(f"y is missing. Call fit(X, y) with y = {expected}.")
         if len(self.X) < 2:
-            raise ProtocolError("expected at least 2 training rows, got 1.")
+            raise ProtocolError("at least 2 training rows are needed, got 1.")
         return self._y
 
     @functools.cached_property
@@ -279,7 +281,7 @@ class TrainingSet:
         """Raise ProtocolError if there are fewer features than bits, for hashers with one direction per bit."""
         n_features = self.X.shape[1]
         if n_bits > n_features:
-            raise ProtocolError(f"n_bits: expected at most {n_features}, the number of features, got {n_bits}.")
+            raise ProtocolError(f"n_bits: expected at most {n_features:,}, the number of features, got {n_bits:,}.")
 
     def components(self, n_components: int) -> PrincipalComponents:
         """Return the `n_components` leading principal components.

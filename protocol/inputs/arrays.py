@@ -308,7 +308,7 @@ def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
         If the file does not exist, or contains anything but integers in the range of `dtype`.
     """
     path = _existing(Path(file))
-    with _reading(path, f"integers of {np.dtype(dtype)} in text"):
+    with _reading(path, f"text with {np.dtype(dtype)} integers"):
         return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2)
 
 

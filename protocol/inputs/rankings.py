@@ -91,7 +91,9 @@ def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[l
             numbers = "" if ids else " with row numbers such as 12 or d12 (other ids need the lists of ids)"
             raise ProtocolError(f"{path}: line {number}: not `query Q0 item rank score tag`{numbers}.") from None
         if query >= n_queries:
-            raise ProtocolError(f"{path}: line {number}: no query {query:,} among {n_queries:,}, counted from 0.")
+            raise ProtocolError(
+                f"{path}: line {number}: query {query:,} is outside the {n_queries:,} queries, counted from 0."
+            )
         rows[query].append((-float(score), item))
     return [[item for _, item in sorted(row, key=lambda pair: pair[0])] for row in rows]
 

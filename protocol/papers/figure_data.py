@@ -88,7 +88,7 @@ class FigureData:
         """
         folder = Path(folder)
         if not folder.is_dir():
-            raise ProtocolError(f"{folder}: no such folder of results. Run an experiment first.")
+            raise ProtocolError(f"{folder}: no such folder. Run an experiment first.")
         summaries = [path for pattern in ("summary.csv", "*/summary.csv") for path in sorted(folder.glob(pattern))]
         tables = [table for path in summaries for table in _of_experiment(path)]
         tables += [table for path in sorted(folder.glob("reference/*/*.csv")) for table in _stored(path)]
@@ -140,7 +140,7 @@ def _table(path: Path) -> "pd.DataFrame":
     try:
         return pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise ProtocolError(f"{path}: expected a table, got: {' '.join(str(error).split())}.") from error
+        raise ProtocolError(f"{path}: the table can't be read: {' '.join(str(error).split())}.") from error
 
 
 def _named(table: "pd.DataFrame", kind: str, bases: Mapping[str, str] | None = None) -> "pd.DataFrame":

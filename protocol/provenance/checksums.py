@@ -119,15 +119,15 @@ def _user_block(digest: str) -> bytes:
 
 
 def _difference(record: bytes, found: str, where: str) -> str:
-    """Return what was expected and what was found. The record of the checksum may itself be damaged."""
+    """Return how a checksum differs from the recorded one. The record may itself be damaged."""
     digests = [digest.decode() for digest in _RECORDED.findall(record)]
     if len(digests) == 1 and digests[0] != found:
         return f"expected sha256 {digests[0]}, got {found}"
-    return f"expected its sha256 in {where}, got {'other content there' if record.strip(bytes(1)) else 'nothing'}"
+    return f"no {'valid ' if record.strip(bytes(1)) else ''}sha256 in {where}"
 
 
 def _refuse(path: str | Path, difference: str) -> NoReturn:
-    raise ProtocolError(f"{path}: altered since it was written ({difference}). {_remedy(path)}")
+    raise ProtocolError(f"{path}: changed since it was written ({difference}). {_remedy(path)}")
 
 
 def _remedy(path: str | Path) -> str:
@@ -146,10 +146,10 @@ def _opened(path: str | Path) -> Iterator[BufferedReader]:
     """Open a regular file; refuse pipes and devices, because reading them may block."""
     path = Path(path)
     if not path.is_file():
-        problem = "expected a file that a stage wrote, got a folder or a device" if path.exists() else "no such file"
+        problem = "not a regular file" if path.exists() else "no such file"
         raise ProtocolError(f"{path}: {problem}. {_remedy(path)}")
     try:
         with open(path, "rb") as file:
             yield file
     except OSError as error:
-        raise ProtocolError(f"{path}: expected a readable file, got: {error.strerror or error}.") from error
+        raise ProtocolError(f"{path}: can't be read: {error.strerror or error}.") from error

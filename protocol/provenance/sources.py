@@ -130,7 +130,9 @@ def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
             return set()
         path = _existing(module, root, by=by)
         if imported == (_PACKAGE, None):
-            raise ProtocolError(f"{by}: expected `from {module} import NAME`, whose files can be found, got `import`.")
+            raise ProtocolError(
+                f"{by}: write `from {module} import NAME` instead of `import {module}`, so that the files can be found."
+            )
         if name is None or path.name != "__init__.py":
             return {module}
         origin = _read(path, module).origins.get(name, imported)
@@ -141,7 +143,7 @@ def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
         elif not _in_package(origin):
             return {module}
         imported = origin
-    raise ProtocolError(f"{by}: expected a name or a module of {requested[0]}, got {requested[1]!r}.")
+    raise ProtocolError(f"{by}: {requested[0]} has no name or module {requested[1]!r}.")
 
 
 def _in_package(imported: _Import | None) -> TypeGuard[_Import]:
@@ -156,7 +158,7 @@ def _name(path: Path, root: Path) -> str:
 def _existing(module: str, root: Path, *, by: str) -> Path:
     path = plugin_folders.path_of(module) or _path(module, root)
     if path is None:
-        raise ProtocolError(f"{by}: expected a module of the package {_PACKAGE!r}, got {module!r}.")
+        raise ProtocolError(f"{by}: the package {_PACKAGE!r} has no module {module!r}.")
     return path
 
 

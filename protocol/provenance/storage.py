@@ -95,7 +95,7 @@ def replacing(path: str | Path, *, checksum: bool = False) -> Iterator[Path]:
     path = named = Path(path)
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
-        raise ProtocolError(f"{path}: can't be written: expected the name of a file, got a folder or a device.")
+        raise ProtocolError(f"{path}: can't be written: it exists and is not a regular file.")
     temporary = None
     try:
         with explained(path):
@@ -422,8 +422,8 @@ class _Arrays(Mapping[str, Any]):
                 found = _digest_of_external(self._file.filename, name, checksums.state(other))
             except OSError as error:
                 raise ProtocolError(
-                    f"{other}: expected the values of array {name!r} of {self._file.filename}, got: "
-                    f"{error.strerror or error}. {hint}"
+                    f"{other}: can't be read ({error.strerror or error}), but the values of array {name!r} of "
+                    f"{self._file.filename} are in it. {hint}"
                 ) from error
             if found != recorded:
                 raise ProtocolError(
@@ -468,7 +468,7 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
     with _opened(path) as (_, found):
         missing = sorted(set(names or ()) - set(found))
         if missing:
-            raise ProtocolError(f"{path}: expected an array {missing[0]!r}, got: {', '.join(sorted(found))}.")
+            raise ProtocolError(f"{path}: {_no_array(missing[0], found)}.")
         return {name: found[name][...] for name in (sorted(found) if names is None else names)}
 
 
@@ -502,9 +502,13 @@ def _only(path: str | Path, found: Iterable[str], name: str) -> str:
     """Return the name of an array, given it or the name of a group that contains only one."""
     meant = sorted(array for array in found if array == name or array.startswith(f"{name}/"))
     if len(meant) != 1:
-        expected = f"one array {name!r}" if meant else f"an array {name!r}"
-        raise ProtocolError(f"{path}: expected {expected}, got: {', '.join(meant or sorted(found))}.")
+        problem = f"{name!r} means several arrays: {', '.join(meant)}" if meant else _no_array(name, found)
+        raise ProtocolError(f"{path}: {problem}.")
     return meant[0]
+
+
+def _no_array(name: str, found: Iterable[str]) -> str:
+    return f"no array {name!r}; it contains {', '.join(sorted(found)) or 'no arrays'}"
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
@@ -548,7 +552,7 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
         names = external.names_of(file, group) if group in file else []
         if not names:
             groups = sorted({name.partition("/")[0] for name in found})
-            raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(groups)}.")
+            raise ProtocolError(f"{path}: no arrays of {group!r}; it contains those of {', '.join(groups)}.")
         return {name.removeprefix(f"{group}/"): found[name][...] for name in sorted(names)}
 
 
@@ -558,7 +562,7 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
         try:
             record = json.loads(file.attrs["provenance"])
         except (TypeError, ValueError, RecursionError) as error:
-            raise ProtocolError(f"{path}: provenance record: expected JSON, got {type(error).__name__}.") from error
+            raise ProtocolError(f"{path}: the provenance record is not valid JSON ({type(error).__name__}).") from error
         if not isinstance(record, dict):
             raise ProtocolError(f"{path}: provenance record: expected an object, got {type(record).__name__}.")
         return record | {"digest": str(file.attrs["digest"])}

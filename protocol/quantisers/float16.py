@@ -32,7 +32,7 @@ class Float16(Quantiser):
     def encode(self, vectors: NDArray[np.float32], model: Any) -> NDArray[np.float16]:
         """Return rounded vectors."""
         if (largest := float(np.abs(vectors).max())) > float(np.finfo(np.float16).max):
-            raise ProtocolError(f"float16: values up to 65,504 can be stored, got {largest:.6g}.")
+            raise ProtocolError(f"float16: the largest value it can store is 65,504, got {largest:.6g}.")
         return vectors.astype(np.float16)
 
     def decode(self, codes: NDArray, model: Any) -> NDArray[np.floating]:

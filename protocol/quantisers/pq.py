@@ -48,7 +48,9 @@ class PQ(FaissQuantiser):
         if dimension % self.m:
             raise ProtocolError(f"{self.name}: m must divide the dimension {dimension}, got {self.m}.")
         if n < 2**self.n_bits:
-            raise ProtocolError(f"{self.name}: {2**self.n_bits} centroids need as many training vectors, got {n:,}.")
+            raise ProtocolError(
+                f"{self.name}: at least {2**self.n_bits:,} training vectors are needed, one per centroid, got {n:,}."
+            )
         return super().fit(vectors, distance, seed)
 
     def _index(self, faiss: Any, dimension: int, metric: int, seed: int) -> Any:

@@ -49,7 +49,7 @@ def checklist(folder: str | Path) -> Table:
     """
     folder = Path(folder)
     if not (folder / _SCORES).is_file():
-        raise ProtocolError(f"{folder}: no {_SCORES}. An experiment writes it with `snakemake -- metrics`.")
+        raise ProtocolError(f"{folder}: no {_SCORES}. Run `snakemake -- metrics` to write it.")
     scores = [row for row in read_summary(folder / _SCORES) if row["extension"] == "none"]
     audit = _read(folder / "audit.csv", "finding", "severity", "count") if (folder / "audit.csv").is_file() else None
     mistakes: dict[str, _Answers] = {
@@ -68,7 +68,7 @@ def _read(path: Path, *columns: str) -> _Rows:
     rows = read_text(path)
     for line, row in enumerate(rows, 2):
         if missing := [column for column in columns if column not in row]:
-            raise ProtocolError(f"{path}: expected the column {missing[0]}, got a table without it.")
+            raise ProtocolError(f"{path}: the column {missing[0]!r} is missing.")
         if "count" in columns and not row["count"].isdecimal():
             raise ProtocolError(f"{path}: line {line}: count: expected a number, got {row['count']!r}.")
     return rows

@@ -62,9 +62,9 @@ def pictures(
     )
     replies = [json.loads(line) for line in done.stdout.splitlines()]
     if replies and "error" in replies[-1]:
-        raise ProtocolError(f"figure {len(replies)}: expected a chart that can be drawn, got: {replies[-1]['error']}.")
+        raise ProtocolError(f"figure {len(replies)}: can't be drawn: {replies[-1]['error']}.")
     if done.returncode or len(replies) < len(specs):
-        raise DrawingError(f"pictures: expected static pictures from vl-convert, got {_ended(done.returncode)}.")
+        raise DrawingError(f"vl-convert could not draw the static pictures: {_ended(done.returncode)}.")
     return [{name: base64.b64decode(content) for name, content in reply.items()} for reply in replies]
 
 

@@ -107,7 +107,7 @@ def times(paths: Iterable[str | Path]) -> "pd.DataFrame":
             measured = pd.read_csv(path, sep="\t", na_values="-", usecols=["s", "max_rss"], dtype=float)
         except (OSError, ValueError) as error:  # Snakemake writes these files, without a checksum
             raise ProtocolError(
-                f"{path}: expected Snakemake's benchmark of a job, got: {' '.join(str(error).split())}. Delete it and "
+                f"{path}: this Snakemake benchmark file can't be read: {' '.join(str(error).split())}. Delete it and "
                 "run again."
             ) from error
         rows += [{"stage": path.stem, "seconds": job.s, "megabytes": job.max_rss} for job in measured.itertuples()]

@@ -50,13 +50,13 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
         given = files.get(name)
         if given is None and part.required:
             raise ProtocolError(
-                f"split_options: a list of the {name} is missing. Add it as {{from_lists: {{{name}: FILE}}}}."
+                f"split_options: the list for {name} is missing. Add it as {{from_lists: {{{name}: FILE}}}}."
             )
         if given is not None:
             found[name] = path_of(given)
             if not found[name].is_file():
                 raise ProtocolError(
-                    f"split_options: from_lists: {name}: expected an existing file, got {given!r} (in {Path.cwd()})."
+                    f"split_options: from_lists: {name}: {given}: no such file (looked in {Path.cwd()})."
                 )
     return found
 
@@ -112,11 +112,11 @@ def _items_of_array(file: str | Path) -> NDArray:
     if array.ndim != 1:
         raise ProtocolError(f"{file}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
     if array.dtype == bool:
-        raise ProtocolError(f"{file}: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.")
+        raise ProtocolError(f"{file}: a mask instead of row numbers. Convert it with numpy.flatnonzero.")
     try:
         array = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
     except UnicodeDecodeError as error:
-        raise ProtocolError(f"{file}: expected ids in UTF-8, got other bytes ({error}).") from error
+        raise ProtocolError(f"{file}: ids are not UTF-8 ({error}).") from error
     return array if array.dtype.kind == "U" else as_integers(array, str(file))
 
 
@@ -155,9 +155,10 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
         found = np.array([places.get(name, places.get(_tail(name), -1)) for name in names], dtype=np.int64)
     unknown = np.flatnonzero(found < 0)
     if unknown.size:
+        first = str(items[unknown[0]])
         raise ProtocolError(
-            f"{name}: expected ids of the dataset, such as {str(ids[0])!r}, got "
-            f"{counted(unknown.size, 'unknown id')} among {len(items):,}; the first is {str(items[unknown[0]])!r}."
+            f"{name}: {counted(unknown.size, 'unknown id')} among {len(items):,}, the first {first!r}. The dataset has "
+            f"ids such as {str(ids[0])!r}."
         )
     return found
 
@@ -175,7 +176,7 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     if len(distinct) < len(found):
         repeated = distinct[counts > 1]
         raise ProtocolError(
-            f"{name}: expected each item once, got duplicates of {counted(len(repeated), 'item')}; the first is "
+            f"{name}: {counted(len(repeated), 'item')} listed more than once, the first "
             f"{str(storage.decoded(ids[repeated[:1]])[0])!r}."
         )
     return distinct
@@ -223,7 +224,7 @@ def read_lists(
     for name, file in files.items():
         items, flags = read_list(file)
         if n_classes is not None and flags is not None and flags.shape[1] != n_classes:
-            raise ProtocolError(f"{file}: expected labels for {n_classes} classes, got {flags.shape[1]}.")
+            raise ProtocolError(f"{file}: labels for {flags.shape[1]:,} classes, but the dataset has {n_classes:,}.")
         found[name] = rows_of(items, ids, f"{file}")
     return found
 
@@ -255,7 +256,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
     unfit = [] if is_table else [name for name in names if name.split() != [name] or any(map(name.count, MARKS))]
     if unfit:
         raise ProtocolError(
-            f"{path}: expected ids without blanks, commas and semicolons, got {unfit[0]!r}. Write a .csv file."
+            f"{path}: the id {unfit[0]!r} is empty or has blanks, commas or semicolons. Write a .csv file instead."
         )
     with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         if is_table:
@@ -297,7 +298,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
                 writer.writerow(HEADER)
                 writer.writerows((name, tables.safe(id_)) for name, part in parts.items() for id_ in ids[part].tolist())
         case other:
-            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got extension {other!r}.")
+            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {other!r}.")
 
 
 def read_parts(path: str | Path) -> dict[str, NDArray]:
@@ -324,7 +325,7 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
         case ".csv":
             found = _table(path)
         case other:
-            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got extension {other!r}.")
+            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {other!r}.")
     for name in found:
         one_of(name, PARTITIONS, f"{path}: partition")
     return found
@@ -348,10 +349,12 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
     for number, fields in _lines(path):
         if len(fields) != len(HEADER):
-            raise ProtocolError(f"{path}: line {number}: expected a partition and an id, got {len(fields)} fields.")
+            raise ProtocolError(
+                f"{path}: line {number}: {counted(len(fields), 'field')} instead of a partition and an id."
+            )
         items.setdefault(fields[0], []).append(unsafe(fields[1]))
     if not items:
-        raise ProtocolError(f"{path}: no item. Write a line partition,id for each.")
+        raise ProtocolError(f"{path}: no items. Write one line `partition,id` per item.")
     return {name: string_array(ids, f"{path}: {name}") for name, ids in items.items()}
 
 

@@ -107,7 +107,7 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     texts = [name for name, rows in parts.items() if rows.dtype.kind not in "iu"]
     if texts:
         raise ProtocolError(
-            f"{path}: {texts[0]}: expected row numbers, got ids. Use read_split(path, ids), which looks them up."
+            f"{path}: {texts[0]}: ids instead of row numbers. Use read_split(path, ids), which looks them up."
         )
     made_from = storage.read_provenance(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
     if items is None:
@@ -115,7 +115,7 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     else:
         found = Path(items)
         if made_from not in (None, storage.read_provenance(found)["digest"]):
-            raise ProtocolError(f"items: expected the items.h5 from which {path} was drawn, got {str(found)!r}.")
+            raise ProtocolError(f"items: {found} is not the items.h5 from which {path} was drawn.")
     return Split(**{name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}, path=path, items=found)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError, counted, need
 from protocol.inputs.validation import class_labels, n_classes
 
 VALIDATION = ("validation_query", "validation_database")
@@ -157,7 +157,7 @@ class SplitProtocol:
         """
         required = [name for name in self.open if name not in VALIDATION]
         if any(given.get(name, 0) < 1 for name in required):
-            raise ProtocolError(f"split sizes: each of {', '.join(required)} must be at least 1, got {dict(given)}.")
+            raise ProtocolError(f"split sizes: {' and '.join(required)} must be at least 1, got {dict(given)}.")
         declared = {name: _size(part, given.get(name, 0), n_classes) for name, part in self.partitions.items()}
         found = {name: size for name, size in declared.items() if size is not None}
         outside = set(self.database_without)
@@ -198,26 +198,29 @@ class SplitProtocol:
         sizes = self.sizes(given, n_items=n_items, n_classes=n_classes)
         for unit, expected, found in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
             if expected is not None and found is not None and expected != found:
-                raise ProtocolError(f"expected a dataset with {expected:,} {unit}, got {found:,}.")
+                raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {found:,}.")
         for part in self._of(Official).values():
             if official is not None and official.get(part.part) != part.size:
-                got = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
-                raise ProtocolError(f"expected an official split {part.part!r} with {part.size:,} items, got {got}.")
+                names = ", ".join(f"{name} ({size:,} items)" for name, size in official.items()) or "none"
+                raise ProtocolError(
+                    f"needs the official split {part.part!r} with {part.size:,} items; the dataset's official splits: "
+                    f"{names}."
+                )
         if n_items is not None:
             self._check_sizes(sizes, n_items, needed)
 
     def _check_sizes(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
         derived = {**self._of(Rest), **self._of(SameAs)}
         taken = [name for name in self.partitions if name in sizes.keys() - derived]
-        requirements = " + ".join(f"{name} {sizes[name]}" for name in taken)
+        requirements = " + ".join(f"{name} {sizes[name]:,}" for name in taken)
         drawn = self._of(Drawn).keys() & set(taken)
         disjoint = [name for name in taken if name in drawn or not all(self.overlaps(name, other) for other in drawn)]
         if sum(map(sizes.__getitem__, disjoint)) > n_items:
             total = sum(map(sizes.__getitem__, taken))
-            raise ProtocolError(f"expected at least {total} items ({requirements}), got {n_items}.")
+            raise ProtocolError(f"{total:,} items are needed ({requirements}), but the dataset has {n_items:,}.")
         for name in self._of(Rest):
             if name in needed and sizes.get(name, 1) < 1:
-                raise ProtocolError(f"the {name} is empty: {requirements} use all {n_items} items.")
+                raise ProtocolError(f"the {name} would be empty: {requirements} use all {n_items:,} items.")
 
     def split(
         self,
@@ -318,15 +321,15 @@ class SplitProtocol:
             shared = found[a][np.isin(found[a], found[b])]
             if shared.size and not self.overlaps(a, b):
                 raise ProtocolError(
-                    f"expected disjoint official splits for {a} and {b}, got {shared.size} shared items, the "
-                    f"first is row {shared[0]}."
+                    f"the official splits for {a} and {b} share {counted(shared.size, 'item')}, the first in row "
+                    f"{shared[0]}."
                 )
         return found
 
     def _lists(self, lists: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         missing = [name for name, part in self.listed.items() if part.required and name not in lists]
         if missing:
-            raise ProtocolError(f"expected a list for {missing[0]}, got {', '.join(lists) or 'none'}.")
+            raise ProtocolError(f"the list for {missing[0]} is missing.")
         return {name: lists[name] for name in self.listed if name in lists}
 
     def _drawn(
@@ -338,9 +341,7 @@ class SplitProtocol:
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
             if classes is None:
-                raise ProtocolError(
-                    f"expected labels, by which {', '.join(per_class)} must be drawn. The dataset has none."
-                )
+                raise ProtocolError(f"{' and '.join(per_class)}: drawn by class, but the dataset has no labels.")
             of_class = drawn_of_each_class(classes[order], sum(per_class.values()), rng)
             bounds = np.cumsum(list(per_class.values()))[:-1]
             for name, places in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
@@ -475,7 +476,7 @@ def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]
     if flow.flow_value < n_classes * number:
         short = int(n_drawn.argmin())
         raise ProtocolError(
-            f"expected {number} items for each class, none of them drawn for two classes, got "
-            f"{n_drawn[short]} for class {short} of {n_classes}, which has {members[:, short].sum()} items."
+            f"{counted(number, 'item')} of each class can't be drawn without drawing one twice: class {short} of "
+            f"{n_classes}, which has {counted(int(members[:, short].sum()), 'item')}, gets only {n_drawn[short]:,}."
         )
     return np.nonzero(used)[1].reshape(n_classes, number)

@@ -1,4 +1,4 @@
-"""Studies: questions about the protocols themselves, each answered by a separate experiment."""
+"""Experiments about the protocols themselves (at present: the leakage study)."""
 
 from protocol.studies.leak import COLUMNS, RANKINGS, SIDES, halves, rankings, write_scores
 

@@ -39,7 +39,7 @@ COLUMNS = (
 def halves(
     y: NDArray | None, *, query_per_class: int, outside_per_class: int, train_per_class: Sequence[int | str], seed: int
 ) -> dict[str, dict[str, NDArray[np.int64]]]:
-    """Draw one run: common queries, and two databases (sides) with training sets inside each.
+    """Sample one run: shared queries and two disjoint databases (sides), each with nested training sets.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def halves(
         If items have no label or several labels, or a class is too small.
     """
     if y is None:
-        raise ProtocolError("leak: the dataset has no labels, by which the two databases are balanced.")
+        raise ProtocolError("leak: the dataset has no labels, which are needed to balance the two databases.")
     if y.ndim != 1:
         raise ProtocolError(
-            f"leak: expected one class label per item, to balance the two databases, got shape {y.shape}."
+            f"leak: expected one class label per item, to balance the two databases, got labels of shape {y.shape}."
         )
     classes = class_labels(y, len(y))
     rng = np.random.default_rng(seed)
@@ -83,8 +83,8 @@ def halves(
         half = rest.size // 2
         if half < largest:
             raise ProtocolError(
-                f"leak: class {name}: expected items for {query_per_class} queries, {outside_per_class} outside and "
-                f"two databases of at least {largest}, got {items.size} items."
+                f"leak: class {name} has only {items.size:,} items, too few for {query_per_class:,} queries, "
+                f"{outside_per_class:,} outside and two databases of at least {largest:,}."
             )
         for side, database in zip(SIDES, (rest[:half], rest[half : 2 * half]), strict=True):
             inside = {part: database[:length] for part, length in lengths.items()}

@@ -88,15 +88,18 @@ def test_few_training_items_or_others_lead_to_no_conclusion(n_training):
 
 def test_codes_that_do_not_fit_are_refused(tmp_path):
     np.save(tmp_path / "d.npy", NOISY[:499])
-    with pytest.raises(ProtocolError, match=r"/d.npy: database codes: 499 codes for 500 items of the database list\.$"):
+    with pytest.raises(ProtocolError, match=r"/d\.npy: 499 codes for 500 items of the database list\.$"):
         audit(**SPLIT, query_codes=NOISY[:20], database_codes=Codes(tmp_path / "d.npy"))
     codes = {"query_codes": NOISY[QUERY], "database_codes": NOISY[DATABASE]}
-    with pytest.raises(ProtocolError, match=r"^Codes need the labels of all queries and database items as well\.$"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"^query_codes and database_codes need the labels of all queries and database items as well\.$",
+    ):
         audit(**SPLIT | {"labels": None}, **codes)
-    with pytest.raises(ProtocolError, match=r"^query_codes are missing\.$"):
+    with pytest.raises(ProtocolError, match=r"^database_codes needs query_codes as well\.$"):
         audit(**SPLIT, database_codes=NOISY[DATABASE])
     splits = [{"query": QUERY, "database": DATABASE}, {"query": QUERY, "database": DATABASE[1:]}]
-    with pytest.raises(ProtocolError, match=r"^query_codes and database_codes need a single split: 2 runs\.$"):
+    with pytest.raises(ProtocolError, match=r"^query_codes and database_codes need a single split, not 2 runs\.$"):
         audit(*splits, labels=Y, **codes)
 
 

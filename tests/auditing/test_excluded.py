@@ -55,14 +55,13 @@ def test_the_file_of_find_duplicates_is_read(tmp_path):
 
 WRONG = {
     "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected a judgement from 0 to 3, got 'near-duplicate'.",
-    "": "expected a table of pairs or items, got an empty file.",
-    "0\n2\n": "expected the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id, "
-    "got '0'. Positions would mean other queries in every run.",
-    "query\n0\n": "got 'query'. Positions would mean",
+    "": "the file is empty. It should contain a table of pairs or items.",
+    "0\n2\n": "needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id; "
+    "its header is '0'. (Positions would mean different queries in every run.)",
     "id\nz\n": "'z' is not an item of the dataset, whose ids are like 'a'.",
     "id\na\nz\n": "'z' is not an item of the dataset",
-    "id\n6\n": "expected row numbers from 0 to 5, got 6.",
-    "id\na\nd\nf\n": "no query would remain: all 3 are excluded.",
+    "id\n6\n": "row number 6 is outside the 6 items of the dataset.",
+    "id\na\nd\nf\n": "excludes all 3 queries.",
 }
 
 

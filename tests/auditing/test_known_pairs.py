@@ -164,7 +164,7 @@ def test_an_array_without_pairs_is_refused():
 
 def test_row_numbers_beyond_the_dataset_are_refused():
     lists = {"query": np.arange(60_000, 71_000), "database": np.arange(50_000)}
-    message = r"^cifar10: expected row numbers of 60,000 images, the training images first, up to 59999, got 70999\.$"
+    message = r"^cifar10: row numbers must be those of 60,000 images, the training images first, not of 71,000\.$"
     with pytest.raises(ProtocolError, match=message):
         audit(**lists, known_pairs="cifar10")
 
@@ -214,10 +214,13 @@ NOTHING = "judged pairs of the dataset (--known-pairs) or label issues (--label-
         ([*LISTS, "--write-affected", "affected.txt"], f"--write-affected needs {NOTHING}."),
         (
             ["splits.h5", "other.h5", "--write-affected", "affected.txt"],
-            "--write-affected: expected one split, since splits have different queries, got 2.",
+            "--write-affected needs a single split, because splits have different queries; got 2.",
         ),
-        (["splits.h5", "--write-affected", "splits.h5"], "--write-affected: expected a file that is not an input"),
-        ([*LISTS, "--known-pairs=query.txt", "--write-affected=query.txt"], "--write-affected: expected a file that "),
+        (["splits.h5", "--write-affected", "splits.h5"], "--write-affected: splits.h5 is also an input and"),
+        (
+            [*LISTS, "--known-pairs=query.txt", "--write-affected=query.txt"],
+            "--write-affected: query.txt is also an ",
+        ),
     ],
 )
 def test_an_unwritable_output_is_refused(folder, capsys, arguments, message):

@@ -63,7 +63,7 @@ def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_
 
 @pytest.mark.parametrize("wrong", [1.5, -1, "half", float("nan")])
 def test_a_threshold_that_is_not_a_share_is_refused(wrong):
-    with pytest.raises(ProtocolError, match=r"^label_agreement must be a finite number >= 0,"):
+    with pytest.raises(ProtocolError, match=rf"^label_agreement must be a finite number from 0 to 1, got {wrong!r}\.$"):
         audit(**LISTS, labels=Y, label_issues=TABLE, label_agreement=wrong)
 
 
@@ -107,14 +107,18 @@ def test_a_table_of_the_last_or_first_items_or_of_an_official_part_finds_its_row
 
 
 BAD = {
-    "no labels": (TABLE, Dataset(), "expected the dataset's labels (labels), one for each item"),
-    "several": (TABLE, Dataset(n_items=N, y=np.eye(5, dtype=bool)[Y]), "expected the dataset's labels (labels), one"),
-    "order": (np.roll(TABLE, 2, axis=1), LABELLED, "expected the annotators' most frequent labels to agree with the"),
-    "rows": (np.ones((70, 5)), LABELLED, "expected a row for each of 60 items (or the first or last of them) and a"),
-    "columns": (TABLE[:, :4], LABELLED, "expected a row for each of 60 items (or the first or last of them) and a"),
-    "either": (annotators(range(50)), LABELLED, "expected a row for each of 60 items, got 50, which may be the first"),
-    "negative": (-TABLE, LABELLED, "expected counts or shares of annotators, got a negative number, NaN or"),
-    "NaN": (TABLE * np.nan, LABELLED, "expected counts or shares of annotators, got a negative number, NaN or"),
+    "no labels": (TABLE, Dataset(), "the dataset's labels are needed (labels), one per item"),
+    "several": (TABLE, Dataset(n_items=N, y=np.eye(5, dtype=bool)[Y]), "the dataset's labels are needed (labels), one"),
+    "order": (
+        np.roll(TABLE, 2, axis=1),
+        LABELLED,
+        "the annotators' most frequent label is that of the dataset for only 0.0%",
+    ),
+    "rows": (np.ones((70, 5)), LABELLED, "shape (70, 5) fits neither all 60 items of 5 classes nor the first or"),
+    "columns": (TABLE[:, :4], LABELLED, "shape (60, 4) fits neither all 60 items of 5 classes nor the first or"),
+    "either": (annotators(range(50)), LABELLED, "50 rows for 60 items, which may be the first or the last ones."),
+    "negative": (-TABLE, LABELLED, "counts or shares of annotators can't be negative, NaN or infinite."),
+    "NaN": (TABLE * np.nan, LABELLED, "counts or shares of annotators can't be negative, NaN or infinite."),
     "cube": (TABLE[None], LABELLED, "expected the number of annotators who gave each class, shape (n_items,"),
     "words": (TABLE.astype(str), LABELLED, "expected the number of annotators who gave each class, shape (n_items,"),
 }
@@ -157,4 +161,4 @@ def test_the_command_warns_and_writes_all_queries(tmp_path, monkeypatch, capsys)
     assert main([*arguments, "--label-agreement", "0.2", "--fail-on", "warning"]) == 1
     with pytest.raises(SystemExit):
         main([*arguments, "--label-agreement", "2"])
-    assert "argument --label-agreement: label agreement: expected a share from 0 to 1" in capsys.readouterr().err
+    assert "argument --label-agreement: expected a share from 0 to 1, got 2." in capsys.readouterr().err

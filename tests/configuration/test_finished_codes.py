@@ -122,7 +122,7 @@ def test_splits_of_one_draw_share_their_queries(here):
 def test_placeholders_are_needed_only_for_what_differs(here):
     plain = {"query": "codes/improved/run0/query_16.npy", "database": "codes/improved/run0/database_16.npy"}
     load({"mine": plain}, **ONE_RUN)
-    assert "expected {run} in" in refused({"mine": plain}, **ONE_RUN | {"runs": 2})
+    assert "query_16.npy' needs {run}, since" in refused({"mine": plain}, **ONE_RUN | {"runs": 2})
 
 
 def test_official_partitions_are_the_same_in_every_run(here):

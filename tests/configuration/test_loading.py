@@ -53,7 +53,7 @@ def users(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_config_files_are_valid(name, users):
     if name in USERS:
-        with pytest.raises(ProtocolError, match="which does not exist"):
+        with pytest.raises(ProtocolError, match=r"^dataset_options of '.*': .*: no such f"):
             configuration.load(SHIPPED[name])
     users(name)
     config = configuration.load(SHIPPED[name]).config

@@ -174,7 +174,10 @@ def test_a_hasher_reads_its_supervision_and_its_selection():
     assert plan.job({"supervision": "affinities"}).supervising.plugin == "graded_distance"
     assert plan.supervised("{supervision} {run}") == ["affinities 0", "affinities 1"]
     assert plan.selection_table == ["<results>/selection.csv"]
-    with pytest.raises(ProtocolError, match=r"^experiment 'small' has no options to choose: give it .*cifar10_nested"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"^experiment 'small' has no options to select\. Add the key `hasher_grids`, as in .*nested",
+    ):
         _ = planned().required_selection_table
 
 
@@ -219,7 +222,9 @@ def test_the_leak_study(root):
     }
     assert job.leak_seed == derive(0, "digits", "leak", 2)
     assert set(job.leak_sizes) == set(plan.config["leak"]) - {"controls"}
-    with pytest.raises(ProtocolError, match=r"^experiment 'small' has no leak study: give it .*cifar10_leak\.yaml$"):
+    with pytest.raises(
+        ProtocolError, match=r"^experiment 'small' has no leak study\. Add the key `leak`, as in .*leak"
+    ):
         _ = planned().leak_study
 
 

@@ -33,7 +33,7 @@ def test_every_rule_of_a_job_has_its_needs(loaded):
     for name in ("digits_leak", "cifar10_nested", "cifar10_talr"):
         experiment = loaded(name)
         assert set(configuration.Plan(experiment).jobs(TARGETS)) <= set(NEEDS)
-    with pytest.raises(ProtocolError, match=r"rule: expected .*, got 'modle'.*Did you mean 'model'"):
+    with pytest.raises(ProtocolError, match=r"^Unknown rule 'modle'\. Did you mean 'model'\?$"):
         need(experiment, "modle")
 
 

@@ -27,5 +27,5 @@ def refused(message, call, *arguments, **options):
     """Assert that a call raises ProtocolError with a text in its message, which is one line."""
     with pytest.raises(ProtocolError) as error:
         call(*arguments, **options)
-    assert message in str(error.value)
+    assert message in str(error.value), str(error.value)
     assert "\n" not in str(error.value)

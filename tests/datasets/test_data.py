@@ -19,14 +19,17 @@ WRONG = [
     ({"images": PIXELS / 2}, "got shape (3, 4, 4) of float64"),
     ({"images": np.zeros((3, 4, 4, 4), np.uint8)}, "got shape (3, 4, 4, 4)"),
     ({"images": None}, "The dataset contains no images, vectors or texts."),
-    ({"ids": IDS[:0]}, "ids: expected a string for each item, shape (n,) with n >= 1, got"),
-    ({"ids": np.arange(3)}, "ids: expected a string for each item"),
-    ({"ids": np.array(["a", "b", "a"])}, "ids: expected unique ids, got 'a' for 2 items"),
+    ({"ids": IDS[:0]}, "ids: expected one string per item, shape (n,) with n >= 1, got <U1 of shape (0,)"),
+    ({"ids": np.arange(3)}, "ids: expected one string per item, shape (n,) with n >= 1, got int64 of shape (3,)"),
+    ({"ids": np.array(["a", "b", "a"])}, "ids: 'a' is the id of more than one item."),
     ({"labels": np.array([0, 1])}, "labels: 2 labels for 3 items"),
-    ({"labels": np.array([0, 1, 2])}, "labels: expected values 0 to 1, the indices of the class names, got 0 to 2"),
+    (
+        {"labels": np.array([0, 1, 2])},
+        "labels: expected values from 0 to 1, the indices of the class names, got 0 to 2",
+    ),
     ({"labels": np.array([0, -1, 1])}, "got -1 to 1"),
     ({"labels": np.zeros(3, np.int32)}, "expected int64 of shape (n,) or bool of shape (n, n_classes)"),
-    ({"labels": np.ones((3, 3), bool)}, "expected a column for each of 2 class names, got 3"),
+    ({"labels": np.ones((3, 3), bool)}, "labels: 3 columns for 2 class names."),
     ({"labels": np.ones((3, 2), np.int64)}, "expected int64 of shape (n,) or bool of shape (n, n_classes)"),
     ({"vectors": {"gist": np.zeros((3, 2))}}, "vectors 'gist': expected float32 or integers of shape (n, d)"),
     ({"vectors": {"bow": np.zeros((2, 2), np.uint8)}}, "n = 3, got uint8 of shape (2, 2)"),
@@ -35,7 +38,7 @@ WRONG = [
     ({"texts": IDS[:2].astype(np.dtypes.StringDType())}, "texts: expected StringDType (3,), not empty, got shape (2,)"),
     ({"partitions": {"test": np.array([], np.int64)}}, "partition 'test': the list of row numbers is empty"),
     ({"partitions": {"test": np.array([3])}}, "expected row numbers from 0 to 2, got 3 to 3"),
-    ({"partitions": {"test": np.array([1, 1])}}, "partition 'test': expected each row at most once, got duplicates"),
+    ({"partitions": {"test": np.array([1, 1])}}, "partition 'test': a row occurs more than once."),
 ]
 
 
@@ -87,7 +90,7 @@ RIGHT = {fact: right for fact, (right, _) in FACTS.items()}
 def test_a_different_statistic_is_reported_with_both_values(fact, right, other):
     check_statistics("toy", TOY, RIGHT)
     check_statistics("toy", TOY, {})
-    message = f"dataset 'toy' is not the one that its papers describe: {fact}: expected {other}, got {right}. Check"
+    message = f"dataset 'toy' differs from its published description: {fact}: expected {other}, got {right}. Check"
     refused(message, check_statistics, "toy", TOY, RIGHT | {fact: other})
 
 
@@ -170,5 +173,5 @@ def test_the_files_below_a_folder_are_counted_up_to_a_limit(tmp_path):
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
     assert datasets.count_files(tmp_path) == 4
     assert datasets.count_files(tmp_path, at_most=2) == 2
-    with pytest.raises(ProtocolError, match="expected a folder that can be listed, got: No such file or directory"):
+    with pytest.raises(ProtocolError, match=r"nowhere: the folder can't be read: No such file or directory\.$"):
         datasets.folder_state(tmp_path / "nowhere")

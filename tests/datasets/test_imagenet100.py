@@ -60,7 +60,7 @@ def test_lists_select_the_images_and_the_training_set_is_a_part_of_the_database(
 
 def test_missing_images_are_counted_and_the_first_is_named(written, folder):
     (folder / DATABASE[1]).unlink()
-    missing = "the 4 images in the lists, got 3; the first missing image is image/n01440764_20.JPEG"
+    missing = "1 of the 4 images in the lists is missing; the first is image/n01440764_20.JPEG."
     refused(missing, load, written(), folder=str(folder))
     refused("folder is missing, the folder of the images", load, written())
 
@@ -73,7 +73,7 @@ def test_missing_images_are_counted_and_the_first_is_named(written, folder):
         (line(TEST[0]).replace(" 0", " 1", 1), "line 1: expected"),
         (line(TEST[0]).replace(" 0", " x", 1), "line 1: expected"),
         ("<html>Not found</html>", "line 1: expected"),
-        ("", "test.txt: expected a list of images, got an empty file"),
+        ("", "test.txt: the list of images is empty."),
         ("ü", "test.txt: line 1: expected a path and 100 flags"),
     ],
 )

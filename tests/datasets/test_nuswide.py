@@ -108,12 +108,16 @@ def labels_but(**changed):
         ({"labels": labels_but(concept07=None)}, "the archive lacks AllLabels/Labels_concept07.txt"),
         ({"labels": labels_but(concept07="1\n" * 29)}, "_concept07.txt: expected 0 or 1 for each of 30 images, got 29"),
         ({"labels": labels_but(concept07="0\n" * 29 + "-1130179\n")}, "for each of 30 images, got '-1130179'"),
-        ({"concepts": "sky\nsea\n"}, "expected 81 concepts, one per line, got 2"),
-        ({"words": "1 2\n" * 29}, "BoW_int.dat: expected a line for each of 30 images, got 29"),
-        ({"words": "1 2\n" * 29 + "1 70000\n"}, "BoW_int.dat: expected integers of int16 as text"),
-        ({"words": "1 2\n" * 29 + "1\n"}, "BoW_int.dat: expected integers of int16 as text"),
-        ({"tags": f"{PHOTOS[0]} tag1\n" * 30}, "expected the 30 photos of ImageList.zip in the same order, got 30"),
-        ({"tags": ""}, "expected the 30 photos of ImageList.zip in the same order, got 0 lines"),
+        ({"concepts": "sky\nsea\n"}, "ConceptsList.zip: 2 lines for 81 concepts."),
+        ({"words": "1 2\n" * 29}, "BoW_int.dat: 29 lines for 30 images."),
+        (
+            {"words": "1 2\n" * 29 + "1 70000\n"},
+            "BoW_int.dat: can't be read as text with int16 integers (could not convert",
+        ),
+        (
+            {"tags": f"{PHOTOS[0]} tag1\n" * 30},
+            "All_Tags.txt: its 30 lines are not the 30 photos of ImageList.zip in the",
+        ),
     ],
 )
 def test_inconsistent_files_are_named(written, changed, message):

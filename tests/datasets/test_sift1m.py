@@ -50,9 +50,12 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch
         ({"learn": records(np.full((2, DIMENSION), 256.0))}, "integers from 0 to 255, got 256.0"),
         ({"base": records(np.full((2, DIMENSION), -1.0))}, "got -1.0"),
         ({"base": records(np.full((2, DIMENSION), np.nan))}, "got nan"),
-        ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: expected records of 36 bytes, got 35 bytes in"),
-        ({"query": b""}, "sift_query.fvecs: expected a dimension of 4 bytes first, got 0 bytes"),
-        ({"query": records(np.ones((2, 3)))}, "expected the same dimension in all files, got {'base': 8,"),
+        ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: the last record, 2, has 35 of 36 bytes."),
+        ({"query": b""}, "sift_query.fvecs: 0 bytes, too few for the dimension, which takes 4."),
+        (
+            {"query": records(np.ones((2, 3)))},
+            "sift.tar.gz: the dimensions of its files differ: {'base': 8, 'learn': 8, 'query': 3}.",
+        ),
     ],
 )
 def test_a_wrong_file_is_named(archive, changed, message):

@@ -67,7 +67,7 @@ def test_unusable_texts_are_refused(written, options, files, message):
 
 def test_a_missing_option_is_found_before_any_job():
     refused(
-        "dataset_options of 'texts': folder or table is missing: {folder: PATH}.",
+        "dataset_options of 'texts': folder or table is missing. Add {folder: PATH} or {table: PATH}.",
         *(datasets.user_paths, "texts", {"folder": None, "table": None}),
     )
     refused("give folder or table, not both", datasets.statistics, "texts", {"folder": "a", "table": "b"})
@@ -76,7 +76,7 @@ def test_a_missing_option_is_found_before_any_job():
 def test_larger_texts_than_the_limit_are_refused(written, monkeypatch):
     monkeypatch.setattr("protocol.inputs.limits.TEXT_BYTES", 1 << 20)
     written({"own/a/1": "x" * 600_000, "own/a/2": "y" * 600_000})
-    refused("own: the texts have more than 1 MiB.", texts.load, {}, folder="own")
+    refused("own: the texts exceed the limit of 1 MiB.", texts.load, {}, folder="own")
 
 
 def test_texts_are_stored_and_read_in_blocks(tmp_path):
@@ -134,7 +134,7 @@ def test_other_archives_and_options_are_refused(archive, tmp_path):
         datasets.load("newsgroups20", paths, {"remove": ()})
     write_tar(archive, {"20news-bydate-train/x": b""})
     refused(
-        "expected messages in 20news-bydate-train and 20news-bydate-test, got 20news-bydate-train/x",
+        "20news-bydate-train/x is not a message in a group of 20news-bydate-train or 20news-bydate-test.",
         newsgroups20.load,
         paths,
     )

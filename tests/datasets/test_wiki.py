@@ -51,7 +51,9 @@ def test_a_wrong_list_is_named_by_line(written, test, message):
 
 
 def test_a_missing_variable_is_named(written):
-    with pytest.raises(ProtocolError, match="expected the array 'T_te', got a file that contains: I_te, I_tr, T_tr"):
+    with pytest.raises(
+        ProtocolError, match=r"raw_features\.mat: no array 'T_te'\. The file contains: I_te, I_tr, T_tr\.$"
+    ):
         load(written({name: values for name, values in VARIABLES.items() if name != "T_te"}))
 
 

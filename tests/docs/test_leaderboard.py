@@ -63,4 +63,4 @@ def test_a_folder_without_records_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     assert main(["compare", "--verify", "empty"]) == 2
-    assert "--verify: empty: no records (*.json) in it." in capsys.readouterr().err
+    assert "--verify empty: no records (*.json) in this folder." in capsys.readouterr().err

@@ -133,7 +133,10 @@ def test_too_little_space(server, official, place, retry_policy, monkeypatch, si
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**6, 10**6 - 1000, 1000))
     file = official(server.gives(Answer()), size=size)
     fails(
-        file, place, retry_policy, f"not enough disk space in {place.folder}.*: expected 200,000 free bytes, got 1,000"
+        file,
+        place,
+        retry_policy,
+        f"not enough disk space in {place.folder}.*: 200,000 bytes are needed, 1,000 are free",
     )
     assert left(place, file) == []
 

@@ -160,7 +160,7 @@ def test_the_checksum_of_a_first_download_is_recorded_and_later_changes_are_refu
     check_recorded([file], place)
     assert len(server.requests) == 1
     place.lock.write_text(ours.replace(digest(CONTENT), digest(OTHER)))  # a lock file from elsewhere
-    with pytest.raises(ProtocolError, match=f"expected sha256 {digest(OTHER)}, which .* got sha256 {digest(CONTENT)}"):
+    with pytest.raises(ProtocolError, match=f"its sha256 is {digest(CONTENT)}, but .* records {digest(OTHER)}"):
         check_recorded([file], place)
     place.lock.write_text("")
     check_recorded([file], place)

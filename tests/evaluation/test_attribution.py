@@ -279,19 +279,18 @@ def test_files(exact, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.jsonl", "[1, 2]\n", "{path}: results: 1 row for 30 queries."),
-        ("x.jsonl", '[1]\n{"ids": 3}\n', "{path}: line 2: expected a list of numbers, such as [12, 7, 30]."),
+        ("x.jsonl", "[1, 2]\n", "{path}: 1 row for 30 queries."),
+        ("x.jsonl", '[1]\n{"ids": 3}\n', "{path}: line 2: not a list of numbers, such as [12, 7, 30]."),
         (
             "x.run",
             "0 Q0 doc-7 1 2.0 x\n",
-            "{path}: line 1: expected `query Q0 item rank score tag` with row numbers such as 12 or d12 (other ids",
+            "{path}: line 1: not `query Q0 item rank score tag` with row numbers such as 12 or d12 (other ids",
         ),
-        ("x.jsonl", "[0.5]\n" * 30, "{path}: results: expected integers, got 0.5."),
-        ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 of 30 queries, counted from 0."),
-        ("x.csv", "1,2\n", "{path}: results: 1 row for 30 queries."),
-        ("x.jsonl", "[]\n" * 30, "{path}: results: no query has a result."),
-        ("x.jsonl", f"[{1 << 63}]\n", "{path}: line 1: expected a list of numbers, such as [12, 7, 30]."),
-        ("x.run", "0 Q0 7 1 nan x\n", "{path}: line 1: expected `query Q0 item rank score tag` with row numbers"),
+        ("x.jsonl", "[0.5]\n" * 30, "{path}: expected integers, got 0.5."),
+        ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 is outside the 30 queries, counted from 0."),
+        ("x.jsonl", "[]\n" * 30, "{path}: no query has a result."),
+        ("x.jsonl", f"[{1 << 63}]\n", "{path}: line 1: not a list of numbers, such as [12, 7, 30]."),
+        ("x.run", "0 Q0 7 1 nan x\n", "{path}: line 1: not `query Q0 item rank score tag` with row numbers"),
     ],
 )
 def test_errors_of_files(exact, tmp_path, name, text, message):
@@ -305,7 +304,7 @@ def test_errors_of_files(exact, tmp_path, name, text, message):
 def test_distances_that_belong_to_no_results_are_refused(exact):
     ids, distances, by_code, _ = exact("hamming")
     for given in (distances, {"b": distances}):
-        with pytest.raises(ProtocolError, match=r"^distances: expected those of results by name: a\.$"):
+        with pytest.raises(ProtocolError, match=r"^distances must be a mapping with the names of results: a\.$"):
             hp.attribute({"a": ids}, by_code["codes"], distances=given)
 
 
@@ -320,7 +319,7 @@ def test_errors(exact):
     ids, distances, by_code, _ = exact("hamming")
     by_vector = exact("cosine")[2]
     for arguments, message in [
-        ((ids,), "codes or vectors are missing: give those that the engine searches."),
+        ((ids,), "codes and vectors are missing. Pass those that the engine searches."),
         ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
         ((ids / 2, by_code["codes"]), "results: expected integers, got "),
         ((None, None, hp.Nearest(ids, ids, k=2)), "results are missing."),
@@ -329,7 +328,7 @@ def test_errors(exact):
         with pytest.raises(ProtocolError) as error:
             hp.attribute(*arguments)
         assert str(error.value).startswith(message)
-    with pytest.raises(ProtocolError, match=r"^neighbours: the number K is missing, and there are no results"):
+    with pytest.raises(ProtocolError, match=r"^neighbours is missing, and there are no results"):
         hp.attribute(None, by_code["codes"], tables=["4x2"])
     for options, message in [
         ({"k": 201} | by_code, "neighbours must be an integer from 1 to 200, got 201."),
@@ -337,8 +336,11 @@ def test_errors(exact):
             {"distances": distances[:, 1:]} | by_code,
             "results: distances of shape (30, 4) for results of shape (30, 5).",
         ),
-        ({"tables": ["4x2"]} | by_vector, "tables: hash tables need codes."),
-        ({"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector, "query codes: expected 30 rows"),
+        ({"tables": ["4x2"]} | by_vector, "tables needs codes: hash tables can't be built from vectors."),
+        (
+            {"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector,
+            "query codes: 29 rows for 30 query vectors.",
+        ),
     ]:
         with pytest.raises(ProtocolError) as error:
             hp.attribute(ids, **options)

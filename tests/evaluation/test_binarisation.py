@@ -263,7 +263,9 @@ def test_one_ground_truth():
 @pytest.mark.parametrize(("metric", "n_listed"), [("neighbours@5", "6"), ("neighbours@5", "4"), ("1-recall@5", "2")])
 def test_lists_of_another_number_of_items_are_refused(metric, n_listed):
     lists = np.tile(np.arange(int(n_listed)), (len(QUERY), 1))
-    with pytest.raises(ProtocolError, match=rf"'{metric}': .* lists the . nearest .*truth is {n_listed} to {n_listed}"):
+    with pytest.raises(
+        ProtocolError, match=rf"'{metric}' needs .* lists the . nearest .*truth is {n_listed} to {n_listed}"
+    ):
         evaluate(*SIGNS, truth=Relevant(lists), metrics=[metric])
 
 
@@ -288,16 +290,16 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == f"{evaluate(*SIGNS, truth=Nearest(QUERY, DATABASE, 5))}\n"
     labels = ["--query-labels", "q.npy", "--database-labels", "d.npy"]
     for command, message in (
-        (["quantisation", *vectors, "--hasher-option", "n_iter"], "--hasher-option: expected KEY=VALUE, got 'n_iter'"),
+        (["quantisation", *vectors, "--hasher-option", "n_iter"], "--hasher-option must be KEY=VALUE, got 'n_iter'"),
         (["quantisation"], "--query-vectors and --database-vectors are missing."),
         (["quantisation", *vectors, "--bytes", "4"], "--bytes needs --quantiser as well."),
         (["quantisation", *vectors, *given, "--hasher", "lsh"], "--hasher computes codes from vectors, so it can't be"),
-        (["quantisation", *vectors, *given, "--train-vectors", "d.npy"], "--train-vectors: expected a hasher that is"),
+        (["quantisation", *vectors, *given, "--train-vectors", "d.npy"], "--train-vectors needs a hasher or a quan"),
         (["quantisation", *vectors, "--binarize", "sign"], "--binarize needs --query-codes and --database-codes as "),
         (["quantisation", *vectors, "--ranking", "asymmetric"], "--ranking asymmetric needs outputs of the queries as"),
         (
             ["quantisation", *vectors, "--rescore-codes", "qc.npy", "dc.npy", "--rescore-hasher", "lsh"],
-            "--rescore-hasher and --rescore-codes: choose one.",
+            "--rescore-hasher and --rescore-codes can't be combined. Choose one.",
         ),
         (["evaluate", *vectors], "--query-codes is missing. `protocol quantisation` computes codes from vectors."),
         (["evaluate", *given, *labels, "--neighbours", "3"], "--neighbours needs --query-vectors and --database-vec"),

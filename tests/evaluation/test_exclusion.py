@@ -101,13 +101,13 @@ def test_files_with_one_row_number_per_line(tmp_path, listed):
     [
         ([12], "exclude_queries: expected row numbers from 0 to 11, got 12."),
         ([-1], "exclude_queries: expected row numbers from 0 to 11, got -1."),
-        ([3, 1, 3], "exclude_queries: expected each row number once, got 3 more than once."),
+        ([3, 1, 3], "exclude_queries: row number 3 is listed more than once."),
         (range(12), "exclude_queries: no query would remain: all 12 are excluded."),
         ([1.5], "exclude_queries: expected integers, got 1.5."),
         (np.zeros(12, bool), "exclude_queries: expected row numbers of queries, shape (n,), got a mask; "),
         ([["a"]], "exclude_queries: expected "),
         ("missing.txt", "missing.txt: no such file."),
-        ("wrong.txt", "wrong.txt: line 2: expected the row number of a query, got 'frog'."),
+        ("wrong.txt", "wrong.txt: line 2: 'frog' is not the row number of a query."),
     ],
 )
 def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):

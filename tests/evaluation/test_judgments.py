@@ -81,26 +81,26 @@ def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("q2 0 d1 1\nq8 0 d1 1\nq2 0 x 1\n", "qrels.txt: line 2: 'q8' is not in q.txt: query ids (2 such judgments)."),
-        ("q2 0 d77 0\n", "qrels.txt: line 1: 'd77' is not in d.txt: database ids (1 such judgment)."),
+        ("q2 0 d1 1\nq8 0 d1 1\nq2 0 x 1\n", "qrels.txt: line 2: 'q8' is not in q.txt (2 such judgments)."),
+        ("q2 0 d77 0\n", "qrels.txt: line 1: 'd77' is not in d.txt (1 such judgment)."),
         ("q2 0 d1 1\nq2 0 d1 0\n", "qrels.txt: line 2: item 'd1' is judged twice for query 'q2'."),
         (
             "q2 d1 1\n",
-            "qrels.txt: line 1: expected `query iteration item level`, or a line of a run with six fields, got",
+            "qrels.txt: line 1: 'q2 d1 1' is neither `query iteration item level` nor a line of a run, which has six",
         ),
-        ("q2 0 d1 high\n", "line 1: expected `query iteration item level`"),
-        ("q2 0 d1 99999999999999999999\n", "qrels.txt: relevance: expected levels from 1 to 255"),
-        ("q2 0 d1 1\n\n", "line 2: expected `query iteration item level`"),
-        ("q2 0 d1 256\n", "qrels.txt: relevance: expected levels from 1 to 255"),
-        ("q2 0 d1 0\n", "qrels.txt: relevance: no query has a relevant item."),
-        ("", "qrels.txt: relevance: no query has a relevant item."),
+        ("q2 0 d1 high\n", "qrels.txt: line 1: 'q2 0 d1 high' is neither `query iteration item level`"),
+        ("q2 0 d1 99999999999999999999\n", "qrels.txt: levels must be from 1 to 255, "),
+        ("q2 0 d1 1\n\n", "qrels.txt: line 2: '' is neither `query iteration item level`"),
+        ("q2 0 d1 256\n", "qrels.txt: levels must be from 1 to 255, larger for more relevant items, got 256"),
+        ("q2 0 d1 0\n", "qrels.txt: no query has a relevant item."),
+        ("", "qrels.txt: no query has a relevant item."),
     ],
 )
 def test_unusable_judgments_are_refused(files, content, message):
     (files / "qrels.txt").write_text(content)
     with pytest.raises(ProtocolError) as error:
         relevance()
-    assert str(error.value).startswith(message) or message in str(error.value)
+    assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize(

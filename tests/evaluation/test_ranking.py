@@ -99,11 +99,11 @@ def test_what_needs_distances_is_refused(tmp_path):
     outputs, items = Outputs(QUERY), DATABASE > 0
     with pytest.raises(ProtocolError, match="trec needs Hamming distances, which the asymmetric ranking does not have"):
         asymmetric_scores().to_trec(tmp_path / "folder")
-    with pytest.raises(ProtocolError, match=r"tables: expected binary codes of the queries, got real-valued outputs\."):
+    with pytest.raises(ProtocolError, match=r"tables needs binary codes of the queries, not real-valued outputs\."):
         bucket_search(outputs, items, "4x2", **LABELS)
-    with pytest.raises(ProtocolError, match="lookup_radius: expected binary codes"):
+    with pytest.raises(ProtocolError, match="lookup_radius needs binary codes of the queries"):
         lookup_time(outputs, items, radius=0)
-    with pytest.raises(ProtocolError, match="database codes: expected codes, got Outputs"):
+    with pytest.raises(ProtocolError, match=r"^Outputs are only for queries\. Pass the database as codes\.$"):
         evaluate(QUERY > 0, Outputs(DATABASE), **LABELS)
     assert not list(tmp_path.iterdir())
 
@@ -136,5 +136,5 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     with open("v.csv") as file:
         assert [row["ranking"] for row in csv.DictReader(file)] == ["asymmetric"] * 12
     assert main([*command, "--pr-curves", "c.csv"]) == 2
-    message = "--pr-curves: expected --ranking hamming, which has distances, got asymmetric."
+    message = "--pr-curves needs the distances of --ranking hamming."
     assert message in capsys.readouterr().err

@@ -209,7 +209,7 @@ def test_a_function_without_a_number_is_refused():
         diagnose(lambda *_: None)
     with pytest.raises(ProtocolError, match="The function must return a number for "):
         diagnose(lambda *_: "high")
-    with pytest.raises(ProtocolError, match="codes: expected"):
+    with pytest.raises(ProtocolError, match="codes must be bits or signs"):
         diagnose(hashnet, codes="-1/+1")
 
 

@@ -37,6 +37,6 @@ def test_rows_have_unit_length():
 
 
 def test_too_few_distinct_descriptors_are_refused():
-    message = r"^bow: expected at least 5 distinct training descriptors, one for each word, got 4 \(40 in total\)\.$"
+    message = r"^bow: 5 words need at least as many distinct training descriptors, got 4 \(40 in total\)\.$"
     with pytest.raises(ProtocolError, match=message):
         BagOfWords(n_words=5).fit(np.repeat(noise(4, 1, 128), 10, axis=0), seed=0)

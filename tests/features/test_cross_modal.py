@@ -64,5 +64,5 @@ def test_each_modality_is_read_from_the_file(tmp_path):
         with extracted(features, modality) as items:
             np.testing.assert_array_equal(items.raw(QUERY)[:], VECTORS[name][QUERY])
     features, _ = written(tmp_path, Precomputed(name="text"))
-    with pytest.raises(ProtocolError, match=r"expected an array 'database/X', got: X, image\.$"):
+    with pytest.raises(ProtocolError, match=r"features\.h5: no array 'database/X'; it contains X, image\.$"):
         extracted(features, "database/").__enter__()

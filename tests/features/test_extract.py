@@ -109,12 +109,12 @@ def test_unchanged_vectors_are_stored_once(extract, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("gist", {"vectors/gist": np.zeros((4, 3))}, r"expected an array 'images', got: vectors/gist\.$"),
-        ("precomputed", VECTORS, "expected one array 'vectors', got: vectors/image, vectors/text"),
+        ("gist", {"vectors/gist": np.zeros((4, 3))}, r"content\.h5: no array 'images'; it contains vectors/gist\.$"),
+        ("precomputed", VECTORS, r"content\.h5: 'vectors' means several arrays: vectors/image, vectors/text\.$"),
         (
             "precomputed",
             {"vectors/gist": np.where(np.arange(5000) == 4999, np.inf, 0)[:, None]},
-            "row 4999 of vectors: expected finite values, got NaN or infinity",
+            r"^Precomputed\(name=None, n_components=None\): row 4,999 of vectors gives NaN or infinity\.$",
         ),
     ],
 )

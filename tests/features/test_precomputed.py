@@ -24,7 +24,7 @@ def test_it_reads_the_named_vectors_and_names_rows_that_are_not_finite():
     assert Precomputed().reads == "vectors"
     with pytest.raises(ProtocolError) as error:
         extract_all(Precomputed(name="gist"), vectors)
-    problem = "row 4500 of vectors/gist: expected finite values, got NaN or infinity."
+    problem = "row 4,500 of vectors/gist gives NaN or infinity."
     assert str(error.value) == f"Precomputed(name='gist', n_components=None): {problem}"
 
 
@@ -48,6 +48,6 @@ def test_more_components_than_rows_or_features_are_refused(n_rows, n_components)
     with pytest.raises(ProtocolError) as error:
         Precomputed(name="image", n_components=n_components).fit(np.zeros((n_rows, 12)), seed=0)
     assert str(error.value) == (
-        f"n_components: expected at least {n_components} training rows and features in vectors/image, one for each "
-        f"component, got {n_rows} rows with 12 features."
+        f"n_components: {n_components} components need at least as many training rows and features; vectors/image "
+        f"has {n_rows} training rows with 12 features."
     )

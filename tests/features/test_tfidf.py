@@ -64,11 +64,11 @@ def test_components_are_those_of_an_exact_decomposition():
 
 
 def test_too_few_terms_or_texts_are_refused():
-    with pytest.raises(
-        ProtocolError, match=r"^n_terms: expected at least 2,000 different terms in the training texts, got 2\.$"
-    ):
+    with pytest.raises(ProtocolError, match=r"^n_terms: the training texts have only 2 different terms, not 2,000\.$"):
         Tfidf().fit(texts("the cat", "the"), seed=0)
-    with pytest.raises(ProtocolError, match=r"at least 1 different terms in the training texts, got 0\.$"):
+    with pytest.raises(ProtocolError, match=r"^n_terms: the training texts have only 0 different terms, not 1\.$"):
         Tfidf(n_terms=1, stop_words="english").fit(texts("the", "a 1"), seed=0)
-    with pytest.raises(ProtocolError, match=r"^n_components: expected more than 100 training texts, got 3\.$"):
+    with pytest.raises(
+        ProtocolError, match=r"^n_components: 100 components need more than 100 training texts, got 3\.$"
+    ):
         Lsa().fit(texts("a", "b", "c"), seed=0)

@@ -52,7 +52,7 @@ def test_after_a_failed_fit_the_hasher_is_unfitted():
     hasher = ITQ(7)
     with pytest.raises(ProtocolError, match="expected at most 6, the number of features"):
         hasher.fit(X)
-    with pytest.raises(ProtocolError, match="unfitted"):
+    with pytest.raises(ProtocolError, match=r"^ITQ\.transform: the hasher is not fitted\. Call fit\(X\) first\.$"):
         hasher.transform(X)
 
 
@@ -91,7 +91,7 @@ def test_lengths_that_are_no_parameter_agree_among_the_arrays():
     with pytest.raises(ProtocolError, match=r"array 'lowest_': expected float64 of shape \(6,\), got .* \(5,\)"):
         SH.from_arrays(arrays | {"lowest_": arrays["lowest_"][:5]})
     for component in (-1, 6):
-        with pytest.raises(ProtocolError, match=r"array 'component_': expected numbers in \[0, 6\)"):
+        with pytest.raises(ProtocolError, match=rf"array 'component_': expected numbers from 0 to 5, got {component} "):
             SH.from_arrays(arrays | {"component_": np.full(9, component)})
 
 

@@ -37,7 +37,7 @@ def test_alpha_rounds_halves_up(n_bits, n_clusters):
 @pytest.mark.parametrize(
     ("hasher", "n_rows", "message"),
     [
-        (DSH(8), 3, r"X: expected at least 12 training rows for DSH, .* \(8 bits, alpha=1.5\), got 3\."),
+        (DSH(8), 3, r"X: DSH needs at least 12 training vectors, one for each cluster \(8 bits, alpha=1.5\), got 3\."),
         # with one neighbour each, the nearest two centres share a pair: at most 3 pairs of 4 clusters
         (
             DSH(4, alpha=1, n_neighbors=1),

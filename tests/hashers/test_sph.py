@@ -54,5 +54,5 @@ def test_centres_that_run_away_are_stopped():
 
 
 def test_too_few_rows_are_refused():
-    with pytest.raises(ProtocolError, match="X: expected at least 5 training rows for SpH, got 4"):
+    with pytest.raises(ProtocolError, match=r"^X: SpH needs at least 5 training vectors, got 4\.$"):
         SpH(2).fit(np.arange(4.0)[:, None])

@@ -14,7 +14,9 @@ def test_a_non_finite_objective_stops_the_training_with_its_step(value):
     with training.progress("T, 8 bits", 5) as steps:
         steps.step(0.5)
         steps.step(0.25)
-        message = rf"T, 8 bits: step 3 of 5: expected a finite objective, got {value}, 0.25 before. Try a lower"
+        message = (
+            rf"^T, 8 bits: step 3 of 5: the objective is {value} \(it was 0\.25 before\)\. Try a lower learning_rate\.$"
+        )
         with pytest.raises(ProtocolError, match=message):
             steps.step(value)
     assert steps.values[:2] == [0.5, 0.25]

@@ -188,14 +188,17 @@ def test_a_bound(case):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "got an empty file"),
-        ("a,b\n1,2\n", "claim S0-08: summary.csv: not a summary.csv: it"),
+        ("", r"the file is empty\.$"),
+        ("a,b\n1,2\n", r"not a summary\.csv: it lacks the columns dataset, feature, .* mean, n_runs\."),
         (
             ",".join(SUMMARY) + "\ncifar10,gist,c,s,lsh,twelve,none,0,mAP,0.1,,10\n",
-            r"claim S0-08: summary.csv: line 2 \(mAP\): n_bits",
+            r"line 2 \(mAP\): n_bits must be an integer >= 1, got twelve\.$",
         ),
-        (",".join(SUMMARY) + "\ncifar10,gist,c\n", r"claim S0-08: summary.csv: line 2 \(\): n_bits must be an"),
-        ("\xff\xfe", "claim S0-08: summary.csv: can't be read as a"),
+        (
+            ",".join(SUMMARY) + "\ncifar10,gist,c\n",
+            r"line 2 \(\): n_bits must be an integer >= 1, got an empty cell\.$",
+        ),
+        ("\xff\xfe", r"can't be read as a table \(.*\)\.$"),
     ],
 )
 def test_a_broken_summary_is_one_clear_error(tmp_path, content, message):
@@ -205,7 +208,7 @@ def test_a_broken_summary_is_one_clear_error(tmp_path, content, message):
     with pytest.raises(checks.ProtocolError, match=message) as error:
         papers.ledger(tmp_path)
     assert "\n" not in str(error.value)
-    assert str(path) in str(error.value)
+    assert str(error.value).startswith(f"claim S0-08: {path}: ")
 
 
 def test_the_rows_of_a_folder(tmp_path):
@@ -291,9 +294,12 @@ def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, proved_once,
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["S4-3"], "got 'S4-3'. Did you mean '"),
+        (["S4-3"], "Unknown claim 'S4-3'. Did you mean 'S4-13'? `protocol claims` lists all "),
         (["--status", "refute"], "got 'refute'. Did you mean 'refuted'?"),
-        (["--results", "no/such/folder"], "no/such/folder: no such folder of results"),
+        (
+            ["--results", "no/such/folder"],
+            "no/such/folder: no such folder. Run an experiment first, or give --results DIR.",
+        ),
     ],
 )
 def test_invalid_arguments_are_refused_in_one_line(capsys, tmp_path, arguments, words):

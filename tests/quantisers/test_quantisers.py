@@ -26,7 +26,7 @@ def test_float16_rounds_to_half_precision():
     codes, vectors = round_trip(Float16(), np.float32([[1 + 2**-11, 1 + 3 * 2**-11]]))
     assert vectors.tolist() == [[1.0, 1 + 2**-9]]  # ties to even
     assert codes.dtype == np.float16
-    with pytest.raises(ProtocolError, match=r"^float16: values up to 65,504 can be stored, got 70000\.$"):
+    with pytest.raises(ProtocolError, match=r"^float16: the largest value it can store is 65,504, got 70000\.$"):
         round_trip(Float16(), np.float32([[7e4]]))
 
 
@@ -102,7 +102,9 @@ def test_refused_product_quantisation(name):
     plugin = registry.get("quantiser", name)
     with pytest.raises(ProtocolError, match=rf"^{name}: m must divide the dimension 12, got 5\.$"):
         plugin(m=5).fit(VECTORS, "dot", 0)
-    with pytest.raises(ProtocolError, match=rf"^{name}: 256 centroids need as many training vectors, got 255\.$"):
+    with pytest.raises(
+        ProtocolError, match=rf"^{name}: at least 256 training vectors are needed, one per centroid, got 255\.$"
+    ):
         plugin(m=4).fit(VECTORS[:255], "dot", 0)
     with pytest.raises(ProtocolError, match=r"^n_bits must be an integer from 1 to 12, got 13\.$"):
         plugin(n_bits=13)

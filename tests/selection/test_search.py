@@ -54,7 +54,9 @@ def test_other_options_apply_to_every_point():
 
 def test_a_point_that_can_not_be_fitted_is_reported():
     grid = points({"alpha": [2, 99]})
-    with pytest.raises(ProtocolError, match=r"^grid point alpha=99 at 4 bits: X: expected at least 396"):
+    with pytest.raises(
+        ProtocolError, match=r"^grid point alpha=99 at 4 bits: X: DSH needs at least 396 training vectors, one for each"
+    ):
         search(registry.get("hasher", "dsh"), grid, X["train"], validation(), seeds={4: 1}, options={})
 
 

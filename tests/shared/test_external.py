@@ -101,7 +101,9 @@ def test_a_file_that_is_gone_is_one_error(referring, npy):
     npy.unlink()
     with pytest.raises(ProtocolError) as error:
         storage.read(referring)
-    assert str(error.value).startswith(f"{npy}: expected the values of array 'X' of {referring}, got: No such file")
+    assert str(error.value).startswith(
+        f"{npy}: can't be read (No such file or directory), but the values of array 'X' of {referring} are in it."
+    )
 
 
 def test_a_change_while_rows_are_read_is_an_error(referring, npy):

@@ -175,7 +175,7 @@ WRONG = {
     ),
     "not a hasher": (
         HASHER.replace("(Hasher)", ""),
-        "own/mine.py: line 6: hasher 'mine': expected a class derived from protocol.hashers.Hasher, got ",
+        "own/mine.py: line 6: hasher 'mine': must be a class derived from protocol.hashers.Hasher, not ",
     ),
     "an option without a type": (
         HASHER.replace("width: Positive", "width"),
@@ -192,22 +192,22 @@ WRONG = {
     "a constructor without n_bits": (
         HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("width=1.0", "self.width = width")),
         (
-            "expected a constructor (n_bits=32, *, seed=0) with keyword-only options, got (width=1.0). Declare options "
-            "as annotated attributes of the class, such as width: float = 1.0, instead of __init__"
+            "the constructor must be (n_bits=32, *, seed=0) with keyword-only options, not (width=1.0). Declare "
+            "options as annotated attributes of the class, such as width: float = 1.0, instead of __init__"
         ),
     ),
     "a constructor with positional options": (
         HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("n_bits=32, seed=0, width=1.0", "self.width = width")),
-        "keyword-only options, got (n_bits=32, seed=0, width=1.0).",
+        "keyword-only options, not (n_bits=32, seed=0, width=1.0).",
     ),
     "a constructor that computes": (
         HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("n_bits=32, *, seed=0", "self.half = n_bits / 2")),
-        "expected a constructor that only stores its arguments under their names.",
+        "the constructor must only store its arguments under their names.",
     ),
     "no _encode": (HASHER.replace("_encode", "_code"), "the method _encode is missing. Write: def _encode(self, X)."),
     "the signature of scikit-learn": (
         HASHER.replace("self, training, rng", "self, X, y"),
-        "expected _fit(self, training, rng) (the rows are training.X, the labels training.labels), got _fit(self, X, ",
+        "own/mine.py, line 6: the parameters of _fit(self, X, y) are wrong. Write: def _fit(self, training, rng) (the ",
     ),
     "labels in an unsupervised hasher": (
         HASHER.replace("training.X[", "training.labels["),
@@ -219,7 +219,7 @@ WRONG = {
     ),
     "no learned arrays": (
         without("learned = "),
-        'expected learned to name the arrays that _fit sets, got {}. Write: learned = {"projection_": ("float32",',
+        'learned must name the arrays that _fit sets, got {}. Write: learned = {"projection_": ("float32",',
     ),
     "an array that is not declared": (
         HASHER.replace("        return {}", "        self.scale = 1\n        return {}"),
@@ -239,7 +239,7 @@ WRONG = {
     ),
     "a list of learned arrays": (
         HASHER.replace('{"mean_": ("float32", "n_bits")}', '["mean_"]'),
-        "expected learned to name the arrays that _fit sets, got ['mean_']. Write: ",
+        "learned must name the arrays that _fit sets, got ['mean_']. Write: ",
     ),
     "a syntax error": (HASHER.replace("return {}", "return {"), "own/mine.py: line 15: '{' was never closed."),
     "an import error": (
@@ -249,7 +249,7 @@ WRONG = {
     "a script that ends": (f"{HASHER}\nraise SystemExit(3)\n", "own/mine.py: line 20: SystemExit: 3."),
     "a name in capitals": (
         HASHER.replace('"mine"', '"Mine"'),
-        "hasher 'Mine' in own/mine.py, line 6: expected a name of lower-case letters, digits and _, got 'Mine'.",
+        "hasher 'Mine' in own/mine.py, line 6: a name may contain only lower-case letters, digits and _, and must",
     ),
     "no decorator": (
         HASHER.replace(RECORD, "# Record()"),
@@ -276,7 +276,7 @@ def test_a_wrong_hasher_is_one_line_for_those_who_use_it_and_no_error_for_others
 
 def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsys):
     own(mine=HASHER.replace('"mine"', '"itq"'), other=HASHER.replace('"mine"', '"other"'))
-    taken = "hasher 'itq': expected one plug-in of this name, got two: in protocol/hashers/itq.py and in own/mine.py."
+    taken = "hasher 'itq': two plug-ins have this name, in protocol/hashers/itq.py and in own/mine.py."
     assert checked(capsys, "itq") == (2, f"protocol: {taken} Give yours another name.\n")
     assert checked(capsys, "other")[0] == 0
 
@@ -316,6 +316,4 @@ def test_a_taken_name_is_refused_whichever_file_is_imported_first(own, tmp_path)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     first, second = done.stdout.splitlines()
     assert first == "LSH"
-    assert second.startswith(
-        "hasher 'itq': expected one plug-in of this name, got two: in own/mine.py and in protocol/"
-    )
+    assert second.startswith("hasher 'itq': two plug-ins have this name, in own/mine.py and in protocol/")

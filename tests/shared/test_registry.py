@@ -1,4 +1,5 @@
 import functools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,14 +48,16 @@ def test_a_number_in_a_name_becomes_a_keyword():
 
 @pytest.mark.parametrize("name", ["mAP@x[all]", "precision@r-1", "precision@2", "map"])
 def test_names_that_do_not_match_are_unknown(name):
-    with pytest.raises(ProtocolError, match=r"Unknown metric .*`protocol list metrics` lists all"):
+    with pytest.raises(
+        ProtocolError, match=rf"^Unknown metric {re.escape(repr(name))}\. .*`protocol list metrics` lists all"
+    ):
         registry.get("metric", name)
 
 
 @pytest.mark.parametrize("name", ["mAP@0[all]", "P@00", "mAP@-5[min]", "mAP@2.5[retrieved]"])
 def test_a_cutoff_that_is_no_positive_integer_is_named(name):
     number = name.partition("@")[2].partition("[")[0]
-    with pytest.raises(ProtocolError, match=rf"the cutoff K must be an integer >= 1, got {number}\."):
+    with pytest.raises(ProtocolError, match=rf": the cutoff K must be an integer >= 1, got {number}\."):
         registry.get("metric", name)
 
 
@@ -123,7 +126,7 @@ def test_two_files_can_not_claim_one_name(records):
     with pytest.raises(ProtocolError) as error:
         hasher("itq", module="elsewhere")(registry.get("hasher", "lsh"))
     assert str(error.value) == (
-        "hasher 'itq': expected one plug-in of this name, got two: in protocol/hashers/itq.py and in elsewhere. Give "
+        "hasher 'itq': two plug-ins have this name, in protocol/hashers/itq.py and in elsewhere. Give "
         "yours another name."
     )
 
@@ -154,7 +157,7 @@ WRONG_FIELDS = {
     "'mine', source='x', deviations='', bits_within_features=False, random=True, paper=1": "unknown field 'paper'. "
     "Known fields: bits_within_features, deviations, extra, iterations, module, name, printed, random, source, "
     "summary.",
-    "'mine', 'x', deviations=''": "expected one argument without a keyword, the name.",
+    "'mine', 'x', deviations=''": "takes one argument without a keyword, the name.",
 }
 
 
@@ -208,7 +211,7 @@ def test_sub_packages_are_scanned_but_for_private_modules(hashers_in):
 def test_a_plug_in_that_changes_the_working_directory_is_named(hashers_in, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "made" / "away.py"
-    with pytest.raises(ProtocolError, match=rf"^{path}: changed the working directory, to which relative paths refer"):
+    with pytest.raises(ProtocolError, match=rf"^{path}: changes the working directory, to which relative paths refer"):
         hashers_in({"away.py": "import os\nos.chdir('/')\n"}).names()
     assert Path.cwd() == tmp_path
 
@@ -227,4 +230,4 @@ def test_a_job_whose_plug_in_changes_the_working_directory_names_it(root, tmp_pa
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"error: {plugin}: changed the working directory, to which relative paths refer.")
+    assert line.startswith(f"error: {plugin}: changes the working directory, to which relative paths refer.")

@@ -67,7 +67,9 @@ def test_a_file_elsewhere_has_partitions_and_an_error_explains_the_missing_label
     )
     datasets = tmp_path / "results" / "datasets"
     np.testing.assert_array_equal(load_split(moved, items=datasets / "made" / "items.h5").labels, Y)
-    with pytest.raises(ProtocolError, match=r"^items: expected the items.h5 from which .*moved.h5 was drawn, got '"):
+    with pytest.raises(
+        ProtocolError, match=r"^items: .*items\.h5 is not the items\.h5 from which .*moved\.h5 was drawn\."
+    ):
         load_split(moved, items=datasets / "another" / "items.h5")
 
 
@@ -83,7 +85,9 @@ def test_a_split_of_the_user_without_validation(tmp_path, extension):
 
 def test_files_that_are_no_split_of_row_numbers(path, tmp_path):
     write_split(tmp_path / "split.csv", PARTS, IDS)
-    with pytest.raises(ProtocolError, match=r"split.csv: \w+: expected row numbers, got ids. Use read_split"):
+    with pytest.raises(
+        ProtocolError, match=r"split\.csv: query: ids instead of row numbers\. Use read_split\(path, ids\), which"
+    ):
         load_split(tmp_path / "split.csv")
     with pytest.raises(ProtocolError, match=r"items.h5: partition must be database, query, train,"):
         load_split(path.parents[4] / "datasets" / "made" / "items.h5")

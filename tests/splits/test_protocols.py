@@ -120,7 +120,7 @@ def test_a_database_may_be_declared_to_be_the_training_set():
     )
     assert same.is_fixed("database")
     assert not registry.get("split", "cifar10_5k").is_fixed("database")
-    with pytest.raises(ProtocolError, match=r"expected at least 7 items \(query 3 \+ train 4\), got 6\."):
+    with pytest.raises(ProtocolError, match=r"7 items are needed \(query 3 \+ train 4\), but the dataset has 6\."):
         SplitProtocol(
             {"query": Drawn(3), "train": Drawn(4), "database": SameAs("train")}, may_overlap={"database": ("train",)}
         ).split(6, None, seed=0)
@@ -146,7 +146,7 @@ def test_protocols_that_share_a_draw_differ_in_the_database_only():
 
 def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
     sizes = {"query": 50, "train": 50}
-    with pytest.raises(ProtocolError, match="the database is empty"):
+    with pytest.raises(ProtocolError, match="the database would be empty"):
         registry.get("split", "improved").split(100, None, sizes=sizes, seed=0)
     parts = registry.get("split", sampling_split("thesis")).drawn(100, None, sizes=sizes, seed=0)
     assert len(registry.get("split", "standard").database(parts, 100)) == 50
@@ -186,10 +186,10 @@ def test_a_class_that_runs_out_leaves_the_others_balanced():
 @pytest.mark.parametrize(
     ("name", "n_items", "changes", "message"),
     [
-        ("standard", 379, {}, r"at least 380 items \(query 50 \+ .* \+ train 200\), got 379\.$"),
-        ("improved", 380, {}, "the database is empty: .* use all 380 items"),
-        ("standard", 400, {"train": 0}, "each of query, train must be at least 1, got"),
-        ("standard", 400, {"query": -1}, "each of query, train must be at least 1, got"),
+        ("standard", 379, {}, r"380 items are needed \(query 50 \+ .* \+ train 200\), but the dataset has 379\.$"),
+        ("improved", 380, {}, "the database would be empty: .* use all 380 items"),
+        ("standard", 400, {"train": 0}, "split sizes: query and train must be at least 1, got"),
+        ("standard", 400, {"query": -1}, "split sizes: query and train must be at least 1, got"),
     ],
 )
 def test_sizes_that_can_not_be_drawn_are_refused(name, n_items, changes, message):
@@ -200,7 +200,7 @@ def test_sizes_that_can_not_be_drawn_are_refused(name, n_items, changes, message
 def test_labels_of_another_length_and_missing_sizes_are_refused():
     with pytest.raises(ProtocolError, match="399 labels for 400 items"):
         registry.get("split", "standard").split(400, np.zeros(399, dtype=int), sizes=GIVEN, seed=0)
-    with pytest.raises(ProtocolError, match="each of query, train must be at least 1, got"):
+    with pytest.raises(ProtocolError, match="split sizes: query and train must be at least 1, got"):
         registry.get("split", "standard").split(400, None, seed=0)
 
 
@@ -265,7 +265,7 @@ def test_several_labels_are_balanced_wherever_that_is_possible(n_items, n_classe
     protocol = SplitProtocol({"train": Drawn(per_class=number)})
     if not drawable(members, number):
         with pytest.raises(
-            ProtocolError, match=r"items for each class, none of them drawn for two classes|expected at least .* items"
+            ProtocolError, match=r"items? of each class can't be drawn without drawing one twice|items are needed"
         ):
             protocol.split(n_items, members, seed=seed)
         return
@@ -298,9 +298,9 @@ def test_items_with_several_labels_are_drawn_at_random():
 
 def test_numbers_for_each_class_need_labels_and_enough_of_each():
     protocol = SplitProtocol({"query": Drawn(per_class=3)})
-    with pytest.raises(ProtocolError, match=r"expected labels, by which query must be drawn. The dataset has none"):
+    with pytest.raises(ProtocolError, match=r"query: drawn by class, but the dataset has no labels\."):
         protocol.split(20, None, seed=0)
-    message = "expected 3 items for each class, .* got 2 for class 1 of 2, which has 2 items"
+    message = r"^3 items of each class can't be drawn without .* twice: class 1 of 2, which has 2 items, gets only 2\.$"
     with pytest.raises(ProtocolError, match=message):
         protocol.split(20, np.array([0] * 18 + [1] * 2), seed=0)
 
@@ -308,10 +308,20 @@ def test_numbers_for_each_class_need_labels_and_enough_of_each():
 @pytest.mark.parametrize(
     ("name", "y", "official", "message"),
     [
-        ("cifar10_s1", np.arange(1_000) % 10, {}, r"expected a dataset with 60,000 items, got 1,000\.$"),
-        ("cifar10_s1", np.arange(60_000) % 100, {}, r"expected a dataset with 10 classes, got 100\.$"),
-        ("cifar100_mlgap", np.ones((60_000, 20), dtype=bool), {"test": 10_000}, r"120 classes, got 20\.$"),
-        ("cifar10_s2", np.arange(60_000) % 10, {"train": 50_000}, r"'test' with 10,000 items, got train 50,000\.$"),
+        ("cifar10_s1", np.arange(1_000) % 10, {}, r"made for a dataset with 60,000 items; this one has 1,000\.$"),
+        ("cifar10_s1", np.arange(60_000) % 100, {}, r"made for a dataset with 10 classes; this one has 100\.$"),
+        (
+            "cifar100_mlgap",
+            np.ones((60_000, 20), dtype=bool),
+            {"test": 10_000},
+            r"made for a dataset with 120 classes; this one has 20\.$",
+        ),
+        (
+            "cifar10_s2",
+            np.arange(60_000) % 10,
+            {"train": 50_000},
+            r"needs the official split 'test' with 10,000 items; the dataset's official splits: train",
+        ),
     ],
 )
 def test_a_dataset_of_another_size_or_without_the_part_is_refused(name, y, official, message):
@@ -325,7 +335,7 @@ def test_official_parts_with_forbidden_overlaps_are_refused():
     official = {"a": np.array([0, 4]), "b": np.array([1, 2, 4])}
     with pytest.raises(
         ProtocolError,
-        match=r"expected disjoint official splits for query and database, got 1 shared items, the first is row 4\.$",
+        match=r"the official splits for query and database share 1 item, the first in row 4\.$",
     ):
         protocol.split(5, None, official=official, seed=0)
 
@@ -354,7 +364,7 @@ def test_lists_are_used_unchanged_and_required_ones_must_exist():
         "train": [1],
         "database": [0, 1, 2],
     }
-    with pytest.raises(ProtocolError, match=r"expected a list for database, got query, train\.$"):
+    with pytest.raises(ProtocolError, match=r"the list for database is missing\.$"):
         protocol.split(5, None, lists={name: lists[name] for name in ("query", "train")}, seed=0)
     assert protocol.listed["query"] == Listed()
 

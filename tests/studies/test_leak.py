@@ -57,7 +57,8 @@ def test_a_seed_gives_one_draw_and_another_seed_another():
 
 def test_a_class_that_is_too_small_is_reported():
     with pytest.raises(
-        ProtocolError, match=r"class 4: expected items for 3 queries, 2 outside .* at least 8, got 20 items"
+        ProtocolError,
+        match=r"leak: class 4 has only 20 items, too few for 3 queries, 2 outside and two databases of at",
     ):
         halves(Y, **SIZES | {"train_per_class": [8]}, seed=0)
 

@@ -138,7 +138,7 @@ def test_an_altered_table_is_refused_by_its_checksum(tiny, tmp_path):
     shutil.copytree(tiny / "small", tmp_path / "small")
     cell(tmp_path / "small" / "metrics.csv", 7, "value", digit)
     verification = verify(tmp_path / "small")
-    assert any("metrics.csv: altered since it was written" in check.text for check in verification.failures)
+    assert any("metrics.csv: changed since it was written" in check.text for check in verification.failures)
 
 
 def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():

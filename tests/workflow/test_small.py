@@ -152,10 +152,14 @@ def test_a_job_that_fails_prints_one_line_and_writes_nothing(ran):
 @pytest.mark.parametrize(
     ("changes", "target", "message"),
     [
-        ({"hashers": ["itqq"]}, "all", "got 'itqq'. Did you mean 'itq'?"),
-        ({"mirror": "https:/me:secret@host"}, "all", "mirror: expected a URL or an existing folder, got '***@host' "),
-        ({}, "leak", "experiment 'small' has no leak study: give it the key `leak`"),
-        ({}, "selections", "experiment 'small' has no options to choose: give it the key `hasher_grids`"),
+        ({"hashers": ["itqq"]}, "all", "Unknown hasher 'itqq'. Did you mean 'itq'?"),
+        (
+            {"mirror": "https:/me:secret@host"},
+            "all",
+            "mirror: '***@host' is neither a URL nor an existing folder (looked in ",
+        ),
+        ({}, "leak", "experiment 'small' has no leak study. Add the key `leak`"),
+        ({}, "selections", "experiment 'small' has no options to select. Add the key `hasher_grids`"),
     ],
 )
 def test_a_wrong_configuration_stops_in_one_line_before_any_job(project, changes, target, message):

@@ -28,7 +28,7 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     # A full disk is reported once, for the file that could not be written, and not again for each line of the log or
     # for each array that HDF5 fails to close.
     logging.raiseExceptions = False
-    sys.excepthook = sys.unraisablehook = lambda *problem: logging.info("not raised: %s", problem)
+    sys.excepthook = sys.unraisablehook = lambda *problem: logging.info("error that could not be raised: %s", problem)
     logging.info("%s %s", job.rule, dict(job.wildcards.items()))
     name = " ".join(["rule", job.rule, *(str(value) for _, value in job.wildcards.items())])
     logging.info("parameters: %s", dict(job.params.items()))
@@ -83,5 +83,5 @@ def _in_one_directory(main: Callable[[Any], None], job: Any) -> None:
     finally:
         if os.getcwd() != start:
             raise ProtocolError(
-                f"{callers[-1]}: changed the working directory, to which relative paths refer. Remove os.chdir."
+                f"{callers[-1]}: changes the working directory, to which relative paths refer. Remove os.chdir."
             )

@@ -44,7 +44,7 @@ def audit_codes(split: Split, query: Any, database: Any) -> list[Finding]:
             raise ProtocolError(f"{name}: {n_codes:,} codes for {len(of_side):,} items of the {side} list.")
     labels = [split.dataset.class_labels(of_side) for of_side in items]
     if any(of_side is None for of_side in labels):
-        raise ProtocolError("Codes need the labels of all queries and database items as well.")
+        raise ProtocolError("query_codes and database_codes need the labels of all queries and database items as well.")
     utilisation = scored(codes, ground_truth(Labels(*labels), *codes.sizes), Scoring(["mAP"])).code_utilisation
     bits, n_items = utilisation.constant_bits, len(codes.database)
     facts: dict[str, tuple[str, int, Any]] = {

@@ -187,7 +187,7 @@ def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | No
         one_of(against, registry.names("split"), "split", listing="protocol list splits")
     if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
         raise ProtocolError(
-            f"against: expected the name of a protocol, a file or a mapping of partition names, got "
+            f"against: expected the name of a protocol, a file or a mapping of partition names to lists, got "
             f"{type(against).__name__}."
         )
     run = read_runs([against], dataset)[0]
@@ -207,7 +207,7 @@ def _lists(against: Any) -> dict[str, str]:
         lists[part] = file
     missing = [part for part in ("query", "database") if part not in lists]
     if missing:
-        raise ProtocolError(f"against: {against}: expected lists of query and database, got no {missing[0]}=FILE.")
+        raise ProtocolError(f"against: {against}: {missing[0]}=FILE is missing.")
     return lists
 
 
@@ -284,8 +284,8 @@ def _common_numbers(
         for split, name, other in ((a, here, there), (b, there, here)):
             if split.dataset.ids is not None and split.dataset.n_items is None:
                 raise ProtocolError(
-                    f"against: expected ids in both splits, or row numbers in both, got ids in {name} and row numbers "
-                    f"in {other}. Give the ids of the dataset in the order of its rows (ids)."
+                    f"against: {name} contains ids and {other} row numbers. Give the ids of the dataset in the order "
+                    "of its rows (ids)."
                 )
         return entries_a, entries_b, None, "row numbers"
     ids_a, ids_b, by = _comparable_names(a.dataset.ids.tolist(), b.dataset.ids.tolist())

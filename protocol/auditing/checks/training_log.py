@@ -331,5 +331,5 @@ def file_and_column(file: Any) -> tuple[Path, str | None]:
     try:
         is_path = not mark or not path or not column or Path(file).exists()
     except (OSError, ValueError) as error:  # too long, or a null character
-        raise ProtocolError(f"training_log: expected the path of a file, got {str(file)[:80]!r} ({error}).") from error
+        raise ProtocolError(f"training_log: {str(file)[:80]!r} is not a usable path ({error}).") from error
     return (Path(file), None) if is_path else (Path(path), column)

@@ -128,7 +128,7 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
         block = np.ascontiguousarray(rows[start : start + n_rows])
         if block.dtype.kind == "f":
             if not np.isfinite(block).all():
-                raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity in or after row {start}.")
+                raise ProtocolError(f"{name}: NaN or infinity in or after row {start:,}.")
             block = block + 0.0  # -0.0 becomes 0.0
         of_block = bytearray()
         is_text = block.dtype.kind == "T"

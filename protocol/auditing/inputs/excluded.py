@@ -65,7 +65,7 @@ class Excluded:
         else:
             positions = np.flatnonzero(np.isin(split.entries["query"], numbers))
         if len(positions) == len(split.entries["query"]):
-            raise ProtocolError(f"{self.path}: no query would remain: all {len(positions):,} are excluded.")
+            raise ProtocolError(f"{self.path}: excludes all {len(positions):,} queries.")
         return positions
 
 
@@ -83,8 +83,8 @@ def read_excluded(path: str | Path) -> Excluded:
     columns = _PAIR if set(_PAIR) <= set(names) else ("id",)
     if not set(columns) <= set(names):
         raise ProtocolError(
-            f"{path}: expected the columns query,database, as `protocol find-duplicates --csv` writes them, or the "
-            f"column id, got {','.join(header)[:80]!r}. Positions would mean other queries in every run."
+            f"{path}: needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column "
+            f"id; its header is {','.join(header)[:80]!r}. (Positions would mean different queries in every run.)"
         )
     judged = names.index("judgement") if "judgement" in names and columns == _PAIR else None
     for line, fields in rows:

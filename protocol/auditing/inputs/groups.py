@@ -104,7 +104,7 @@ def _entries(values: Any, name: str) -> _Entries:
     array = read_labels(values) if is_file(values) else as_numpy(values, name)
     if array.ndim != 1 or array.dtype.kind not in "iuUTO":
         raise ProtocolError(
-            f"{name}: expected a group for each item, integers or strings of shape (n_items,), got shape "
+            f"{name}: expected one group per item, integers or strings of shape (n_items,), got shape "
             f"{array.shape} of {array.dtype}."
         )
     return None, array.tolist()
@@ -119,7 +119,7 @@ def _read_csv(path: Path) -> _Entries:
     if width == 2 and rows[0][0].lower() in _HEADER:
         del rows[0]
     if not rows:
-        raise ProtocolError(f"{path}: no lines `id,group`.")
+        raise ProtocolError(f"{path}: no `id,group` line after the header.")
     return [row[0] for row in rows] if width == 2 else None, [row[-1] for row in rows]
 
 
@@ -132,9 +132,9 @@ def _by_id(ids: Sequence[Any], groups: Sequence[Any], dataset: Dataset, n_items:
     codes_of_items[numbers[in_split]] = codes
     different = in_split[codes_of_items[numbers[in_split]] != codes]
     if different.size:
-        raise ProtocolError(f"{name}: expected one group for each item, got two for {str(ids[different[0]])!r}.")
+        raise ProtocolError(f"{name}: {str(ids[different[0]])!r} is in two groups.")
     if not (codes_of_items >= 0).any():
-        raise ProtocolError(f"{name}: none of {counted(len(ids), 'line')} is of an item of the split.")
+        raise ProtocolError(f"{name}: no line names an item of the split.")
     return Groups(codes_of_items, names, name)
 
 
@@ -142,13 +142,13 @@ def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) ->
     """Return groups given in the order of the row numbers."""
     if dataset.n_items is None and dataset.ids is not None:
         raise ProtocolError(
-            f"{name}: expected lines `id,group` (.csv), because the lists contain ids, got one group per line. "
-            "Or give the ids of the dataset in the order of these lines (ids)."
+            f"{name}: one group per line, but the lists contain ids. Write lines `id,group` (.csv), or give the ids of "
+            "the dataset in the order of these lines (ids)."
         )
     if len(values) < n_items or (dataset.n_items is not None and len(values) > n_items):
         raise ProtocolError(
-            f"{name}: expected a group for each of {n_items:,} items, or lines `id,group` (.csv), got "
-            f"{len(values):,} groups."
+            f"{name}: {counted(len(values), 'group')} for {counted(n_items, 'item')}. Give one group per item, or "
+            "lines `id,group` (.csv)."
         )
     codes, names = _encoded(values, name)
     if not names:
@@ -168,9 +168,7 @@ def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[
         is_missing = value is None or (isinstance(value, float) and math.isnan(value))  # as in pandas
         if not is_missing and not isinstance(value, (str, int, np.integer)):
             kind = type(value).__name__
-            raise ProtocolError(
-                f"{name}: expected an integer or a string for each group, got {kind} at position {position}."
-            )
+            raise ProtocolError(f"{name}: expected groups as integers or strings, got {kind} at position {position}.")
         text = "" if is_missing else str(value).strip()
         codes[position] = numbers.setdefault(text, len(numbers)) if text else -1
     return codes, list(numbers)
@@ -184,15 +182,15 @@ def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
         raise ProtocolError(f"groups: {pattern!r} is not a regular expression ({error}).") from error
     if expression.groups != 1:
         raise ProtocolError(
-            f"groups: {pattern!r} has {counted(expression.groups, 'group')}. Put one pair of parentheses around the "
+            f"groups: {pattern!r} has {counted(expression.groups, 'group')} in parentheses. Put one pair around the "
             "part of the id that names the group, and write other parentheses as (?:...)."
         )
     if dataset.ids is None:
-        raise ProtocolError("groups: the lists contain row numbers. A regular expression needs ids (file names).")
+        raise ProtocolError("groups: a regular expression needs ids (file names), but the lists contain row numbers.")
     matches = map(expression.search, map(str, dataset.ids.tolist()))
     codes, names = _encoded([match[1] if match else None for match in matches], "groups")
     if not names:
-        raise ProtocolError(f"groups: {pattern!r} matches no id, such as {str(dataset.ids[0])[:80]!r}.")
+        raise ProtocolError(f"groups: {pattern!r} matches none of the ids (the first: {str(dataset.ids[0])[:80]!r}).")
     return Groups(codes, names, pattern)
 
 
@@ -250,7 +248,9 @@ def guessed_groups(dataset: Dataset) -> Groups:
         If the items have no ids, or no rule gives groups of two or more items.
     """
     if dataset.ids is None:
-        raise ProtocolError("groups: expected ids (file names) from which to derive groups, got row numbers.")
+        raise ProtocolError(
+            "groups: groups can be derived only from ids (file names), but the lists contain row numbers."
+        )
     names = [_divided(str(name)) for name in dataset.ids.tolist()]
     best, n_best = None, 0
     for rule in _RULES:
@@ -261,8 +261,8 @@ def guessed_groups(dataset: Dataset) -> Groups:
             break
     if best is None:
         raise ProtocolError(
-            "groups: expected ids that contain groups, such as `v_PullUps_g21_c02`, `scene12_frame0045`, `IMG_1234_3` "
-            f"or `patient007/slice12`, got ids such as {str(dataset.ids[0])[:80]!r}. Give a file with lines `id,group`."
+            f"groups: ids such as {str(dataset.ids[0])[:80]!r} do not contain groups, as `v_PullUps_g21_c02`, "
+            "`scene12_frame0045`, `IMG_1234_3` or `patient007/slice12` do. Give a file with lines `id,group`."
         )
     return best
 

@@ -87,7 +87,7 @@ def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | Non
         kind += "" if flags is None else f" with labels for {flags.shape[1]} classes"
         first = first or kind
         if kind != first:
-            raise ProtocolError(f"{file}: expected {first}, as in {values[0]}, got {kind}.")
+            raise ProtocolError(f"{file}: contains {kind}, but {values[0]} contains {first}.")
     every, labels = zip(*parts.values(), strict=True)
     return np.concatenate(every), None if labels[0] is None else np.concatenate(labels)
 
@@ -111,11 +111,11 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     if ids is not None:
         names, _ = items_from(ids, "ids")
         if names.dtype.kind in "iu":
-            raise ProtocolError(f"{named(ids, 'ids')}: expected the ids of the dataset, got row numbers.")
+            raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
         distinct, counts = np.unique(names, return_counts=True)
         if len(distinct) < len(names):
             twice = str(distinct[counts > 1][0])
-            raise ProtocolError(f"{named(ids, 'ids')}: expected distinct ids, got {twice!r} more than once.")
+            raise ProtocolError(f"{named(ids, 'ids')}: the id {twice!r} occurs more than once.")
     if labels is not None:
         values = read_array(labels) if is_file(labels) else as_numpy(labels, "labels")
         n_labels = values.size if 1 in values.shape else len(values) if values.ndim else 0
@@ -128,11 +128,13 @@ def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
     """Return the rows of a table, at least one, as `csv_rows` does; all must have the same number of fields."""
     rows = list(csv_rows(path, what, strict=True))
     if not rows:
-        raise ProtocolError(f"{path}: expected {what}, got an empty file.")
+        raise ProtocolError(f"{path}: the file is empty. It should contain {what}.")
     for line, row in rows:
         if len(row) != len(rows[0][1]):
-            got = f"{len(row)}: {','.join(row)[:80]!r}"
-            raise ProtocolError(f"{path}: line {line}: expected {len(rows[0][1])} fields, got {got}.")
+            raise ProtocolError(
+                f"{path}: line {line}: {counted(len(row), 'field')}, but the first line has {len(rows[0][1])}: "
+                f"{','.join(row)[:80]!r}."
+            )
     return rows
 
 
@@ -160,7 +162,7 @@ def csv_rows(path: Path, what: str, **dialect: Any) -> Iterator[tuple[int, list[
             if row:
                 yield table.line_num, [field.strip() for field in row]
     except csv.Error as error:
-        raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({error}).") from error
+        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
 
 
 def read_json(path: Path, text: Iterable[str], expected: str, limit: str = "") -> Any:
@@ -174,7 +176,7 @@ def read_json(path: Path, text: Iterable[str], expected: str, limit: str = "") -
     expected : str
         Description of the expected content, for error messages: "a list of objects".
     limit : str, default=""
-        What to do about a larger file, for error messages.
+        What to do about a larger file, as a sentence for error messages.
 
     Raises
     ------
@@ -186,12 +188,12 @@ def read_json(path: Path, text: Iterable[str], expected: str, limit: str = "") -
         parts.append(line)
         n_bytes += len(line)
         if n_bytes > _JSON_BYTES:
-            raise ProtocolError(f"{path}: expected JSON of at most {_JSON_BYTES >> 20} MiB{limit}, got more.")
+            raise ProtocolError(f"{path}: JSON of more than {_JSON_BYTES >> 20} MiB can't be read.{limit}")
     try:
         return json.loads("".join(parts))
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise ProtocolError(f"{path}: expected {expected}, got text that is not JSON ({reason}).") from error
+        raise ProtocolError(f"{path}: not valid JSON ({reason}). It should contain {expected}.") from error
 
 
 def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
@@ -218,10 +220,10 @@ def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) 
         if (by_id >= 0).any() or dataset.n_items is None or not_a_row is not None:
             return by_id
     if not_a_row is not None:
-        raise ProtocolError(f"{name}: expected row numbers >= 0, as in the lists, got {str(not_a_row)[:80]!r}.")
+        raise ProtocolError(f"{name}: {str(not_a_row)[:80]!r} is not a row number, but the lists contain row numbers.")
     rows = np.array([int(item) for item in items], dtype=np.int64)
     if dataset.n_items is not None and rows.max(initial=0) >= n_items:
-        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1}, got {rows.max()}.")
+        raise ProtocolError(f"{name}: row number {rows.max()} is outside the {n_items:,} items of the dataset.")
     return np.where(rows < n_items, rows, -1)
 
 
@@ -255,11 +257,11 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
     """
     X, name = numbers_from(values, "features"), named(values, "features")
     if dataset.n_items is None and dataset.ids is not None:
-        raise ProtocolError(f"{name}: the ids of its rows are missing (ids), and the lists contain ids.")
+        raise ProtocolError(f"{name}: the lists contain ids, so the ids of its rows are needed (ids).")
     n_items = dataset.n_rows(n_listed)
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
         raise ProtocolError(
-            f"{name}: expected features of {n_items:,} items, shape ({n_items}, d), got shape {X.shape}."
+            f"{name}: expected features of shape ({n_items}, d), one row per item, got shape {X.shape}."
         )
     return X
 
@@ -290,7 +292,7 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
     known = numbers[(numbers >= 0).all(axis=1)]
     if not len(numbers) or (dataset.ids is not None and not len(known)):
-        raise ProtocolError(f"{name}: no pair of listed {expected} among {counted(len(numbers), 'pair')}.")
+        raise ProtocolError(f"{name}: no pair consists of listed {expected}.")
     return known
 
 
@@ -308,5 +310,5 @@ def _read_modalities(path: Path, expected: str) -> list[str]:
 def _modalities(values: Any, name: str, expected: str) -> list[Any]:
     array = as_numpy(values, name)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ProtocolError(f"{name}: expected two {expected} per pair, shape (n, 2), got shape {array.shape}.")
+        raise ProtocolError(f"{name}: expected pairs of {expected}, shape (n, 2), got shape {array.shape}.")
     return items_from(array.ravel(), name)[0].tolist()

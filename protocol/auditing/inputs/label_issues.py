@@ -101,13 +101,13 @@ class _Reader:
         doubtful = (n_agreeing < counts.max(axis=1)) | (shares < self.agreement)
         return self.issues(rows, doubtful & (total > 0), total > 0, where, why)
 
-    def labels(self, purpose: str, got: str) -> NDArray:
+    def labels(self, purpose: str, problem: str = "") -> NDArray:
         """Return the labels of the dataset, one per item in a known order."""
         y = self.dataset.y
         if y is None or y.ndim != 1 or self.dataset.n_items is None:
             raise ProtocolError(
-                f"{self.name}: expected the dataset's labels (labels), one for each item in the order of the row "
-                f"numbers, to compare them with {purpose}, got {got}."
+                f"{self.name}: the dataset's labels are needed (labels), one per item in the order of the row numbers, "
+                f"to compare them with {purpose}{problem}."
             )
         return y
 
@@ -135,8 +135,7 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
     ProtocolError
         If the file can't be read or does not match the dataset.
     """
-    if number(agreement, "label_agreement") > 1:
-        raise ProtocolError(f"label_agreement: expected a share from 0 to 1, got {agreement!r}.")
+    number(agreement, "label_agreement", maximum=1)
     reader = _Reader(dataset, dataset.n_rows(n_listed), name_of(values, "label_issues"), agreement)
     suffix = Path(values).suffix.lower() if is_file(values) else None
     if suffix == ".json":
@@ -154,7 +153,7 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
 
 def _from_annotators(reader: _Reader, array: NDArray) -> LabelIssues:
     is_matrix = reader.dataset.y is not None and reader.dataset.y.ndim == 2
-    y = reader.labels("those of the annotators", "several per item" if is_matrix else "none")
+    y = reader.labels("those of the annotators", "; the dataset has several per item" if is_matrix else "")
     if array.ndim != 2 or array.dtype.kind not in "iufb" or array.shape[1] < 2 or not len(array):
         raise ProtocolError(
             f"{reader.name}: expected the number of annotators who gave each class, shape (n_items, n_classes), got "
@@ -162,9 +161,7 @@ def _from_annotators(reader: _Reader, array: NDArray) -> LabelIssues:
         )
     counts = np.asarray(array, dtype=np.float64)
     if not np.isfinite(counts).all() or counts.min() < 0:
-        raise ProtocolError(
-            f"{reader.name}: expected counts or shares of annotators, got a negative number, NaN or infinity."
-        )
+        raise ProtocolError(f"{reader.name}: counts or shares of annotators can't be negative, NaN or infinite.")
     rows, where = _rows_of(counts, reader, y)
     why = f"annotators gave another one more often, or fewer than {reader.agreement:.0%} of them gave this one"
     return reader.issues_of_counts(rows, counts, counts[np.arange(len(counts)), y[rows]], where, why)
@@ -180,20 +177,20 @@ def _rows_of(counts: NDArray[np.float64], reader: _Reader, y: NDArray) -> tuple[
     candidates = _candidates(len(counts), reader.dataset, len(y))
     if not candidates or y.max() >= counts.shape[1] or y.min() < 0:
         raise ProtocolError(
-            f"{reader.name}: expected a row for each of {len(y):,} items (or the first or last of them) and a column "
-            f"for each of {int(y.max()) + 1} classes, got shape {counts.shape}."
+            f"{reader.name}: shape {counts.shape} fits neither all {len(y):,} items of {int(y.max()) + 1} classes nor "
+            "the first or last of them."
         )
     shares = {where: float((counts.argmax(axis=1) == y[rows]).mean()) for where, rows in candidates.items()}
     best = max(shares, key=lambda where: shares[where])
     if shares[best] <= _ALIGNED:
         raise ProtocolError(
-            f"{reader.name}: expected the annotators' most frequent labels to agree with the dataset for most items, "
-            f"got {shares[best]:.1%}. Check that its rows are in the order of the dataset."
+            f"{reader.name}: the annotators' most frequent label is that of the dataset for only {shares[best]:.1%} of "
+            "the items. Check that the rows are in the order of the dataset."
         )
     if len(candidates) > 1 and min(shares.values()) == shares[best]:
         raise ProtocolError(
-            f"{reader.name}: expected a row for each of {len(y):,} items, got {len(counts):,}, which may be the first "
-            "or the last items. Give a .csv file with row numbers instead."
+            f"{reader.name}: {counted(len(counts), 'row')} for {len(y):,} items, which may be the first or the last "
+            "ones. Give a .csv file with row numbers instead."
         )
     return candidates[best], f" (its rows are assumed to be {best})" if best else ""
 
@@ -225,7 +222,7 @@ def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
         raise ProtocolError(f"{path}: expected a header with id and given, suggested or agreement, got {got!r}.")
     repeated = next((column for column in header if column and header.count(column) > 1), None)
     if repeated:
-        raise ProtocolError(f"{path}: expected one column for {repeated}, got {header.count(repeated)}.")
+        raise ProtocolError(f"{path}: {header.count(repeated)} columns for {repeated}. Keep one of them.")
     return tuple(filter(None, header)), [dict(zip(header, row, strict=True)) for row in rows]
 
 
@@ -233,7 +230,7 @@ def _from_table(reader: _Reader, columns: Sequence[str], rows: Sequence[Mapping[
     name, dataset = reader.name, reader.dataset
     items = numbers_of([row["id"] for row in rows], dataset, reader.n_items, name)
     if len(items) and not (items >= 0).any():
-        raise ProtocolError(f"{name}: none of {counted(len(rows), 'item')} is in the split.")
+        raise ProtocolError(f"{name}: no item is in the split.")
     if not {"suggested", "agreement"} & set(columns):
         return reader.issues(items, np.ones(len(rows), dtype=np.bool_), None, "", "listed as doubtful")
     numbers = {str(class_name): str(label) for label, class_name in enumerate(dataset.class_names)}
@@ -265,7 +262,7 @@ def _labels(text: str, numbers: Mapping[str, str]) -> frozenset[str]:
 def _dataset_labels(item: int, dataset: Dataset, name: str) -> frozenset[str]:
     """Return the dataset's labels of an item; empty if they are not known."""
     if dataset.y is None:
-        raise ProtocolError(f"{name}: expected a column `given`, or the dataset's labels (labels), got neither.")
+        raise ProtocolError(f"{name}: needs a column `given`, or the dataset's labels (labels).")
     if item < 0 or (dataset.labelled is not None and not dataset.labelled[item]):
         return frozenset()
     labels = np.flatnonzero(dataset.y[item]) if dataset.y.ndim == 2 else [dataset.y[item]]
@@ -316,7 +313,7 @@ def _rows_of_answers(reader: _Reader, entries: Sequence[Mapping[str, Any]]) -> t
 
     The labels in the entries must agree with those of the dataset.
     """
-    y = reader.labels("given_original_label", "none")
+    y = reader.labels("given_original_label")
     numbers = numbers_of([entry["id"] for entry in entries], Dataset(), 2**62, reader.name)
     candidates = {"": np.where(numbers < reader.n_items, numbers, -1)}
     test = reader.dataset.official.get("test")
@@ -330,6 +327,6 @@ def _rows_of_answers(reader: _Reader, entries: Sequence[Mapping[str, Any]]) -> t
         if known.any() and (y[rows[known]] == given[known]).all():
             return rows, where
     raise ProtocolError(
-        f"{reader.name}: expected given_original_label to agree with the dataset's labels, got other labels. Check "
-        "that the labels are those of the test set in its order, or give a .csv file with your own row numbers."
+        f"{reader.name}: given_original_label differs from the dataset's labels. Check that the labels are those of "
+        "the test set in its order, or give a .csv file with your own row numbers."
     )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.inputs.items import csv_rows, read_json
-from protocol.checks import ProtocolError, counted
+from protocol.checks import ProtocolError
 from protocol.inputs.text import lines
 
 _EXPECTED = "a training log"
@@ -163,7 +163,9 @@ def read_log(file: str | Path, column: str | None = None) -> Log:
     elif column is None:
         log = _printed(path)
     else:
-        raise ProtocolError(f"{path}: expected a table or JSON with the column {column!r}, got printed text.")
+        raise ProtocolError(
+            f"{path}: printed text has no column {column!r}. Give a table or JSON, or leave out the column."
+        )
     if not any(len(series.values) for series in log.series):
         names = ", ".join(dict.fromkeys(series.name for series in log.series[:_NAMED]))
         raise ProtocolError(f"{file}: no finite score in {names}." if names else f"{file}: no evaluation.")
@@ -183,11 +185,11 @@ def _table_rows(path: Path, delimiter: str) -> Iterator[_Row]:
         if not header:
             header = _header(fields, path)
         elif len(fields) > len(header):
-            raise ProtocolError(f"{path}: line {line}: expected {len(header)} fields, got {len(fields)}.")
+            raise ProtocolError(f"{path}: line {line}: {len(fields)} fields, but the header has {len(header)}.")
         else:
             yield f"line {line}", dict(zip(header, fields, strict=False))
     if not header:
-        raise ProtocolError(f"{path}: expected a header and rows of scores, got an empty file.")
+        raise ProtocolError(f"{path}: the file is empty. It should contain a header and rows of scores.")
     yield "header", dict.fromkeys(header)
 
 
@@ -195,7 +197,7 @@ def _header(names: list[str], path: Path) -> list[str]:
     """Return a header; in TensorBoard's export, the value is named by the tag at the end of the file name."""
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise ProtocolError(f"{path}: expected distinct columns, got {repeated!r} more than once.")
+        raise ProtocolError(f"{path}: the column {repeated!r} occurs more than once.")
     if [name.lower() for name in names] != ["wall time", "step", "value"]:
         return names
     tag = re.search(r"tag-(.+?)\.csv", path.name, re.IGNORECASE)
@@ -207,11 +209,11 @@ def _json_rows(path: Path) -> Iterator[_Row]:
     text = (line for line in lines(path, _EXPECTED) if line.strip())
     first = next(text, None)
     if first is None:
-        raise ProtocolError(f"{path}: expected {_EXPECTED}, got an empty file.")
+        raise ProtocolError(f"{path}: the file is empty. It should contain {_EXPECTED}.")
     record = _parsed(first)
     if isinstance(record, dict) and not any(isinstance(value, list) for value in record.values()):
         return _records(itertools.chain([record], map(_parsed, text)), path)  # read line by line
-    document = read_json(path, itertools.chain([first], text), _JSON, ", or one record per line")
+    document = read_json(path, itertools.chain([first], text), _JSON, " Write one record per line.")
     if isinstance(document, dict):
         document = _transposed(document, path)
     if not isinstance(document, list):
@@ -225,8 +227,8 @@ def _transposed(document: Mapping[str, Any], path: Path) -> list[Mapping[str, An
     if not columns:
         return [document]
     if len({len(values) for values in columns.values()}) > 1:
-        got = ", ".join(f"{len(values)} in {name}" for name, values in list(columns.items())[:_NAMED])
-        raise ProtocolError(f"{path}: expected lists of the same length, got {got}.")
+        lengths = ", ".join(f"{len(values):,} in {name}" for name, values in list(columns.items())[:_NAMED])
+        raise ProtocolError(f"{path}: its lists differ in length: {lengths}.")
     rows = zip(*columns.values(), strict=True)
     return [*(dict(zip(columns, values, strict=True)) for values in rows), dict.fromkeys(columns)]
 
@@ -310,13 +312,13 @@ def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | No
     """Raise ProtocolError if no column contains scores, or the named one does not."""
     names = ", ".join(list(roles)[:_NAMED]) + (", ..." if len(roles) > _NAMED else "") or "none"
     if column is not None and column not in roles:
-        raise ProtocolError(f"{path}: expected a column {column!r}, got {names}.")
+        raise ProtocolError(f"{path}: no column {column!r}. Its columns: {names}.")
     if column is not None and _words(column) & _NO_SCORE:
-        raise ProtocolError(f"{path}: expected a column of test scores for which higher is better, got {column!r}.")
+        raise ProtocolError(f"{path}: the column {column!r} is not a test score for which higher is better.")
     if not any(roles.values()):
         raise ProtocolError(
-            f"{path}: expected a column of scores such as test_map or map, got {names}. "
-            f"Name the column: {path.name}:COLUMN."
+            f"{path}: no column is known to contain scores (such as test_map or map). Its columns: {names}. Name the "
+            f"column: {path.name}:COLUMN."
         )
 
 
@@ -389,10 +391,8 @@ def _printed(path: Path) -> Log:
             text.add(line)
     series = text.collector.series()
     if not series:
-        got = f"{counted(n_lines, 'line')} without them" if n_lines else "an empty file"
-        raise ProtocolError(
-            f"{path}: expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got {got}."
-        )
+        problem = "no line has" if n_lines else "the file is empty. Its lines should have"
+        raise ProtocolError(f"{path}: {problem} an epoch and a score, such as `epoch:10, MAP:0.782`.")
     return Log(series, text.unit)
 
 

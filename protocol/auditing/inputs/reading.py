@@ -112,7 +112,7 @@ def read_dataset(path: str | Path) -> Dataset:
     try:
         ids, class_names = StoredTexts(items["ids"]), storage.decoded(items["class_names"])
     except UnicodeDecodeError as error:
-        raise ProtocolError(f"{path}: ids and class_names: expected text in UTF-8, got other bytes.") from error
+        raise ProtocolError(f"{path}: ids and class_names are not UTF-8 text.") from error
     official = official_parts(items)
     for name, array in official.items():
         if array.ndim != 1:
@@ -263,7 +263,7 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
 def _usable(run: Run) -> Run:
     for part in ("query", "database"):
         if not len(run.split[part]):
-            raise ProtocolError(f"{run.file}: expected a query and a database partition, got an empty {part}.")
+            raise ProtocolError(f"{run.file}: the {part} partition is empty.")
     return run
 
 
@@ -299,8 +299,8 @@ def _check_widths(dataset: Dataset, n_classes: dict[str, int]) -> None:
     if dataset.y is not None and dataset.y.ndim == 2:
         n_classes = {"the labels": dataset.y.shape[1], **n_classes}
     if len(set(n_classes.values())) > 1:
-        got = ", ".join(f"{n} in {name}" for name, n in n_classes.items())
-        raise ProtocolError(f"lists: expected labels for the same classes in every list, got {got}.")
+        counts = ", ".join(f"{n:,} in {name}" for name, n in n_classes.items())
+        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
 
 
 def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Dataset:
@@ -308,14 +308,14 @@ def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Datas
     with_ids = [name for name, items in lists if items.dtype.kind not in "iu"]
     if dataset.n_items is not None:
         raise ProtocolError(
-            f"{with_ids[0]}: expected row numbers, which determine the order of the labels, got ids. Give the ids "
-            "of the dataset in that order (ids)."
+            f"{with_ids[0]}: contains ids, so the order of the labels is unknown. Give the ids of the dataset in the "
+            "order of the labels (ids)."
         )
     if len(with_ids) < len(lists):
         other = next(name for name, items in lists if items.dtype.kind in "iu")
         raise ProtocolError(
-            f"lists: expected ids in every list, or row numbers in every list, got ids in {with_ids[0]} and row "
-            f"numbers in {other}. Give the ids of the dataset in the order of its rows (ids)."
+            f"lists: {with_ids[0]} contains ids and {other} row numbers. Give the ids of the dataset in the order of "
+            "its rows (ids)."
         )
     check_numbers(lists)
     return Dataset(ids=np.array(list(dict.fromkeys(np.concatenate([items for _, items in lists]).tolist()))))

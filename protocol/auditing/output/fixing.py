@@ -66,7 +66,7 @@ def check_folder(folder: str | Path) -> None:
     """Raise ProtocolError unless a folder is new or empty, and can be written."""
     path = Path(folder)
     if path.is_dir() and any(path.iterdir()):
-        raise ProtocolError(f"{folder}: expected a new or empty folder, got one that contains files.")
+        raise ProtocolError(f"{folder}: the folder is not empty. Give a new or empty one.")
     check_writable(path)
 
 
@@ -131,7 +131,9 @@ class Reduction:
         parts = {part: values[self.keep[part]] for part, values in split.entries.items()}
         for part in ("query", "database"):
             if not len(parts[part]):
-                raise ProtocolError(f"{self.run.file}: no {part} item would remain.")
+                raise ProtocolError(
+                    f"{self.run.file}: removing the affected items would leave the {part} partition empty."
+                )
         flags = {part: values[self.keep[part]] for part, values in split.flags.items()}
         return dataclasses.replace(self.run, file=self.name, split=Split(parts, split.dataset, flags), seed=None)
 
@@ -281,8 +283,8 @@ def _check_written(
     has_flags = expected_flags is None or (flags is not None and np.array_equal(flags, expected_flags))
     if not (np.array_equal(numbers, expected) and has_flags):
         raise ProtocolError(
-            f"{file}: expected a {part} list with {len(expected):,} items, got other items, because the format is "
-            "ambiguous without the removed lines. Save the list as .csv with the header `id`."
+            f"{file}: the format of this {part} list is ambiguous without the removed lines. Save the list as .csv "
+            "with the header `id`."
         )
 
 

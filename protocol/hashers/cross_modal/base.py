@@ -121,7 +121,7 @@ class CrossModalHasher(Hasher):
 
     def _check(self) -> None:
         if self.n_anchors < self.n_bits:
-            raise ProtocolError(f"n_anchors: expected at least n_bits = {self.n_bits}, got {self.n_anchors}.")
+            raise ProtocolError(f"n_anchors: expected at least n_bits = {self.n_bits:,}, got {self.n_anchors:,}.")
 
     @abc.abstractmethod
     def _projections(

@@ -181,8 +181,8 @@ class NetworkHasher(Hasher):
         expected = 3 * SIDE * SIDE
         if type(self)._network is NetworkHasher._network and self.network == "conv" and n_features != expected:
             raise ProtocolError(
-                f"network 'conv': expected rows of {expected} features, images of {SIDE} x {SIDE} pixels in three "
-                f"channels from the feature `pixels`, got {n_features}. Use 'mlp' or 'linear' for other features."
+                f"network 'conv': expected {expected:,} features, images of {SIDE} x {SIDE} pixels in three channels "
+                f"from the feature `pixels`, got {n_features:,}. Use 'mlp' or 'linear' for other features."
             )
 
     def _fit(
@@ -335,10 +335,10 @@ class _Run:
             return
         try:
             if storage.read_provenance(path)["parameters"] != described:
-                raise ProtocolError(f"{path}: expected a checkpoint of this training, got one of another training.")
+                raise ProtocolError(f"{path}: the checkpoint belongs to another training.")
             arrays = storage.read(path)
         except ProtocolError as error:
-            _log.info("checkpoint not used: %s", error)
+            _log.info("checkpoint ignored: %s", error)
             return
         self.losses = arrays["losses"].tolist()
         states = torch.load(io.BytesIO(arrays["state"].tobytes()), map_location="cpu", weights_only=True)

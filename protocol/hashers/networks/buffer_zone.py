@@ -86,8 +86,8 @@ class BufferZone(NetworkHasher):
         expected = sorted(self.PAPER_ZONES) if self.zones is None else [len(self.zones)]
         if len(per_row) > 1 or per_row[0] not in expected:
             raise ProtocolError(
-                f"BufferZone requires labels: expected the same number for every row, "
-                f"{' or '.join(map(str, expected))}, got rows with {' and '.join(map(str, per_row[:3]))}."
+                f"BufferZone requires {' or '.join(map(str, expected))} labels per item, the same number for all "
+                f"items, got items with {' and '.join(map(str, per_row[:3]))}."
             )
 
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:

@@ -36,6 +36,6 @@ def test_the_labelled_rows_are_limited():
     X, y = rng.normal(size=(60, 4)), rng.integers(0, 3, 60)
     model = KSH(n_bits=4, n_anchors=20, n_labelled=30).fit(X, y)
     assert model.fit_record_["n_labelled"] == 30
-    with pytest.raises(ProtocolError, match="affinities: no pair of related rows"):
+    with pytest.raises(ProtocolError, match=r"affinities: no two of the 2 training rows are related\.$"):
         KSH(n_bits=4, n_anchors=20, n_labelled=2).fit(X, np.arange(60) // 2)
     assert Affinities(y, 60).of(np.arange(30)).sums(np.ones((30, 1))).sum() == (y[:30, None] == y[:30]).sum() - 30

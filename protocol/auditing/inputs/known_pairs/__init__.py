@@ -141,8 +141,8 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         return _of_array(values, dataset)
     path = Path(values)
     if not str(values) or (not path.suffix and not path.exists()):
-        expected = f"{', '.join(SHIPPED)} or the path of a file"
-        raise ProtocolError(f"known_pairs: expected {expected}, got {str(values)[:80]!r}.")
+        shipped = " or ".join(SHIPPED)
+        raise ProtocolError(f"known_pairs: expected {shipped}, or the path of a file, got {str(values)[:80]!r}.")
     return _of_file(path, dataset, n_listed=n_listed)
 
 
@@ -157,7 +157,7 @@ def _table(name: str) -> Path:
 
 def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
     if dataset.name in SHIPPED and dataset.name != name:
-        raise ProtocolError(f"known_pairs: expected pairs for {dataset.name}, the dataset of the split, got {name!r}.")
+        raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
     known = _of_file(_table(name), dataset, name=name, n_listed=n_listed)
     limits = "only pairs of an official test and an official training image were judged"
     return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
@@ -168,7 +168,7 @@ def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
     array = as_numpy(values, name)
     if array.ndim != 2 or array.shape[1] != len(_COLUMNS) or array.dtype.kind not in "iuf":
         raise ProtocolError(
-            f"{name}: expected row numbers of two items and a judgement, shape (n, 3), got shape {array.shape} of "
+            f"{name}: expected two row numbers and a judgement per row, shape (n, 3), got shape {array.shape} of "
             f"{array.dtype}."
         )
     rows = as_integers(array, name)
@@ -176,7 +176,7 @@ def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
         raise ProtocolError(f"{name}: no judged pairs.")
     wrong = rows[~np.isin(rows[:, 2], (EXACT, NEAR, SIMILAR)), 2]
     if len(wrong):
-        raise ProtocolError(f"{name}: expected judgements 0, 1 or 2, got {wrong[0]}.")
+        raise ProtocolError(f"{name}: expected the judgement 0, 1 or 2, got {wrong[0]}.")
     return KnownPairs(name, _numbers(rows[:, :2].ravel().tolist(), replace(dataset, ids=None), name), rows[:, 2])
 
 
@@ -194,8 +194,8 @@ def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed:
     if not listed.any() and dataset.ids is not None:
         first = f"test image {items[0]}" if is_official else items[0]
         raise ProtocolError(
-            f"{path}: no pair is of the dataset's items, such as {str(dataset.ids[0])!r}; the first pair is that of "
-            f"{first!r}."
+            f"{path}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the first "
+            f"pair has {first!r}."
         )
     assumed = _ASSUMED if is_official and not has_parts and dataset.ids is None else ""
     return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=int((~listed).sum()), assumed=assumed)
@@ -212,8 +212,9 @@ def _official_rows(items: Sequence[str], parts: Mapping[str, NDArray[np.int64]],
     rows = []
     for part, numbers in zip(("test", "train"), np.array(items).astype(np.int64).reshape(-1, 2).T, strict=True):
         if numbers.max() >= len(parts[part]):
-            expected = f"numbers of {part} images up to {len(parts[part]) - 1}"
-            raise ProtocolError(f"{path}: expected {expected}, got {numbers.max()}.")
+            raise ProtocolError(
+                f"{path}: there is no {part} image {numbers.max():,}; the last one is {len(parts[part]) - 1:,}."
+            )
         rows.append(parts[part][numbers])
     return np.stack(rows, axis=1)
 
@@ -236,18 +237,18 @@ def _cifar_numbers(
             return numbers[rows]
     examples = " or ".join(repr(_IDS[one](_TEST)) for one in names)
     raise ProtocolError(
-        f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give a file with the columns "
-        "query,database,judgement and your ids."
+        f"{name or path}: these pairs have ids such as {examples}, but the lists have ids such as "
+        f"{str(dataset.ids[0])!r}. Give a file with the columns query,database,judgement and your ids."
     )
 
 
 def _check_size(dataset: Dataset, n_listed: int, name: str) -> None:
     """Raise ProtocolError if row numbers can't be those of CIFAR's images."""
-    got = "" if dataset.n_items in (None, _SIZE) else f"got {dataset.n_items:,} items"
-    if not got and n_listed > _SIZE:
-        got = f"up to {_SIZE - 1}, got {n_listed - 1}"
-    if got:
-        raise ProtocolError(f"{name}: expected row numbers of {_SIZE:,} images, the training images first, {got}.")
+    n_items = max(dataset.n_items or _SIZE, n_listed)
+    if n_items != _SIZE:
+        raise ProtocolError(
+            f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
+        )
 
 
 def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int64]]:
