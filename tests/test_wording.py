@@ -34,6 +34,12 @@ BANNED = {
     r"resembles none": "write matches none",
     r"labels of queries that the database lacks:": "write query labels absent from the database",
     r"[Uu]nlike protocols": "write different protocols",
+    r"[Oo]fficial parts?": "write official split",
+    r"computed again": "write recomputed",
+    r"beside": "write next to, together with, or compared with",
+    r"(?:a|this|each|same) draws?(?! (?:at|from|of a))|draws? of the split": "write sampled split, or sample",
+    r"convention `?protocol`?": "the convention is called default",
+    r"the identity of (?:a|the) score": "write score metadata",
     r"undefined queries": "write undefined values, or queries with undefined AP",
     r"[Cc]all(?:s|ed)? (?:it )?mAP": "write reports as mAP, or reported as mAP by",
     r"[Ww]hat (?:a|an) (?:binary )?(?:code|index) loses|[Ll]oss of (?:recall|binary codes)": (

@@ -164,6 +164,8 @@ def with_options(message: str, options: Sequence[str]) -> str:
     "--distance must be cosine or euclidean, got 'l1'."
     >>> with_options("query codes are missing.", options)
     '--query-codes is missing.'
+    >>> with_options("distance needs bit_order as well.", options)
+    '--distance needs --bit-order as well.'
     >>> with_options("mine.json: n_bits must be an integer >= 1, got 0.", options)
     'mine.json: n_bits must be an integer >= 1, got 0.'
     """
@@ -173,7 +175,10 @@ def with_options(message: str, options: Sequence[str]) -> str:
         message = start[1].replace(" ", "_") + message.removeprefix(start[1]).replace(" are ", " is ", 1)
     for pattern in (
         rf"""(?<![\w-])(?P<option>{names})=(?:"(?P<word>[^"]*)"|(?P<number>\w+))""",
-        rf"^(?P<option>{names})(?= must | needs | is |: )",
+        rf"^(?P<option>{names})(?= must | needs | is | and \w+ need |: )",
+        rf"(?<= and )(?P<option>{names})(?= need )",
+        rf"(?<= )(?P<option>{names})(?=(?: and \w+)? as well\b)",
+        rf"(?<=\()(?P<option>{names})(?=\))",
         rf"(?<=[a-z] )(?<!choose )(?<!or )(?P<option>{compound})(?![\w/-]|[.]\w)",
     ):
         message = re.sub(pattern, _with_option, message)

@@ -1,6 +1,6 @@
 """What a page shows and says, as YAML files describe it: sentences, captions and headers of tables, and charts.
 
-The files beside this module contain a section's title, a sentence or a caption as a Jinja template, and a chart as a
+The files next to this module contain a section's title, a sentence or a caption as a Jinja template, and a chart as a
 specification in Vega-Lite, so that each can be changed without Python. The sections compute the numbers.
 
 In addition to Vega-Lite, a chart may contain

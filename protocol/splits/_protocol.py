@@ -74,7 +74,7 @@ Partition = Drawn | Official | Listed | Rest | SameAs
 class SplitProtocol:
     """A way to divide a dataset into partitions: the source and size of each, and which of them may overlap.
 
-    The draw depends only on the seed and on the drawn partitions: with the same seed, protocols that draw the same
+    The sample depends only on the seed and on the drawn partitions: with the same seed, protocols that draw the same
     partitions have the same queries, validation sets and training set. Such protocols share a `sample` and differ only
     in their database, so the pipeline prepares features, trains and encodes once for all of them.
 

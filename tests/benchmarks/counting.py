@@ -1,4 +1,4 @@
-"""Speed of counting beside what else people use, run by hand: `python tests/benchmarks/counting.py --help`.
+"""Speed of counting compared with what else people use, run by hand: `python tests/benchmarks/counting.py --help`.
 
 Absolute figures move with the machine, so everything is measured in one run, in turns, and the best turn counts.
 Each takes the same codes and single labels, and does all it needs for mean average precision, but for faiss, which

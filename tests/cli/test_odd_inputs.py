@@ -174,7 +174,7 @@ def test_audit_of_a_split_whose_record_is_no_text(tmp_path, capsys):
         split(tmp_path / "splits.h5", json.dumps(RECORD), {"provenance": value})
         status, err = result(capsys, ["audit", tmp_path / "splits.h5"])
         assert status == 2
-        assert "splits.h5: provenance record: expected JSON, got " in err, value
+        assert "splits.h5: the provenance record is not valid JSON (" in err, value
 
 
 @pytest.mark.parametrize("field", ["", "features", "split_sizes", "codes", "hasher_options"])

@@ -259,7 +259,7 @@ def test_relevant_training_items_can_be_the_denominator():
     found = explain("0.38888889", *sides, **labels, training_labels=["a", "a", "b", "a"])
     assert found.matches[0] == STANDARD.but(denominator="training")
     assert not any(("denominator", "training") in way.variants for way in explain("0.3", *sides, **labels).values)
-    with pytest.raises(ProtocolError, match="^training_labels needs query_labels and database_labels"):
+    with pytest.raises(ProtocolError, match=r"^training_labels needs query_labels and database_labels"):
         explain("0.3", *sides, truth=Relevant([[1, 2]]), training_labels=["a"])
 
 

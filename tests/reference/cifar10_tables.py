@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _store_provenance(experiment: str, *draws: Path) -> None:
-    """Record how the codes of ITQ in run 0 were made: seeds, versions, and the features of each draw."""
+    """Record how the codes of ITQ in run 0 were made: seeds, versions, and the features of each sampled split."""
     path = FOLDER / "provenance.json"
     stored = json.loads(path.read_text()) if path.exists() else {}
     extracted = [storage.read_provenance(file) for file in (pages.RESULTS / "datasets").glob("*/*/features.h5")]

@@ -70,7 +70,7 @@ def top_21(mirror: Path) -> NDArray[np.bool_]:
 
 
 def constant_codes(labels: NDArray[np.bool_], draw: int) -> Statistics:
-    """Yield mAP and nDCG of a ranking in which all items are tied, for one draw of the split protocol `nuswide_21`.
+    """Yield mAP and nDCG of a ranking in which all items are tied, for one sample of the split protocol `nuswide_21`.
 
     The images are those of the sample, each repeated until there are as many as in NUS-WIDE.
     """

@@ -84,7 +84,7 @@ def test_a_changed_file_reruns_the_scores_alone(results):
     ("file", "text", "problem"),
     [
         ("none.csv", None, "exclude_queries: no file 'none.csv' (looked in "),
-        ("odd.csv", "3\n", "exclude_queries: odd.csv: expected the columns query,database, as `protocol find-dup"),
+        ("odd.csv", "3\n", "exclude_queries: odd.csv: the columns must be query,database, as `protocol find-dup"),
     ],
 )
 def test_a_wrong_file_is_refused_before_any_job(tmp_path, monkeypatch, capsys, file, text, problem):

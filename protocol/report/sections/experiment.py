@@ -65,7 +65,7 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The combination (``feature``, ``draw``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``,
+        The combination (``feature``, ``sample``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``,
         ``metric``); ``chosen``: pairs of options and the number of runs that chose them, the most frequent first; and
         mean scores over the runs: ``best``, and ``default``, which is NaN if the grid lacks the default.
     """

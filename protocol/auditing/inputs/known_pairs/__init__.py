@@ -260,7 +260,7 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int
     names = [unsafe(name).lower() for name in header]
     columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
     if columns is None:
-        raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
+        raise ProtocolError(f"{path}: the columns must be {_HEADERS}, got {','.join(header)[:80]!r}.")
     positions, are_rows = [names.index(column) for column in columns], columns == _CIFAIR or not has_ids
     items, judgements = [], []
     for line, fields in rows:
