@@ -97,19 +97,19 @@ def _failed(error: BaseException, parsed: argparse.Namespace) -> int:
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
         cause = cause.__cause__ or cause.__context__  # a library may raise an error of its own when interrupted
-    _report(_explained(cause or error, parsed.options))
+    _report(_explained(cause or error, parsed))
     return _REFUSED if cause is None else _INTERRUPTED
 
 
-def _explained(error: BaseException, options: Sequence[str]) -> str:
-    """Return the line that explains an error of a command with these options."""
+def _explained(error: BaseException, parsed: argparse.Namespace) -> str:
+    """Return the line that explains an error of a command."""
     from protocol.checks import ProtocolError, missing_extra
     from protocol.cli._help import with_options
     from protocol.pages import with_page
 
     match error:
         case ProtocolError():
-            return with_page(with_options(str(error), options))
+            return with_page(with_options(str(error), parsed.options, vars(parsed).values()))
         case KeyboardInterrupt():
             return "interrupted."
         case ModuleNotFoundError() if explained := missing_extra(error):

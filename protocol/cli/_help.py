@@ -152,43 +152,58 @@ def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> No
     command.set_defaults(options=[action.dest for action in command._actions if action.option_strings])
 
 
-def with_options(message: str, options: Sequence[str]) -> str:
+def with_options(message: str, options: Sequence[str], values: Iterable[Any] = ()) -> str:
     """Return an error message of the Python API with the spelling of a command's options in place of the arguments.
+
+    Quoted text and the `values` of the options (or lists of them), such as names of files, stay as they are.
 
     Examples
     --------
-    >>> options = ["query_codes", "n_bits", "bit_order", "distance"]
+    >>> options = ["query_codes", "n_bits", "bit_order", "distance", "features"]
     >>> with_options('q.npy: pass bit_order="big-128", or check n_bits.', options)
     'q.npy: pass --bit-order big-128, or check --n-bits.'
     >>> with_options("distance must be cosine or euclidean, got 'l1'.", options)
     "--distance must be cosine or euclidean, got 'l1'."
+    >>> with_options("distance needs features as well.", options)
+    '--distance needs --features as well.'
     >>> with_options("query codes are missing.", options)
     '--query-codes is missing.'
-    >>> with_options("distance needs bit_order as well.", options)
-    '--distance needs --bit-order as well.'
     >>> with_options("mine.json: n_bits must be an integer >= 1, got 0.", options)
     'mine.json: n_bits must be an integer >= 1, got 0.'
+    >>> with_options("my n_bits.npy: check n_bits.", options, ["my n_bits.npy"])
+    'my n_bits.npy: check --n-bits.'
     """
-    names, compound = ("|".join(names) or "(?!)" for names in (options, [name for name in options if "_" in name]))
+    given = [str(one) for value in values for one in (value if isinstance(value, list) else [value])]
+    pieces = {piece for text in given for piece in (text, *re.split("[:=,]", text))} - {*options}
+    own = {piece for piece in pieces if any(option in piece for option in options)}
+    hidden = sorted(own.union(re.findall(r"(?<!\w)'[^']+'(?!\w)", message)), key=len, reverse=True)
+    for number, text in enumerate(hidden):
+        message = message.replace(text, f"\0{number}\0")
     start = re.match(r"(\w+(?: \w+)?)(?= are missing| must )", message)
     if start and start[1].replace(" ", "_") in options:
         message = start[1].replace(" ", "_") + message.removeprefix(start[1]).replace(" are ", " is ", 1)
-    for pattern in (
-        rf"""(?<![\w-])(?P<option>{names})=(?:"(?P<word>[^"]*)"|(?P<number>\w+))""",
-        rf"^(?P<option>{names})(?= must | needs | is | and \w+ need |: )",
-        rf"(?<= and )(?P<option>{names})(?= need )",
-        rf"(?<= )(?P<option>{names})(?=(?: and \w+)? as well\b)",
-        rf"(?<=\()(?P<option>{names})(?=\))",
-        rf"(?<=[a-z] )(?<!choose )(?<!or )(?P<option>{compound})(?![\w/-]|[.]\w)",
-    ):
-        message = re.sub(pattern, _with_option, message)
+    name, compound = (f"(?:{'|'.join(of) or '(?!)'})" for of in (options, [one for one in options if "_" in one]))
+    names = f"{name}(?:(?:, | and ){name})*"
+    places = (
+        rf"^{names}(?= (?:must|needs?|is|are) |: )",
+        rf"(?<=needs ){names}(?= as well)|(?<=need ){names}(?= as well)",
+        rf"(?<= \(){name}(?=\))",
+        rf"(?<=[a-z] )(?<!choose )(?<!or ){compound}(?![\w/-]|[.]\w)",
+    )
+    message = re.sub(rf"""(?<![\w-]){name}=(?:"[^"]*"|[0-9]+)""", _with_value, message)
+    message = re.sub("|".join(places), lambda found: re.sub(rf"\b{name}\b", _dashed, found[0]), message)
+    for number, text in enumerate(hidden):
+        message = message.replace(f"\0{number}\0", text)
     return message
 
 
-def _with_option(found: re.Match[str]) -> str:
-    parts = found.groupdict()
-    value = parts.get("word") or parts.get("number")
-    return f"--{found['option'].replace('_', '-')}" + (f" {value}" if value else "")
+def _with_value(found: re.Match[str]) -> str:
+    name, _, value = found[0].partition("=")
+    return f"--{name.replace('_', '-')} {value.strip(chr(34))}"
+
+
+def _dashed(found: re.Match[str]) -> str:
+    return f"--{found[0].replace('_', '-')}"
 
 
 def _read(name: str) -> dict[str, Any]:

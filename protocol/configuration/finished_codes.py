@@ -83,6 +83,7 @@ def _method(
     method = FinishedCodes(name=name, **{**entry, "feature": feature.name, **chosen})
     for role in ROLES:
         _check_pattern(getattr(method, role), f"{where}.{role}")
+    for role in ROLES:  # formats the names of both files
         _check_distinct(method, role, feature.runs)
     return method
 

@@ -97,7 +97,8 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
     plugin = registry.get(kind, name)
     if kind == "split":
         text = "File that lists the {}, as ids or row numbers."
-        words = {part: text.format(part.replace("_", " ").replace("query", "queries")) for part in plugin.listed}
+        nouns = {"query": "queries", "validation_query": "validation queries", "train": "training items"}
+        words = {part: text.format(nouns.get(part, part.replace("_", " "))) for part in plugin.listed}
         return {part: Option(part, str | None, None, "str or None, default None", words[part]) for part in words}
     if kind == "metric":
         return {}

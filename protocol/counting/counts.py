@@ -316,7 +316,7 @@ class HammingCounts:
         expected = [field.name for field in fields(cls) if field.default is MISSING]
         if not arrays.keys() >= set(expected):
             missing = [name for name in expected if name not in arrays]
-            raise ProtocolError(f"counts lack the arrays {', '.join(missing)}.")
+            raise ProtocolError(f"counts lack {' and '.join(missing)}.")
         return cls(**{field.name: arrays[field.name] for field in fields(cls) if field.name in arrays})
 
 

@@ -133,7 +133,9 @@ def vectors_from(values: Any, role: str) -> Items:
     """
     name = str(values) if is_file(values) else role
     if is_file(values) and Path(values).is_dir():
-        raise ProtocolError(f"{values}: a folder, not a file of vectors. To compare images, leave out --vectors.")
+        raise ProtocolError(
+            f"{values}: a folder, not a file of vectors. For images, use find_duplicates, or leave out --vectors."
+        )
     X = matrix_from(values, role)
     if X.dtype.itemsize > 8:
         raise ProtocolError(f"{named(values, role)}: expected numbers of up to 64 bits, got dtype {X.dtype}.")

@@ -246,7 +246,7 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:
     if truth is None and len(names) == 1:
         raise ProtocolError(f"{'database' if database_labels is None else 'query'} labels are missing.")
     if truth is not None and len(names) > 1:
-        raise ProtocolError(f"More than one ground truth: {' and '.join(names)}. Choose one.")
+        raise ProtocolError(f"More than one ground truth: {', '.join(names[:-1])} and {names[-1]}. Choose one.")
     return truth or Labels(query_labels, database_labels)
 
 

@@ -65,7 +65,7 @@ class Hashing:
         integer(self.seed, "seed", minimum=0)
         for name in ("n_bits", "seed"):
             if name in self.options:
-                raise ProtocolError(f"hasher_options must not contain {name}, which is an argument of its own.")
+                raise ProtocolError(f"{name!r} is not an option of the hasher: give it separately.")
         self._model(1 if self.n_bits is None else integer(self.n_bits, "n_bits")).check()
 
     def _model(self, n_bits: int) -> "Hasher":

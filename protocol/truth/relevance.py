@@ -323,7 +323,7 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
     else:
         raise ProtocolError(
             "relevance needs the arrays query_labels and database_labels, or indptr and indices, but there are: "
-            f"{', '.join(sorted(arrays))}."
+            f"{', '.join(sorted(arrays)) or 'none'}."
         )
     if relevance.n_database != n_database:
         raise ProtocolError(f"relevance is of {relevance.n_database:,} database items, not of {n_database:,}.")

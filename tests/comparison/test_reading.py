@@ -148,7 +148,7 @@ def test_an_undefined_mean_is_read(experiment, codes):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("x.csv", "a,b\n1,2\n", "not a summary.csv: it lacks the columns dataset, feature"),
+        ("x.csv", "a,b\n1,2\n", "not a summary.csv: it lacks dataset, feature"),
         ("x.csv", "", "the file is empty"),
         ("x.json", "[]", f"{OF_EVALUATE}: it contains no object."),
         ("x.json", "{", f"{OF_EVALUATE} (Expecting property name"),

@@ -69,7 +69,7 @@ def test_tables_that_do_not_fit(width, n_tables):
 
 def test_a_truth_about_other_items():
     one = codes.pack([[0, 0, 1]])
-    with pytest.raises(ProtocolError, match="relevance 'bucket search'"):
+    with pytest.raises(ProtocolError, match="relevance 'bucket search' is of 1 queries and 2 database items, but"):
         bucket_search(one, one, 3, truth_of(one, [0, 0]), bits_per_table=1, n_tables=1)
 
 

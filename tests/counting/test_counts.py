@@ -42,7 +42,7 @@ def test_storage_round_trip(tmp_path):
 
 
 def test_from_arrays_lists_missing_arrays():
-    with pytest.raises(ProtocolError, match=r"counts lack the arrays levels."):
+    with pytest.raises(ProtocolError, match=r"^counts lack levels\.$"):
         HammingCounts.from_arrays({name: GOOD[name] for name in ("retrieved", "at_level", "largest_bucket")})
 
 

@@ -252,9 +252,7 @@ def test_refusals(change, message):
 
 def test_one_ground_truth():
     near, labels = Nearest(QUERY, DATABASE), {"query_labels": [0] * 12, "database_labels": [0] * 300}
-    with pytest.raises(
-        ProtocolError, match=r"^More than one ground truth: query labels and database labels and vectors"
-    ):
+    with pytest.raises(ProtocolError, match=r"^More than one ground truth: query labels, database labels and vectors"):
         evaluate(*SIGNS, truth=near, **labels)
     with pytest.raises(ProtocolError, match="truth must be Labels, Relevant, Judgments or Nearest, got ndarray"):
         evaluate(*SIGNS, truth=np.eye(12, 300, dtype=bool))

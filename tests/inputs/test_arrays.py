@@ -136,7 +136,9 @@ def test_no_pickle_is_ever_loaded(tmp_path):
     write_zip(tmp_path / "renamed.npz", {"B.npy": pickled})
     write_zip(tmp_path / "sparse.npz", dict.fromkeys(("indptr.npy", "indices.npy", "shape.npy"), objects))
     for path in tmp_path.iterdir():
-        with pytest.raises(ProtocolError, match=f"{path}: "):
+        with pytest.raises(
+            ProtocolError, match=rf"{path}: .*(never loaded|can't be read|expected an array of numbers)"
+        ):
             (read_csr if path.stem == "sparse" else read_array)(path)
     assert not touched.exists()
     pickle.loads(pickled)  # noqa: S301 - the trap is a trap

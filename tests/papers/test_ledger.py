@@ -189,7 +189,7 @@ def test_a_bound(case):
     ("content", "message"),
     [
         ("", r"the file is empty\.$"),
-        ("a,b\n1,2\n", r"not a summary\.csv: it lacks the columns dataset, feature, .* mean, n_runs\."),
+        ("a,b\n1,2\n", r"not a summary\.csv: it lacks dataset, feature, .* mean, n_runs\."),
         (
             ",".join(SUMMARY) + "\ncifar10,gist,c,s,lsh,twelve,none,0,mAP,0.1,,10\n",
             r"line 2 \(mAP\): n_bits must be an integer >= 1, got twelve\.$",
@@ -298,7 +298,7 @@ def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, proved_once,
         (["--status", "refute"], "got 'refute'. Did you mean 'refuted'?"),
         (
             ["--results", "no/such/folder"],
-            "no/such/folder: no such folder. Run an experiment first, or give --results DIR.",
+            "no/such/folder: no such folder. Run an experiment first, or pass --results DIR.",
         ),
     ],
 )

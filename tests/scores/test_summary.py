@@ -119,7 +119,7 @@ def test_a_wrong_number_is_refused_with_file_line_and_metric(tmp_path, change, m
     ("content", "message"),
     [
         (b"", "the file is empty."),
-        (b"a,b\n1,2\n", "not a summary.csv: it lacks the columns dataset, feature, ground_truth,"),
+        (b"a,b\n1,2\n", "not a summary.csv: it lacks dataset, feature, ground_truth,"),
         (b"a,b\n1,2,3\n", "line 2: more than 2 cells, the number of columns."),
         (b"\xff\xfe\n", "can't be read as a table ("),
     ],

@@ -207,7 +207,7 @@ def _lists(against: Any) -> dict[str, str]:
         lists[part] = file
     missing = [part for part in ("query", "database") if part not in lists]
     if missing:
-        raise ProtocolError(f"against: {against}: {missing[0]}=FILE is missing.")
+        raise ProtocolError(f"against: {against}: the list of the {missing[0]} items is missing.")
     return lists
 
 

@@ -315,6 +315,8 @@ def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | No
         raise ProtocolError(f"{path}: no column {column!r}. Its columns: {names}.")
     if column is not None and _words(column) & _NO_SCORE:
         raise ProtocolError(f"{path}: the column {column!r} is not a test score for which higher is better.")
+    if not roles:
+        raise ProtocolError(f"{path}: contains no scores.")
     if not any(roles.values()):
         raise ProtocolError(
             f"{path}: no column is known to contain scores (such as test_map or map). Its columns: {names}. Name the "
