@@ -185,19 +185,31 @@ def decimals(deviations: Iterable[float]) -> int:
 
 
 def spread(mean: float, std: float, digits: int | None = None) -> str:
-    """Return a mean with its standard deviation, if there is one, to the same number of digits.
+    """Return a mean with its standard deviation, if there is one, to the same number of decimals.
 
     By default, these are `decimals` of the deviation.
 
     Examples
     --------
-    >>> spread(0.1694, 0.00098), spread(0.1694, 0.021), spread(0.00012, 0.00001), spread(0.5, float("nan"))
-    ('0.1694 ± 0.0010', '0.169 ± 0.021', '0.00012 ± 1e-05', '0.5000')
+    >>> spread(0.1694, 0.00098), spread(0.1694, 0.0001, 3), spread(0.00012, 0.00001), spread(0.5, float("nan"))
+    ('0.1694 ± 0.0010', '0.169 ± < 0.001', '0.00012 ± 1e-05', '0.5000')
     """
     if np.isnan(mean) or abs(mean) < _SMALL:
         return number(mean) + ("" if np.isnan(std) or np.isnan(mean) else f" ± {number(std)}")
     digits = decimals([std]) if digits is None else digits
-    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {std:.{digits}f}")
+    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {fixed(std, digits)}")
+
+
+def fixed(value: float, digits: int) -> str:
+    """Return a value with a number of decimals; a positive value that they would show as 0 has an upper bound instead.
+
+    Examples
+    --------
+    >>> fixed(0.00031, 3), fixed(0.0006, 3), fixed(0.0, 3)
+    ('< 0.001', '0.001', '0.000')
+    """
+    text, least = f"{value:.{digits}f}", f"{10.0**-digits:.{digits}f}"
+    return f"< {least}" if value > 0 and float(text) == 0 else text
 
 
 def between(values: Collection[int]) -> str:

@@ -66,7 +66,7 @@ def test_clean_lists_are_clean(folder, capsys):
     assert "query 20, database 300, train 40; no protocol declared\n" in out
     assert out.startswith("query.txt database.txt train.txt\n  clean\n")
     assert "  information train-not-in-database: 40\n" in out
-    assert "\n0 errors, 0 warnings, 1 for information\n14 checks need more data: --why " in out
+    assert "\n0 errors, 0 warnings, 1 informational finding\n14 checks need more data: --why " in out
     assert main(["audit", *LISTS, "--why"]) == 0
     assert "\n  overlaps with missing partitions (validation_query" in capsys.readouterr().out
     assert "\x1b" not in out
@@ -89,7 +89,7 @@ def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
     assert "  error    query-in-database: 2\n" in out
     assert IDS[PARTS["query"][0]] in out
     assert f"           How to fix it: {kind.fix}\n" in out
-    assert "\n1 error, 0 warnings, 1 for information\n" in out
+    assert "\n1 error, 0 warnings, 1 informational finding\n" in out
     assert main(["audit", *LISTS, "--markdown"]) == 1
     table = capsys.readouterr().out
     assert table.startswith("### `query.txt database.txt train.txt`\n")

@@ -263,9 +263,11 @@ def with_near_copies(results):
     return changed(results, examples={"curves": pd.concat([kept, *copies], ignore_index=True)})
 
 
-def test_the_status_line_counts_findings_once_for_all_runs(results):
-    runs = [results.findings.assign(file=f"results/made/splits/standard/run{run}/splits.h5") for run in range(3)]
-    lines = status(changed(results, findings=pd.concat(runs, ignore_index=True)))
+def test_the_status_line_counts_a_finding_of_many_files_once_as_the_table_does(results):
+    files = [results.findings.assign(file=f"results/made/splits/{split}/run0/splits.h5") for split in results.splits]
+    many = changed(results, findings=pd.concat(files, ignore_index=True))
+    assert len(table_of(of(many, "partitions"), "findings").rows) == 1
+    lines = status(many)
     (audit,) = [line for line in lines if line.section == "table-findings"]
     level = results.findings["severity"].iloc[0]
     assert (audit.text, audit.level) == (f"Audit: 1 {level}", level)
@@ -438,8 +440,8 @@ def test_the_partitions_say_what_each_hasher_was_trained_on(results):
 def test_the_line_about_the_experiment(results):
     line = "gist · 2 hashers · 4 to 8 bits · 10 queries · database of 60 to 80 · 2 runs"
     assert line in experiment_line(results)
-    line = "gist and bow · 2 hashers · 4 to 8 bits · 10 queries · database of 60 to 80 · 3 to 10 runs"
-    assert line in experiment_line(uneven(results))
+    line = "gist and bow · 2 hashers (1 to 2 per feature) · 4 to 8 bits · 10 queries · database of 60 to 80"
+    assert f"{line} · 3 to 10 runs per feature and hasher · seed" in experiment_line(uneven(results))
     fewer = {name: rows[:7] if name == "query" else rows for name, rows in results.splits["improved"].items()}
     assert "· 7 to 10 queries ·" in experiment_line(changed(results, splits=results.splits | {"improved": fewer}))
 
@@ -564,6 +566,14 @@ def test_the_bars_of_hashers_are_side_by_side(results):
     svg = pictures([of(results, "answer").figures[0].static])[0]["svg"].decode()
     bars = re.search(r'mark-rule role-mark[^"]*layer_0_marks.*?</g>', svg, flags=re.DOTALL)[0]
     assert len(set(re.findall(r"translate\(([\d.]+),", bars))) == 2 * 2  # hashers and code lengths
+
+
+def test_the_sentence_on_conventions_is_about_values_that_are_reported_as_map(results):
+    figure = next(own for own in of(results, "conventions").figures if own.name == "one-number")
+    values = figure.drawn[figure.drawn["named"] == "yes"]["value"]
+    assert figure.shows.startswith("The values that a named convention reports as mAP range from ")
+    assert f"{values.min():.4f} (" in figure.shows
+    assert f"{values.max():.4f} (" in figure.shows
 
 
 def test_the_extension_tables_have_the_shape_of_ramap(results):

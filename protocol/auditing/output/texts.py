@@ -162,10 +162,9 @@ def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
     '0 errors, 0 warnings'
     """
     severities = [one.severity for _, one in ordered(findings)]
-    counts = {severity: severities.count(severity) for severity in ("error", "warning")}
-    totals = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in counts.items()]
+    totals = [counted(severities.count(severity), severity) for severity in ("error", "warning")]
     n_informing = severities.count("information")
-    return ", ".join([*totals, f"{n_informing} for information"] if n_informing else totals)
+    return ", ".join([*totals, counted(n_informing, "informational finding")] if n_informing else totals)
 
 
 def _examples(finding: Finding) -> str:

@@ -51,6 +51,7 @@ def experiment_line(results: Results) -> str:
         results=results,
         features=list(dict.fromkeys(plain["feature"])),
         n_hashers=plain["hasher"].nunique(),
+        n_by_feature=list(plain.groupby("feature")["hasher"].nunique()),
         n_bits=plain["n_bits"],
         n_queries=[len(parts["query"]) for parts in splits],
         left_out=[

@@ -52,7 +52,7 @@ def _orders_of_ties(results: Results) -> "pd.DataFrame":
 
 
 def _values(results: Results) -> "pd.DataFrame":
-    """Return every value that a named convention reports as mAP, of run 0."""
+    """Return the values under every convention, of run 0, and whether a named convention reports them as mAP."""
     columns = [*PLACE, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
     rows = results.table["conventions"][columns].fillna({"reported_as_map_by": ""})
     undefined = rows["undefined"].map(lambda way: "" if way == "no difference" else f", 0/0: {way}")
@@ -62,7 +62,7 @@ def _values(results: Results) -> "pd.DataFrame":
 
 def _by_convention(results: Results) -> Figure:
     rows = results.once(_values)
-    sentences = _sentences(at(rows, **results.place).dropna(subset="value"), results)
+    sentences = _sentences(at(rows, **results.place, named="yes").dropna(subset="value"), results)
     scores = at(results.plain, **results.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
     return PAGE.figure(
@@ -75,12 +75,8 @@ def _by_convention(results: Results) -> Figure:
 
 
 def _sentences(here: "pd.DataFrame", results: Results) -> dict[str, str]:
-    """Return the sentence about each hasher at a place, where all have the same code length."""
-    used = (
-        here[here["reported_as_map_by"] != ""]
-        .pivot_table(index="hasher", columns="label", values="value")
-        .dropna(axis=1)
-    )
+    """Return the sentence about each hasher's values that are reported as mAP; all have the same code length."""
+    used = here.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
     pairs = list(itertools.combinations(used.index, 2))
     swapped = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
     return {

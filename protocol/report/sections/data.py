@@ -15,7 +15,8 @@ from protocol.scores.statistics import CORRECTED
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
-_RUN = r"/run\d+(?=/)"
+_OF_FINDINGS = ("severity", "finding", "consequence", "fix", "treatment")
+"""The columns by which findings are counted once, in the table and in the status line."""
 _IMPLAUSIBLE = 0.15
 """The difference in precision between the nearest and the second nearest item; below 0.05 on digits and CIFAR-10."""
 
@@ -73,10 +74,8 @@ def status(results: Results) -> list[Status]:
 
 
 def _distinct(findings: Any) -> Any:
-    """Return the findings without those that differ only in the run."""
-    columns = [name for name in ("finding", "consequence") if name in findings]
-    of_split = findings["file"].astype(str).str.replace(_RUN, "", regex=True)
-    return findings.assign(of_split=of_split).drop_duplicates([*columns, "severity", "of_split"])
+    """Return the first finding of each row of the table, in which all files with the same finding share a row."""
+    return findings.drop_duplicates([name for name in _OF_FINDINGS if name in findings])
 
 
 def too_near(results: Results) -> dict[str, Any]:
@@ -160,7 +159,7 @@ def _trained_on(results: Results) -> Table:
 
 def _findings(findings: Any) -> Table:
     """Return a table with a row for each kind of finding."""
-    columns = [name for name in ("severity", "finding", "consequence", "fix", "treatment") if name in findings]
+    columns = [name for name in _OF_FINDINGS if name in findings]
     groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
     return PAGE.table("findings", rows, header=[*columns, "files", "largest number of items"], n_labels=len(columns))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol.checks import counted
 from protocol.report.description import PAGE, series_scales
-from protocol.report.figure import ABSENT, Figure, Section, number
+from protocol.report.figure import ABSENT, Figure, Section, fixed
 from protocol.report.results import Results
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
@@ -111,7 +111,7 @@ def _by_codes(name: str, rows: Any, radii: list[int]) -> list[list[str]]:
     wide = rows.pivot_table(index="codes", columns="radius", values="value", sort=False)
     wide = wide.reindex(columns=radii)
     return [
-        [name, codes, *(ABSENT if value != value else number(value) for value in values)]
+        [name, codes, *(ABSENT if value != value else fixed(value, 4) for value in values)]
         for codes, *values in wide.itertuples(name=None)
     ]
 
