@@ -45,7 +45,7 @@ def checksum_line(path: str | Path, digest: str) -> str:
 
 
 def verify(path: str | Path, *, required: bool = True) -> None:
-    """Raise ProtocolError if a CSV, JSON or text file was altered since it was written.
+    """Raise ProtocolError if a CSV, JSON or text file was changed since it was written.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def seal(path: str | Path) -> None:
 
 
 def verify_sealed(path: str | Path) -> None:
-    """Raise ProtocolError if an HDF5 file was altered since it was written.
+    """Raise ProtocolError if an HDF5 file was changed since it was written.
 
     A process hashes a file once, and again only if the file's inode, size, modification time or status change time
     has changed.

@@ -190,7 +190,7 @@ def test_names_with_other_numbers_are_unknown(name):
 
 @pytest.mark.parametrize("name", ["mAP@K[all]", "P@K", "precision@rR", "F_beta@rR", "F1@rR"])
 def test_a_letter_where_a_number_belongs_is_refused(name):
-    with pytest.raises(ProtocolError, match="expected a number in place of K, R or beta"):
+    with pytest.raises(ProtocolError, match="write a number in place of K, R or beta"):
         evaluate(COUNTS, [name])
     assert registry.entry("metric", name).name == name
 

@@ -83,8 +83,8 @@ def test_a_changed_file_reruns_the_scores_alone(results):
 @pytest.mark.parametrize(
     ("file", "text", "problem"),
     [
-        ("none.csv", None, "exclude_queries: no file 'none.csv' (looked in "),
-        ("odd.csv", "3\n", "exclude_queries: odd.csv: the columns must be query,database, as `protocol find-dup"),
+        ("none.csv", None, "exclude_queries: none.csv: no such file (looked in "),
+        ("odd.csv", "3\n", "exclude_queries: odd.csv: needs the columns query,database, as `protocol find-dup"),
     ],
 )
 def test_a_wrong_file_is_refused_before_any_job(tmp_path, monkeypatch, capsys, file, text, problem):
@@ -101,4 +101,4 @@ def test_check_states_what_is_left_out(tmp_path, monkeypatch, capsys):
     assert main(["check", "--config", "exclude_queries=pairs.csv"]) == 0
     assert "\nleft out   queries in pairs.csv (2 pairs) from all scores\n" in capsys.readouterr().out
     assert main(["check", "--config", "exclude_queries=pairs.csv", "features={sift: {options: {items: local}}}"]) == 2
-    assert "exclude_queries: feature 'sift' has several items in each image." in capsys.readouterr().err
+    assert "exclude_queries: not possible with feature 'sift', which has several items per image." in capsys.readouterr().err
