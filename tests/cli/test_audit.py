@@ -174,7 +174,7 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     content = Path(paths[0]).read_bytes()
     Path(paths[0]).write_bytes(content[: len(content) // 2])
     assert main(["audit", paths[0]]) == 2
-    assert f"{paths[0]}: altered since it was written (expected sha256 " in capsys.readouterr().err
+    assert f"{paths[0]}: changed since it was written (expected sha256 " in capsys.readouterr().err
 
 
 def test_runs_that_repeat_each_other_are_found_by_their_files(folder):
@@ -340,7 +340,7 @@ def test_shards_of_different_kinds_and_patterns_without_files_are_refused(folder
         (["none*.txt"], "none*.txt: no file matches this pattern."),
         (
             ["database0.txt", "rows.npy"],
-            "rows.npy: expected ids with labels for 5 classes, as in database0.txt",
+            "rows.npy: contains row numbers, but database0.txt contains ids with labels for 5 classes.",
         ),
         (["database0.txt", "missing.txt"], "missing.txt: no such file."),
         (["database0.txt", ""], "--database: the name of the file is empty."),

@@ -144,7 +144,7 @@ def test_a_job_that_fails_prints_one_line_and_writes_nothing(ran):
     (ran.folder / RESULTS / "metrics.csv").unlink()
     done = ran.run("metrics")
     assert done.returncode != 0
-    assert f"error: {CODES}: altered since it was written" in done.stderr + done.stdout
+    assert f"error: {CODES}: changed since it was written" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
     assert not (ran.folder / RESULTS / "metrics.csv").exists()
 
