@@ -384,7 +384,7 @@ def _means(
 ) -> dict[Way, float]:
     """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
     means, defined = {way: float(zero.mean())}, ~np.isnan(drop)
-    if not defined.all() and (zero[defined] == drop[defined]).all():
+    if not defined.all() and np.allclose(zero[defined], drop[defined], rtol=1e-9, atol=0):
         means[way.but(undefined="one")] = float(np.where(defined, zero, 1.0).mean())
     if not defined.all() and defined.any():
         means[way.but(undefined="left-out")] = float(drop[defined].mean())

@@ -1,6 +1,7 @@
 """`protocol.explain`: every score that it tries, and what it says of scores that it can or can't explain."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -207,7 +208,12 @@ def test_the_page_on_adsh_shows_the_output_of_its_blocks(shared, root, tmp_path,
     namespace = {"__name__": "page"}
     page = (root / "docs" / "explanation" / "one-byte-in-a-helper.md").read_text()
     shown = [(block.output, block.printed(namespace)) for block in blocks(page)]
-    assert [printed for _, printed in shown] == [output or "" for output, _ in shown]
+    # The number of evaluations differed by 6 between two CPUs, by rounding.
+    expected, printed = (
+        [re.sub(r"[0-9],[0-9]{3} (?=evaluations were tried)", "", text or "") for text in texts]
+        for texts in zip(*shown, strict=True)
+    )
+    assert printed == expected
     assert sum("distance saturating, ties index" in printed for _, printed in shown) == 2
 
 
