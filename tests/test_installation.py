@@ -388,6 +388,4 @@ def test_the_installed_package_prints_its_config_files(core, tmp_path):
     assert printed.stdout == (ROOT / "workflow" / "config" / "cifar10.yaml").read_text()
     wrong = run(core / "protocol", "list", "configs", "cifar", folder=tmp_path)
     assert wrong.returncode == 2
-    assert wrong.stderr.startswith(
-        "protocol: Unknown config 'cifar'. Did you mean 'cifar10'? `protocol list configs` lists all "
-    )
+    assert wrong.stderr.startswith("protocol: Unknown config 'cifar'. Did you mean 'cifar10'? `protocol list configs` ")
