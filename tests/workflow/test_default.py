@@ -192,7 +192,7 @@ def test_every_number_in_the_text_is_of_the_selection(default, browser):
                     abs((splits["standard"] - splits["improved"]).mean()),
                 ]
             }
-            figures = [text for text in texts[1:] if text.startswith(("mAP is on", "Depending on"))]
+            figures = [text for text in texts[1:] if text.startswith(("mAP is on", "The mAP of"))]
             assert len(figures) == 2
             for text in figures:
                 assert set(re.findall(r"\d\.\d{4}", text)) <= allowed, (selection, text)
