@@ -191,19 +191,23 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     allowed = sorted(choices)
     if value in allowed:
         return value
-    by_case = {choice.casefold(): choice for choice in allowed}
-    near = difflib.get_close_matches(str(value).casefold(), by_case, n=1)
-    hint = f" Did you mean {by_case[near[0]]!r}?" if near else ""
+    hint = _suggestion(str(value), allowed)
     named = " or ".join(filter(None, (", ".join(allowed[:-1]), *allowed[-1:])))
     where, colon, kind = name.rpartition(": ")
-    kind, *rest = re.split(" (?=(?:of|in) )", kind, maxsplit=1)
-    place = f" {rest[0]}" if rest else ""
+    kind, place = re.split("(?= (?:of|in) )|$", kind, maxsplit=1)
     is_long = len(allowed) > _FEW
-    if named and not (listing or place or is_long):
+    if named and not any((listing, place, is_long)):
         raise ProtocolError(f"{name} must be {named}, got {value!r}.{hint}")
     unknown = f"{where}{colon}{'unknown' if colon else 'Unknown'} {kind} {value!r}{place}"
     if is_long and listing:
         raise ProtocolError(f"{unknown}.{hint} `{listing}` lists all {len(allowed)}.")
-    if is_long and near:
+    if is_long and hint:
         raise ProtocolError(f"{unknown}.{hint}")
     raise ProtocolError(f"{unknown}: {f'choose {named}' if named else 'there are none'}.{hint}")
+
+
+def _suggestion(value: str, allowed: Iterable[str]) -> str:
+    """Return a question with the closest allowed value, or nothing if none is close."""
+    by_case = {choice.casefold(): choice for choice in allowed}
+    near = difflib.get_close_matches(value.casefold(), by_case, n=1)
+    return f" Did you mean {by_case[near[0]]!r}?" if near else ""

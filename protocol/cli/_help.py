@@ -173,10 +173,8 @@ def with_options(message: str, options: Sequence[str], values: Iterable[Any] = (
     >>> with_options("my n_bits.npy: check n_bits.", options, ["my n_bits.npy"])
     'my n_bits.npy: check --n-bits.'
     """
-    given = [str(one) for value in values for one in (value if isinstance(value, list) else [value])]
-    pieces = {piece for text in given for piece in (text, *re.split("[:=,]", text))} - {*options}
-    own = {piece for piece in pieces if any(option in piece for option in options)}
-    hidden = sorted(own.union(re.findall(r"(?<!\w)'[^']+'(?!\w)", message)), key=len, reverse=True)
+    hidden = [*_with_names(values, options), *re.findall(r"(?<!\w)'[^']+'(?!\w)", message)]
+    hidden.sort(key=len, reverse=True)
     for number, text in enumerate(hidden):
         message = message.replace(text, f"\0{number}\0")
     start = re.match(r"(\w+(?: \w+)?)(?= are missing| must )", message)
@@ -195,6 +193,13 @@ def with_options(message: str, options: Sequence[str], values: Iterable[Any] = (
     for number, text in enumerate(hidden):
         message = message.replace(f"\0{number}\0", text)
     return message
+
+
+def _with_names(values: Iterable[Any], options: Sequence[str]) -> set[str]:
+    """Return the values of options, and the parts of them, that contain the name of an option."""
+    given = [str(one) for value in values for one in (value if isinstance(value, list) else [value])]
+    parts = {part for text in given for part in (text, *re.split("[:=,]", text))} - {*options}
+    return {part for part in parts if any(option in part for option in options)}
 
 
 def _with_value(found: re.Match[str]) -> str:

@@ -1,6 +1,7 @@
 """`protocol explain`: find the evaluation that gives a reported score."""
 
 import argparse
+import functools
 import os
 
 from protocol.checks import ProtocolError, counted
@@ -31,13 +32,8 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.training_labels,
         ],
     )
-    query, database = (
-        [
-            Codes(file, n_bits, arguments.bit_order, arguments.binarize)
-            for file, n_bits in zip(files, lengths, strict=True)
-        ]
-        for files in sides.values()
-    )
+    coded = functools.partial(Codes, bit_order=arguments.bit_order, binarize=arguments.binarize)
+    query, database = (list(map(coded, files, lengths)) for files in sides.values())
     if not any((arguments.query_labels, arguments.database_labels, arguments.relevance)):
         raise ProtocolError("No ground truth: pass --query-labels and --database-labels, or --relevance.")
     with stages() as report:

@@ -29,13 +29,10 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
         If a path does not exist or is of another type, a required option is None, or all of them are.
     """
     record = registry.DATASETS.entry(name)
-    for option in record.required:
-        if options[option] is None:
-            raise ProtocolError(f"dataset_options of {name!r}: {option} is missing. Add {{{option}: PATH}}.")
-    named = (*record.user_folders, *record.user_files)
-    if named and all(options[option] is None for option in named):
-        remedy = " or ".join(f"{{{option}: PATH}}" for option in named)
-        raise ProtocolError(f"dataset_options of {name!r}: {' or '.join(named)} is missing. Add {remedy}.")
+    for needed in (*([option] for option in record.required), [*record.user_folders, *record.user_files]):
+        if needed and not any(map(options.__getitem__, needed)):
+            remedy = " or ".join(f"{{{option}: PATH}}" for option in needed)
+            raise ProtocolError(f"dataset_options of {name!r}: {' or '.join(needed)} is missing. Add {remedy}.")
     files = [_existing(name, option, options, Path.is_file, "a file") for option in record.user_files]
     folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in record.user_folders]
     return [path for path in files if path is not None], [path for path in folders if path is not None]
