@@ -189,7 +189,7 @@ def test_another_trainings_checkpoint_is_not_used(tmp_path, monkeypatch, caplog,
         path.write_bytes(path.read_bytes()[:-100])
     caplog.set_level(logging.INFO)
     resumed = model_bytes(hasher.fit(rows, labels, checkpoint=path))
-    assert "checkpoint not used" in caplog.text
+    assert "checkpoint ignored" in caplog.text
     assert resumed == model_bytes(hasher.fit(rows, labels))
 
 
@@ -266,6 +266,6 @@ def test_the_convolutional_network_uses_positions_in_images():
 
 def test_the_convolutional_network_refuses_rows_that_are_not_images():
     with pytest.raises(
-        ProtocolError, match=r"network 'conv': expected rows of 3072 features, images of 32 x 32 .* got 10[.] Use 'mlp'"
+        ProtocolError, match=r"network 'conv': expected 3,072 features, images of 32 x 32 .* got 10[.] Use 'mlp'"
     ):
         DeepSquared(8, network="conv").fit(X, Y)

@@ -20,7 +20,7 @@ X = (RNG.normal(size=(4, 10))[Y] + 0.3 * RNG.normal(size=(240, 10))).astype(np.f
 def test_odd_numbers_of_labels_are_refused(first, others, numbers):
     labels = np.eye(4, dtype=int)[Y] ^ others
     labels[0] = first
-    message = "BufferZone requires labels: expected the same number for every row, 1 or 2, got rows with "
+    message = "BufferZone requires 1 or 2 labels per item, the same number for all items, got items with "
     with pytest.raises(ProtocolError, match=f"{message}{numbers}[.]$"):
         BufferZone(8).fit(X, labels)
 
@@ -34,5 +34,7 @@ def test_zones_are_an_option_that_a_model_stores():
 
 
 def test_rows_have_as_many_labels_as_there_are_zones():
-    with pytest.raises(ProtocolError, match="the same number for every row, 2, got rows with 1"):
+    with pytest.raises(
+        ProtocolError, match="requires 2 labels per item, the same number for all items, got items with 1"
+    ):
         BufferZone(8, zones=[[0.1, 0.2], [0, 0.1]]).fit(X, Y)
