@@ -1,10 +1,13 @@
-"""Progress of long commands and jobs on standard error: bars on a terminal, and lines anywhere else."""
+"""Lines on standard error: progress of long commands and jobs (bars on a terminal), and how inputs were read."""
 
 import contextlib
+import logging
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+
+from protocol.checks import printable
 
 _FIRST, _EVERY = 10, 30  # seconds until the first line, and between two lines
 _step = {"text": ""}  # what the task has reported last
@@ -25,6 +28,35 @@ def lines(task: str) -> Iterator[None]:
     finally:
         finished.set()
         thread.join()
+
+
+class _Readings(logging.Handler):
+    """Print on standard error how each input was read, once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._printed = set[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = printable(record.getMessage())
+        if text not in self._printed:
+            self._printed.add(text)
+            with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
+                sys.stderr.write(f"{text}\n")
+
+
+@contextlib.contextmanager
+def readings() -> Iterator[None]:
+    """Print how the inputs are read: "query.txt: 500 items, id and one of 10 classes"."""
+    logger, handler = logging.getLogger("protocol.inputs"), _Readings()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:

@@ -14,10 +14,11 @@ from protocol.configuration.finished_codes import check_code_files
 from protocol.configuration.variants import name_of
 from protocol.downloads import redacted
 from protocol.evaluation import Quantisers
+from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import rows
 from protocol.metrics import ALL, keywords, needs
 from protocol.selection import points
-from protocol.splits import VALIDATION, list_paths, read_list
+from protocol.splits import VALIDATION, check_classes, list_paths
 
 
 def check_metrics(config: Mapping[str, Any]) -> None:
@@ -338,14 +339,13 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> None:
     """Refuse lists with more items, other row numbers or other classes than the dataset, if these are known."""
     n_items, n_classes = facts.get("n"), facts.get("classes")
-    for file in filter(None, files.values()):
-        items, flags = read_list(file)
-        if n_items is not None and len(items) > n_items:
-            raise ProtocolError(f"{file}: {len(items):,} items, but the dataset has {n_items:,}.")
-        if n_items is not None and items.dtype.kind in "iu":
-            rows(items, n_items, file)
-        if n_classes is not None and flags is not None and flags.shape[1] != n_classes:
-            raise ProtocolError(f"{file}: labels for {flags.shape[1]} classes, but the dataset has {n_classes}.")
+    lists = {part: file for part, file in files.items() if file is not None}
+    for listing in read_listings(lists, has_ids=True).values():
+        if n_items is not None and len(listing) > n_items:
+            raise ProtocolError(f"{listing.name}: {len(listing):,} items, but the dataset has {n_items:,}.")
+        if n_items is not None and listing.ids is not None and listing.ids.dtype.kind in "iu":
+            rows(listing.ids, n_items, listing.name)
+        check_classes(listing, n_classes)
 
 
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, numbered_ids
-from protocol.inputs.arrays import array_shape, as_integers, map_rows, path_of, read_array, row_count, span_of
-from protocol.inputs.text import lines, string_array
-from protocol.inputs.validation import Sliceable, class_labels
+from protocol.inputs.arrays import array_shape, map_rows, row_count, span_of
+from protocol.inputs.labels import labels_from
+from protocol.inputs.lists import read_listings
+from protocol.inputs.validation import Sliceable
 from protocol.registry import DatasetRecord
 
-_TEXT = (".txt", ".csv", ".tsv")
 
-
-def _statistics(features: str | None, labels: str | None, ids: str | None) -> dict[str, Any]:
-    """Return the statistics known from the options and from the header of the features' file, if it has one."""
+def _statistics(features: str | None, labels: str | None, ids: str | None, label_format: str | None) -> dict[str, Any]:
+    """Return what is known from the options, from the features' header if there is one, and from labels and ids."""
     known: dict[str, Any] = {"arrays": ("vectors/features",)}
     if labels is None:
         known["labelled"] = False
@@ -26,10 +25,12 @@ def _statistics(features: str | None, labels: str | None, ids: str | None) -> di
     if shape is not None and len(shape) == 2:
         known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
     n_items = None if features is None else known.get("n", row_count(features))
-    for file, kind in ((labels, "labels"), (ids, "ids")):
-        found = None if file is None else row_count(file)
-        if n_items is not None and found not in (None, 1):  # one row may contain the labels of all items
-            _check_count(file, kind, found, n_items)
+    if n_items is not None:
+        listed = None if ids is None else _ids(ids)
+        if listed is not None:
+            _check_count(ids, "ids", len(listed), n_items)
+        if labels is not None:
+            _labels(labels, listed, n_items, label_format)
     return known
 
 
@@ -49,25 +50,18 @@ def _features(file: str) -> Sliceable:
     )
 
 
-def _labels(file: str, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
-    """Return labels and class names, from one integer per item or a 0/1 matrix with one row per item."""
-    array = read_array(file)
-    array = as_integers(array, file) if array.dtype.kind == "f" else array
-    if array.ndim == 2 and 1 in array.shape and array.size == n_items:
-        array = array.ravel()
-    array = class_labels(array, n_items, file)
-    if array.ndim == 2:
-        return array, tuple(str(column) for column in range(array.shape[1]))
-    classes, codes = np.unique(array, return_inverse=True)
-    return codes.astype(np.int64), tuple(str(number) for number in classes)
+def _labels(file: str, ids: NDArray | None, n_items: int, label_format: str | None) -> tuple[NDArray, tuple[str, ...]]:
+    """Return labels and class names; labels that have ids next to them are matched with those of the items."""
+    labels, names, _ = labels_from(file, "labels", n_items, ids=ids, label_format=label_format)
+    if labels.ndim == 2:
+        return labels, names or tuple(str(column) for column in range(labels.shape[1]))
+    classes, codes = np.unique(labels, return_inverse=True)
+    return codes.astype(np.int64), names or tuple(str(number) for number in classes)
 
 
 def _ids(file: str) -> NDArray[np.str_]:
-    path = path_of(file)
-    if path.suffix.lower() not in _TEXT:
-        array = read_array(file)
-        return (as_integers(array, file) if array.dtype.kind == "f" else array).ravel().astype(str)
-    return string_array([line.rstrip("\n") for line in lines(path, "an id on each line")], file)
+    listing = read_listings({"ids": file}, has_ids=True)["ids"]
+    return np.asarray(listing.ids).astype(np.str_)
 
 
 @DatasetRecord(
@@ -80,7 +74,12 @@ def _ids(file: str) -> NDArray[np.str_]:
     streamed=True,
 )
 def load(
-    paths: Mapping[str, Path], *, features: str | None = None, labels: str | None = None, ids: str | None = None
+    paths: Mapping[str, Path],
+    *,
+    features: str | None = None,
+    labels: str | None = None,
+    ids: str | None = None,
+    label_format: str | None = None,
 ) -> Data:
     """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
 
@@ -92,9 +91,12 @@ def load(
         Numbers (n, d): ``F.npy``, ``F.npz:key``, ``F.npz`` of ``scipy.sparse.save_npz``, ``F.h5:dataset``,
         ``F.mat:variable``, ``F.csv``, ``F.tsv`` or ``F.txt``.
     labels : str or None
-        Integers (n,), or a 0/1 matrix (n, n_classes), in a file as above; None if there are no labels.
+        A class or several for each item, as numbers or names, or a 0/1 matrix (n, n_classes), in a file as above or
+        in any form of `protocol.inputs.lists`, also with an id in each line; None if there are no labels.
     ids : str or None
-        One name per line in a text file, or integers (n,) in another file; None for ``item-0000000`` ...
+        One name per line in a text file, or strings or integers (n,) in another file; None for ``item-0000000`` ...
+    label_format : str or None
+        One of `protocol.inputs.lists.FORMATS`, if the labels can be read in two ways.
 
     Returns
     -------
@@ -117,7 +119,8 @@ def load(
     if features is None:
         raise ProtocolError("dataset_options of 'arrays': features is missing. Add {features: FILE}.")
     vectors = _features(features)
-    of_items, class_names = (None, ()) if labels is None else _labels(labels, len(vectors))
-    names = numbered_ids(len(vectors)) if ids is None else _ids(ids)
+    listed = None if ids is None else _ids(ids)
+    names = numbered_ids(len(vectors)) if listed is None else listed
     _check_count(ids, "ids", len(names), len(vectors))
+    of_items, class_names = (None, ()) if labels is None else _labels(labels, listed, len(vectors), label_format)
     return Data(names, of_items, class_names, vectors={"features": vectors})

@@ -1,7 +1,7 @@
 """Codes of queries and database in the forms that users have, checked and packed as in `protocol.codes`."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.inputs.conversion import is_file, matrix_from, named
+from protocol.inputs.arrays import is_integer
+from protocol.inputs.code_strings import bits_of_integers, bits_of_strings
+from protocol.inputs.conversion import is_file, matrix_from, named, numbers_from
 from protocol.provenance.storage import array_digest
 
 BIT_ORDERS = ("little", "big", "big-128")
@@ -31,8 +33,9 @@ class Codes:
     Parameters
     ----------
     values : array_like, str or Path
-        The codes or their file: bits (n, n_bits) as 0 and 1, -1 and +1, or bool, of any numeric dtype; packed integers
-        0..255 (n, ceil(n_bits / 8)), which require `n_bits`; or, with `binarize`, real values (n, n_bits).
+        The codes or their file: bits (n, n_bits) as 0 and 1, -1 and +1, or bool, of any numeric dtype; strings (n,) of
+        0 and 1 or of hexadecimal digits; packed integers 0..255 (n, ceil(n_bits / 8)) or one integer for each item
+        (n,), which require `n_bits`; or, with `binarize`, real values (n, n_bits).
     n_bits : int, optional
         The code length; the number of columns if None.
     bit_order : {"little", "big", "big-128"}, default="little"
@@ -132,9 +135,10 @@ def read_codes(query: Any, database: Any) -> CodePair:
     is_real = isinstance(query, Outputs)
     query, database = _encoded(query, database)
     if not is_real and database.binarize is None:
+        query, database = _written((query, database), _ROLES)
         of_query, n_bits = _packed(query, "query codes")
         of_database, database_bits = _packed(database, "database codes")
-        _check_lengths(n_bits, database_bits, database)
+        _check_lengths((len(of_query), n_bits), (len(of_database), database_bits), query, database)
         return CodePair(of_query, of_database, n_bits)
     if database.binarize is None:
         of_database, n_bits = _packed(database, "database codes")
@@ -147,7 +151,7 @@ def read_codes(query: Any, database: Any) -> CodePair:
     else:
         outputs, items = _real_values(query, "query codes"), _real_values(database, "database codes")
         n_bits = items.shape[1]
-        _check_lengths(outputs.shape[1], n_bits, database)
+        _check_lengths(outputs.shape, items.shape, query, database)
         thresholds = np.zeros(n_bits)
         if database.binarize == "median":  # of single columns, because a copy in float64 would be large
             thresholds = np.array([np.median(column.astype(np.float64)) for column in items.T])
@@ -184,7 +188,7 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
     """
     side = replace(encoding, values=values)
     if side.binarize is None:
-        return _packed(side, role)
+        return _packed(_written((side,), (role,))[0], role)
     outputs = _real_values(side, role)
     return codes.pack(outputs > 0), outputs.shape[1]
 
@@ -216,15 +220,29 @@ def _real_values(side: Codes, role: str) -> NDArray:
     return array
 
 
+def _written(sides: Sequence[Codes], roles: Sequence[str]) -> list[Codes]:
+    """Return codes that are strings as bits, and others unchanged."""
+    pairs = [(side.values, role) for side, role in zip(sides, roles, strict=True)]
+    bits = bits_of_strings(pairs, sides[0].n_bits)
+    return [replace(side, values=of) for side, of in zip(sides, bits, strict=True)]
+
+
 def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
     """Return codes in packed form, and the code length."""
-    array, n_bits, bit_order = matrix_from(side.values, role, "n_bits"), side.n_bits, side.bit_order
-    name = named(side.values, role)
+    n_bits, bit_order, name = side.n_bits, side.bit_order, named(side.values, role)
+    array = numbers_from(side.values, role)
+    if n_bits is not None:
+        checks.integer(n_bits, "n_bits")
+    if array.dtype.kind == "f" and is_integer(array).all():
+        array = array.astype(np.int64)  # integers of MATLAB
+    is_column = array.ndim == 2 and array.shape[1] == 1 and n_bits is not None and n_bits > 8
+    if array.dtype.kind in "iu" and array.size and (array.ndim == 1 or is_column):
+        return codes.pack(bits_of_integers(array.ravel(), n_bits, name)), int(n_bits or 0)
+    array = matrix_from(array, name, "n_bits")
     if n_bits is None:
         if bit_order == "big-128":
             raise ProtocolError(f"{name}: packed codes need n_bits as well.")
         return codes.pack(_bits(array, name)), array.shape[1]
-    checks.integer(n_bits, "n_bits")
     if _is_packed(array, n_bits, bit_order):
         packed = _bytes(array, name, bit_order)
         if packed.size >= _SURE and _is_mask(packed) and packed.min() < packed.max():
@@ -237,7 +255,7 @@ def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
             f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs {of_bits}"
             f"{checks.counted(-(-n_bits // 8), 'column')} of packed integers."
         )
-    return codes.pack(_bits(array, name, n_bits)), n_bits
+    return codes.pack(_bits(array, name)), n_bits
 
 
 def _check_finite(array: NDArray, name: str) -> None:
@@ -246,10 +264,18 @@ def _check_finite(array: NDArray, name: str) -> None:
         raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity, first in row {row}.")
 
 
-def _check_lengths(n_bits: int, database_bits: int, database: Codes) -> None:
-    if database_bits != n_bits:
-        name = named(database.values, "database codes")
-        raise ProtocolError(f"{name}: {checks.counted(database_bits, 'bit')}, but the query codes have {n_bits}.")
+def _check_lengths(query: Sequence[int], database: Sequence[int], *sides: Codes) -> None:
+    """Raise ProtocolError if the codes of queries and database, whose shapes are given, differ in length."""
+    (n_queries, n_bits), (n_database, database_bits) = query, database
+    if database_bits == n_bits:
+        return
+    names = [named(side.values, role) for side, role in zip(sides, _ROLES, strict=True)]
+    hint = ""
+    if n_queries == n_database:
+        hint = f" Both have {n_queries:,} rows. If items are in columns, transpose them: "
+        hint += "pass codes.T." if not is_file(sides[0].values) else f'pass "{names[0]}\'" and "{names[1]}\'".'
+    bits = checks.counted(database_bits, "bit")
+    raise ProtocolError(f"{names[1]}: {bits}, but the query codes have {n_bits}.{hint}")
 
 
 def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
@@ -287,7 +313,7 @@ def _is_mask(array: NDArray) -> bool:
     return all(bool(np.isin(array[start : start + _BLOCK], _MASK).all()) for start in range(0, len(array), _BLOCK))
 
 
-def _bits(array: NDArray, name: str, n_bits: int | None = None) -> NDArray[np.bool_]:
+def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     """Return where values are above 0, if they are only 0 and 1 or only -1 and +1."""
     ones = array > 0
     if array.dtype == bool or (array == ones).all() or (array == np.where(ones, np.int8(1), np.int8(-1))).all():
@@ -305,8 +331,14 @@ def _bits(array: NDArray, name: str, n_bits: int | None = None) -> NDArray[np.bo
         raise ProtocolError(f"{expected}, got 0 and 255. {_MASK_HINT}")
     if array.dtype.kind == "f":
         raise ProtocolError(f"{expected}, got real {got}. {_HINT}")
-    hint = "Packed codes need n_bits." if array.min() >= 0 and n_bits is None else _HINT
-    raise ProtocolError(f"{expected}, got {got}. {hint}")
+    if array.min() < -128 or array.max() > 255:
+        raise ProtocolError(f"{expected}, got {got}. If they are real-valued outputs, p{_HINT[1:]}")
+    if array.min() >= 0:
+        raise ProtocolError(f"{expected}, got {got}. Packed codes need n_bits.")
+    raise ProtocolError(
+        f'{expected}, got {got}. If they are packed, pass n_bits, and bit_order="big-128" if 128 was '
+        'subtracted from each byte; otherwise save codes.view("uint8").'
+    )
 
 
 def finished_codes(

@@ -20,8 +20,7 @@ from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluators.rankings import Distances, Lists, of_codes, of_values, ranked
 from protocol.evaluators.ways import Way, meanings
-from protocol.inputs.arrays import read_labels
-from protocol.inputs.conversion import as_numpy, is_file, numbers_from
+from protocol.inputs.conversion import numbers_from
 from protocol.inputs.labels import label_pair
 from protocol.scores.tables import Table, filled
 
@@ -176,9 +175,7 @@ def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tup
     if training_labels is not None:
         if not isinstance(source, Labels):
             raise ProtocolError("training_labels needs query_labels and database_labels as well.")
-        is_path = is_file(training_labels)
-        training = read_labels(training_labels) if is_path else as_numpy(training_labels, "training labels")
-        of_training = LabelRelevance(*label_pair(source.query, training, len(pair.query), len(training))[:2])
+        of_training = LabelRelevance(*label_pair(source.query, training_labels, len(pair.query), None)[:2])
         denominators["training"] = np.array([of_training.row(row)[0].size for row in range(len(pair.query))])
     outputs = None
     if pair.binarize == "sign":

@@ -1,7 +1,6 @@
 """Read arrays from files of users in several formats, under the policy of `protocol.inputs.limits`."""
 
 import contextlib
-import csv
 import re
 import sys
 import textwrap
@@ -24,7 +23,7 @@ _COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
 _MOST_KEYS = 20
 _USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # offset and magic number of HDF5 in a .mat file
-_WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat)):(.+)", re.IGNORECASE)
+_WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv)):(.+)", re.IGNORECASE)
 
 
 def read_array(file: str | Path) -> NDArray:
@@ -54,10 +53,8 @@ def read_array(file: str | Path) -> NDArray:
     return _numbers(_reader(path)(path, key), file)
 
 
-def read_labels(file: str | Path) -> NDArray:
-    """Read class labels: an array of numbers, as by `map_array`, or strings.
-
-    Strings are read from ``F.npy``, ``F.npz:key`` and text with one label per line, which may be quoted as in CSV.
+def read_stored(file: str | Path) -> NDArray:
+    """Read an array of numbers, as by `map_array`, or of strings.
 
     Raises
     ------
@@ -65,13 +62,7 @@ def read_labels(file: str | Path) -> NDArray:
         As for `read_array`.
     """
     path, key = path_and_key(file)
-    try:
-        array = _mapped(path, key)
-    except ProtocolError:
-        words = _words(path) if _READERS.get(path.suffix.lower()) is _text and path.is_file() else []
-        if not words:
-            raise
-        return text.string_array(words, str(file))
+    array = _mapped(path, key)
     return _strings(array, file) if array.dtype.kind in "US" and array.size else _numbers(array, file)
 
 
@@ -288,9 +279,14 @@ def row_count(file: str | Path) -> int | None:
     shape, path = array_shape(file), path_of(file)
     if shape is not None:
         return shape[0]
-    if _READERS.get(path.suffix.lower()) is not _text or _existing(path).stat().st_size > _COUNTED_BYTES:
+    if not is_text_array(path) or _existing(path).stat().st_size > _COUNTED_BYTES:
         return None
     return sum(1 for line in text.raw_lines(path, "an array") if line.strip())
+
+
+def is_text_array(path: Path) -> bool:
+    """Return whether `read_array` reads numbers from text with this name."""
+    return _READERS.get(path.suffix.lower()) is _text
 
 
 def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
@@ -538,15 +534,6 @@ def _text(path: Path, key: str | None) -> NDArray:
                 warnings.simplefilter("error", DeprecationWarning)
                 return np.loadtxt(lines, dtype=dtype, delimiter=delimiter, comments=None, ndmin=2)
     return numbers
-
-
-def _words(path: Path) -> list[str]:
-    """Return the labels of a text with one label per line, or [] if it is not such a text."""
-    with _reading(path, "text with labels"):
-        lines = text.lines(path, "a label on each line")
-        rows = [row for row in csv.reader(lines) if row and any(map(str.strip, row))]
-    one_each = all(len(row) == 1 for row in rows) and any(map(str.isalpha, "".join(row[0] for row in rows)))
-    return [row[0].strip() for row in rows] if one_each else []
 
 
 def _vectors(path: Path, key: str | None) -> NDArray:

@@ -1,15 +1,17 @@
-"""Class labels of queries and database in the forms that users have: integers, strings, categories, 0/1 matrices."""
+"""Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
 import functools
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
-from protocol.inputs.arrays import as_integers, read_labels
-from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.inputs.arrays import as_integers
+from protocol.inputs.conversion import named
+from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.validation import class_labels
 
 _FEW = 5
@@ -17,8 +19,18 @@ _BLOCK = 1 << 22  # labels that are sorted at once, because a large database may
 _BFLOAT16_EXACT = 256
 
 
+class Labelled(NamedTuple):
+    """Labels of a dataset's items, the names of the classes 0, 1, ..., and the ids that a list has next to them."""
+
+    labels: NDArray | None = None
+    """Integers (n,), or bool (n, n_classes)."""
+    class_names: tuple[str, ...] = ()
+    """Empty if the classes have only numbers."""
+    ids: NDArray | None = None
+
+
 def label_pair(
-    query: Any, database: Any, n_queries: int, n_database: int
+    query: Any, database: Any, n_queries: int, n_database: int | None, label_format: str | None = None
 ) -> tuple[NDArray, NDArray, tuple[int | str, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
@@ -26,9 +38,13 @@ def label_pair(
     ----------
     query, database : array_like, str or Path
         Integers or strings, one per item; integers may be stored as floats, as in MATLAB, and in a row or a column.
-        Or a 0/1 matrix with a column for each class, which may be sparse. Equal strings are equal labels, whatever
-        integers pandas uses for its categories.
+        Or a matrix of 0 and 1, or of -1 and +1, with a column for each class, which may be sparse. Or several labels
+        for each item, as lists of lists or in any form of `protocol.inputs.lists`. Equal strings are equal labels,
+        whatever integers pandas uses for its categories.
     n_queries, n_database : int
+        `n_database` is None if any number of labels will do.
+    label_format : str, optional
+        One of `protocol.inputs.lists.FORMATS`, for files that can be read in two ways.
 
     Returns
     -------
@@ -49,14 +65,23 @@ def label_pair(
     >>> label_pair(["cat", "owl"], ["dog", "cat"], 2, 2)
     (array([0, 2]), array([1, 0]), ('owl',))
     """
+    listings = read_listings(
+        {"query labels": query, "database labels": database},
+        has_ids=False,
+        label_format=label_format,
+        sizes={"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database}),
+    ).values()
+    _check_sizes(listings, n_queries, n_database)
     sides = [
-        _labels(values, role, n_items)
-        for values, role, n_items in ((query, "query labels", n_queries), (database, "database labels", n_database))
+        _labels(listing, values, n_items)
+        for listing, values, n_items in zip(listings, (query, database), (n_queries, n_database), strict=True)
     ]
     kinds = [_kind(labels) for labels in sides]
     if kinds[0] != kinds[1]:
         raise ProtocolError(f"{named(database, 'database labels')}: {kinds[1]}, but the query labels have {kinds[0]}.")
     used = [_used(labels).tolist() for labels in sides]
+    if classes := next(iter(listings)).classes:
+        used = [[classes[column] for column in side] for side in used]
     known = set(used[1])
     lacking = tuple(label for label in used[0] if label not in known)
     if len(lacking) == len(used[0]):
@@ -91,25 +116,74 @@ def brief(labels: Iterable[int | str], most: int = _FEW) -> str:
     return ", ".join(names[:most]) + more or "none"
 
 
-def labels_from(values: Any, role: str, n_items: int) -> NDArray:
-    """Return the labels of the queries or of the database: one integer per item, (n,), or bool (n, n_classes).
+def labels_from(
+    values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None, label_format: str | None = None
+) -> Labelled:
+    """Return the labels of the items of a dataset, with what a list of labels also says about them.
 
-    Strings become their numbers in alphabetical order; otherwise as in `label_pair`.
+    Parameters
+    ----------
+    values : array_like, str or Path
+        As for `label_pair`.
+    role : str
+        The name in error messages.
+    n_items : int, optional
+        The number of items, if it is known.
+    ids : ndarray of str, shape (n_items,), optional
+        The ids of the items; labels that have ids as well are put in this order.
+    label_format : str, optional
 
     Raises
     ------
     ProtocolError
-        If they are anything else, or not one per item.
+        If they are anything else or not one per item, or an item of `ids` has no label.
     """
-    labels = _labels(values, role, n_items)
-    return np.unique(labels, return_inverse=True)[1] if labels.dtype.kind in "UO" else labels
+    sizes = {} if n_items is None else {role: n_items}
+    listing = read_listings({role: values}, has_ids=False, label_format=label_format, sizes=sizes)[role]
+    if listing.ids is not None and listing.labels is not None and ids is not None:
+        listing = _in_order(listing, ids)
+    labels = _labels(listing, values, n_items)
+    if labels.dtype.kind == "U":
+        names, labels = np.unique(labels, return_inverse=True)
+        return Labelled(labels, tuple(names.tolist()), listing.ids)
+    if labels.ndim == 1 and labels.dtype.kind == "O":
+        labels = np.unique(labels, return_inverse=True)[1]
+    return Labelled(labels, listing.classes, listing.ids)
 
 
-def _labels(values: Any, role: str, n_items: int) -> NDArray:
+def _in_order(listing: Listing, ids: NDArray) -> Listing:
+    """Return a list in the order of the given ids."""
+    rows = {name: row for row, name in enumerate(listing.ids.tolist())}  # type: ignore[union-attr]
+    if len(rows) < len(listing):
+        raise ProtocolError(f"{listing.name}: an id occurs more than once.")
+    lacking = [name for name in ids.tolist() if name not in rows]
+    if lacking:
+        raise ProtocolError(
+            f"{listing.name}: no label for {counted(len(lacking), 'item')}, the first {str(lacking[0])[:80]!r}."
+        )
+    order = [rows[name] for name in ids.tolist()]
+    return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
+
+
+def _check_sizes(listings: Collection[Listing], n_queries: int, n_database: int | None) -> None:
+    """Raise ProtocolError if the labels of the queries are those of the database, and the other way round."""
+    n_labels = [len(listing) for listing in listings]
+    if n_labels == [n_database, n_queries] and n_queries != n_database:
+        raise ProtocolError(
+            f"labels: {n_labels[0]:,} query labels for {n_queries:,} queries, and {n_labels[1]:,} database labels for "
+            f"{n_database:,} database items. The labels of queries and database look swapped."
+        )
+
+
+def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:
     """Return integers or strings (n_items,), or a bool matrix."""
-    name = named(values, role)
-    array = _integers_or_strings(values, name)
-    if array.dtype.kind == "b" and array.shape[1:] == (1,):
+    name, shape = listing.name, () if listing.labels is None else listing.labels.shape
+    if n_items is None:
+        n_items = max(shape) if 1 in shape else len(listing)
+    if listing.labels is None:
+        raise ProtocolError(f"{name}: {listing.form}, so it has no labels.")
+    array = _integers_or_strings(listing.labels, values, name)
+    if array.dtype.kind == "b" and array.shape[1:] == (1,) and listing.ids is None and not listing.classes:
         raise ProtocolError(
             f"{name}: Boolean values of shape {array.shape} may be two classes, or one label that some items have. "
             "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
@@ -123,11 +197,8 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
     return array
 
 
-def _integers_or_strings(values: Any, name: str) -> NDArray:
+def _integers_or_strings(array: NDArray, values: Any, name: str) -> NDArray:
     """Return labels as an array of integers, bool or strings, or of Python integers that no dtype can represent."""
-    array = read_labels(values) if is_file(values) else as_numpy(values, name)
-    if array.dtype.kind == "S":
-        return np.char.decode(array, "utf-8", "backslashreplace")
     if array.dtype == object and not all(type(value) is int for value in array.flat):
         _refuse_objects(array, name)
     if array.dtype.kind == "f":

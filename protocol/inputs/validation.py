@@ -121,12 +121,12 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
 
 
 def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
-    """Return `y` as class labels: integers (n,), or a 0/1 matrix (n, n_classes) as bool.
+    """Return `y` as class labels: integers (n,), or as bool a matrix (n, n_classes) of 0 and 1, or of -1 and +1.
 
     Raises
     ------
     ProtocolError
-        If the length is not `n_items`, or the values are neither integers nor a 0/1 matrix.
+        If the length is not `n_items`, or the values are neither integers nor such a matrix.
     """
     array = array_of(y)
     if array.dtype == object and all(map(_is_integer, array.flat)):
@@ -139,11 +139,16 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
             f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."
         )
     if len(array) != n_items:
-        raise ProtocolError(f"{name}: {counted(len(array), 'label')} for {counted(n_items, 'item')}.")
+        in_columns = array.ndim == 2 and array.shape[1] == n_items
+        hint = f' Its columns fit: transpose it, or write "{name}\'" for a file.' if in_columns else ""
+        raise ProtocolError(f"{name}: {counted(len(array), 'label')} for {counted(n_items, 'item')}.{hint}")
     if array.ndim == 1:
         return array
-    if array.dtype != bool and array.size and (array.min() < 0 or array.max() > 1):
-        raise ProtocolError(f"{name}: expected a matrix of 0 and 1, got values from {array.min()} to {array.max()}.")
+    low, high = (array.min(), array.max()) if array.dtype != bool and array.size else (0, 1)
+    if low == -1 and high == 1 and array.all():
+        return array > 0
+    if low < 0 or high > 1:
+        raise ProtocolError(f"{name}: expected a matrix of 0 and 1, or -1 and +1, got values from {low} to {high}.")
     return array.astype(bool, copy=False)
 
 

@@ -2,6 +2,7 @@
 
 from protocol.splits._files import (
     SINGLE_LIST,
+    check_classes,
     list_paths,
     official_parts,
     places_of,
@@ -43,6 +44,7 @@ __all__ = [
     "SameAs",
     "Split",
     "SplitProtocol",
+    "check_classes",
     "list_paths",
     "load_split",
     "official_parts",

@@ -1,10 +1,8 @@
 """Read and write splits: one file for a complete split, or one list for each partition, as published splits do.
 
 A complete split is an HDF5 file as the pipeline writes it, an ``.npz`` file (both contain row numbers, by partition),
-or a ``.csv`` file with a line ``partition,id`` for each item. A list contains one partition: as text, with a line
-``id label label ...`` for each item, where the labels are 0 or 1 for each class, or are missing; as ``.csv`` with the
-same fields, where a first line that begins with ``id`` is a header; or as an array of row numbers. Text may be
-compressed as ``.gz``; `protocol.inputs.lists` describes its separators.
+or a ``.csv`` file with a line ``partition,id`` for each item. A list contains one partition, in one of the forms of
+`protocol.inputs.lists`.
 """
 
 import contextlib
@@ -19,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_labels
+from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_stored
 from protocol.inputs.limits import check_regular
-from protocol.inputs.lists import HEADER, MARKS, rows_of_text
+from protocol.inputs.lists import ARRAYS, MARKS, Listing, read_listings, rows_of_text
 from protocol.inputs.text import raw_lines, string_array, unsafe
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.scores import tables
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
-ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
+_HEADER = ("partition", "id")
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
@@ -66,65 +64,28 @@ def official_parts(items: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
     return {name: rows[:] for name, rows in storage.grouped(items).get("partitions", {}).items()}
 
 
-def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
+def read_list(file: str | Path) -> tuple[NDArray, NDArray | None]:
     """Read one partition without checking its items against a dataset; an item may be listed twice.
 
     Parameters
     ----------
     file : str or Path
-        Text or ``.csv``, also compressed as ``.gz``; row numbers or ids (str) as ``F.npy`` or ``F.npz:key``; or row
-        numbers as ``F.h5:dataset``.
+        A list in any form of `protocol.inputs.lists`.
 
     Returns
     -------
     items : ndarray of str or of int64, shape (n,)
         Ids, or row numbers.
-    flags : ndarray of bool, shape (n, n_classes), or None
-        Labels, if the list has them.
+    labels : ndarray or None
+        The labels, if the list has them: integers or strings (n,), or bool (n, n_classes).
 
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.inputs.limits`), or a line has labels other than
-        0 and 1, or another number of them than the first.
+        If the file is missing, damaged, empty or too large (`protocol.inputs.limits`), or can be read in two ways.
     """
-    path = path_of(file)
-    if path.suffix.lower() in ARRAYS:
-        return _items_of_array(file), None
-    ids: list[str] = []
-    flags: list[str] = []
-    for number, (name, *values) in _lines(path):
-        ids.append(name)
-        flags.append("".join(values))
-        width = len(flags[0])
-        if not len(flags[-1]) == len(values) == width or flags[-1].strip("01"):
-            labels = f"{width} labels" if len(ids) > 1 else "labels"
-            raise ProtocolError(f"{path}: line {number}: expected an id and {labels}, 0 or 1, got {name!r} {values}.")
-    if not ids:
-        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
-    matrix = np.frombuffer("".join(flags).encode("ascii"), dtype=np.uint8).reshape(len(ids), -1) == ord("1")
-    return string_array(ids, str(path)), matrix if matrix.size else None
-
-
-def _items_of_array(file: str | Path) -> NDArray:
-    """Return the row numbers (int64) or ids (str) in a file with arrays."""
-    array = read_labels(file)
-    if array.ndim != 1:
-        raise ProtocolError(f"{file}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
-    if array.dtype == bool:
-        raise ProtocolError(f"{file}: a mask instead of row numbers. Convert it with numpy.flatnonzero.")
-    try:
-        array = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"{file}: ids are not UTF-8 ({error}).") from error
-    return array if array.dtype.kind == "U" else as_integers(array, str(file))
-
-
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line except blank lines and the header."""
-    for lines, fields in rows_of_text(path):
-        if fields:
-            yield lines[-1], fields
+    listing = read_listings({"list": file}, has_ids=True)["list"]
+    return listing.ids, listing.labels  # type: ignore[return-value] - a list with ids has them
 
 
 def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
@@ -220,13 +181,20 @@ def read_lists(
     ProtocolError
         As for `read_list` and `rows_of`; or if a list has labels for another number of classes.
     """
-    found = {}
-    for name, file in files.items():
-        items, flags = read_list(file)
-        if n_classes is not None and flags is not None and flags.shape[1] != n_classes:
-            raise ProtocolError(f"{file}: labels for {flags.shape[1]:,} classes, but the dataset has {n_classes:,}.")
-        found[name] = rows_of(items, ids, f"{file}")
-    return found
+    listings = read_listings(files, has_ids=True)
+    for listing in listings.values():
+        check_classes(listing, n_classes)
+    return {name: rows_of(listing.ids, ids, listing.name) for name, listing in listings.items()}
+
+
+def check_classes(listing: Listing, n_classes: int | None) -> None:
+    """Raise ProtocolError if a list has labels for other classes than the number of classes of the dataset allows."""
+    if listing.labels is None or n_classes is None:
+        return
+    is_matrix = listing.labels.ndim == 2
+    n_listed = listing.labels.shape[1] if is_matrix else len(np.unique(listing.labels))
+    if n_listed > n_classes or (is_matrix and not listing.classes and n_listed != n_classes):
+        raise ProtocolError(f"{listing.name}: labels for {n_listed:,} classes, but the dataset has {n_classes:,}.")
 
 
 def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArray | None = None) -> None:
@@ -295,7 +263,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
         case ".csv":
             with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(HEADER)
+                writer.writerow(_HEADER)
                 writer.writerows((name, tables.safe(id_)) for name, part in parts.items() for id_ in ids[part].tolist())
         case other:
             raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {other!r}.")
@@ -347,12 +315,13 @@ def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.
 
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
-    for number, fields in _lines(path):
-        if len(fields) != len(HEADER):
+    for lines, fields in rows_of_text(path):
+        if len(fields) not in (0, len(_HEADER)):
             raise ProtocolError(
-                f"{path}: line {number}: {counted(len(fields), 'field')} instead of a partition and an id."
+                f"{path}: line {lines[-1]}: {counted(len(fields), 'field')} instead of a partition and an id."
             )
-        items.setdefault(fields[0], []).append(unsafe(fields[1]))
+        if fields:
+            items.setdefault(fields[0], []).append(unsafe(fields[1]))
     if not items:
         raise ProtocolError(f"{path}: no items. Write one line `partition,id` per item.")
     return {name: string_array(ids, f"{path}: {name}") for name, ids in items.items()}
@@ -385,7 +354,7 @@ def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDAr
     """
     target, source = Path(target), Path(source)
     if source.suffix.lower() in ARRAYS:
-        arrays = {key: read_labels(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
+        arrays = {key: read_stored(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
         _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
         return
     with storage.replacing(target) as temporary, _opened(temporary, target) as file:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.inputs import limits
-from protocol.inputs.arrays import SparseRows, array_shape, npz_keys, read_array, read_csr, read_labels, read_lists
+from protocol.inputs.arrays import SparseRows, array_shape, npz_keys, read_array, read_csr, read_stored, read_lists
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
@@ -368,7 +368,7 @@ def test_code_points_that_do_not_exist_are_refused(tmp_path, order):
     refused(
         tmp_path / "ids.npy",
         r"ids.npy: the code point U\+110000 in a string does not exist.",
-        read_labels,
+        read_stored,
     )
 
 

@@ -3,7 +3,7 @@ import pytest
 from encoded import evaluated as evaluate
 
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import array_shape, map_array, read_array, read_labels
+from protocol.inputs.arrays import array_shape, map_array, read_array, read_stored
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.integers(-90, 90, (5, 3))
@@ -79,14 +79,14 @@ def test_scores_from_files_of_the_two_benchmarks(tmp_path):
 
 def test_labels_that_are_words(tmp_path):
     (tmp_path / "words.txt").write_text('cat\n\n"a dog, big"\n sports car \n', encoding="utf-8")
-    assert read_labels(tmp_path / "words.txt").tolist() == ["cat", "a dog, big", "sports car"]
+    assert read_stored(tmp_path / "words.txt").tolist() == ["cat", "a dog, big", "sports car"]
     np.save(tmp_path / "words.npy", ["cat", "dog"])
-    assert read_labels(tmp_path / "words.npy").tolist() == ["cat", "dog"]
+    assert read_stored(tmp_path / "words.npy").tolist() == ["cat", "dog"]
     (tmp_path / "numbers.csv").write_text("3\n5\n")
-    assert read_labels(tmp_path / "numbers.csv").tolist() == [[3], [5]]
+    assert read_stored(tmp_path / "numbers.csv").tolist() == [[3], [5]]
     (tmp_path / "ragged.csv").write_text("0,1\n0\n")
     with pytest.raises(ProtocolError, match=r"ragged\.csv: .*number of columns changed"):
-        read_labels(tmp_path / "ragged.csv")
+        read_stored(tmp_path / "ragged.csv")
     with pytest.raises(ProtocolError, match=r"words\.npy: expected an array of numbers, got dtype <U3"):
         read_array(tmp_path / "words.npy")
 
@@ -101,4 +101,4 @@ def test_packed_codes_and_labels_are_mapped(tmp_path):
         mapped = map_array(tmp_path / f"x{extension}")
         assert isinstance(mapped.base, np.memmap)
         np.testing.assert_array_equal(mapped, packed)
-    assert isinstance(read_labels(tmp_path / "labels.npy").base, np.memmap)
+    assert isinstance(read_stored(tmp_path / "labels.npy").base, np.memmap)

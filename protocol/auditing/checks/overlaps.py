@@ -82,10 +82,15 @@ def _in_conflict(split: Split) -> NDArray[np.int64]:
         items = split.entries[name]
         if y is None:
             continue
-        known = y[items] if y.ndim == 2 else y[items][:, None] == np.arange(flags.shape[1])
-        differ = (known != flags).any(axis=1)
+        differ = _as_matrix(y[items], flags) != _as_matrix(flags, y)
+        differ = differ.any(axis=1) if differ.ndim == 2 else differ
         items_in_conflict.append(items[differ if labelled is None else differ & labelled[items]])
     return np.unique(np.concatenate(items_in_conflict))
+
+
+def _as_matrix(labels: NDArray, other: NDArray) -> NDArray:
+    """Return labels in the form of others that they are compared with: as 0/1 columns if those are."""
+    return labels[:, None] == np.arange(other.shape[1]) if labels.ndim < other.ndim else labels
 
 
 def audit_forms(split: Split) -> list[Finding]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protocol.auditing.inputs.items import name_of, numbers_of, read_rows
 from protocol.auditing.inputs.split import Dataset, Split
 from protocol.checks import ProtocolError, counted
-from protocol.inputs.arrays import read_labels
+from protocol.inputs.arrays import read_stored
 from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import lines
 
@@ -101,7 +101,7 @@ def _entries(values: Any, name: str) -> _Entries:
         path = Path(values)
         is_table = path.suffix.lower() == ".csv"
         return _read_csv(path) if is_table else (None, [line.strip() for line in lines(path, "one group per line")])
-    array = read_labels(values) if is_file(values) else as_numpy(values, name)
+    array = read_stored(values) if is_file(values) else as_numpy(values, name)
     if array.ndim != 1 or array.dtype.kind not in "iuUTO":
         raise ProtocolError(
             f"{name}: expected one group per item, integers or strings of shape (n_items,), got shape "

@@ -4,7 +4,7 @@ import csv
 import glob
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from protocol.auditing.inputs.split import Dataset
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import conversion
-from protocol.inputs.arrays import path_of, read_array
+from protocol.inputs.arrays import path_of
 from protocol.inputs.conversion import as_numpy, is_file, named, numbers_from
-from protocol.inputs.labels import labels_from
+from protocol.inputs.labels import Labelled, labels_from
+from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import lines
-from protocol.splits import read_list
 
 _DIGITS = 18  # maximum number of digits of a row number
 _JSON_BYTES = 256 << 20
@@ -58,41 +58,62 @@ def name_of(values: Any, role: str) -> str:
     return str(values) if is_file(values) or isinstance(values, Files) else role
 
 
-def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | None]:
-    """Return the items of a list, and their labels if a text file contains them.
+def items_from(values: Any, role: str) -> Listing:
+    """Return the items of one list; see `lists_from`."""
+    return lists_from({role: values})[role]
+
+
+def lists_from(lists: Mapping[str, Any], label_format: str | None = None) -> dict[str, Listing]:
+    """Return the items of lists, and their labels if the lists contain them.
 
     Parameters
     ----------
-    values : path, Files or array_like, shape (n,)
-        A file for `protocol.splits.read_list`, several of them, or row numbers, or ids (str).
-    role : str
-        The name of the argument, for messages.
-
-    Returns
-    -------
-    items : ndarray of str or of int64, shape (n,)
-    flags : ndarray of bool, shape (n, n_classes), or None
+    lists : mapping of str to path, Files or array_like, shape (n,)
+        By partition: a file for `protocol.inputs.lists.read_listings`, several of them, or row numbers, or ids (str).
+    label_format : str, optional
 
     Raises
     ------
     ProtocolError
-        If a file can't be read, the files of a list differ in their kind or in the number of classes, or the array is
+        If a file can't be read, the files of a list differ in their kind or in the number of classes, or an array is
         neither of integers nor of strings.
     """
-    if not isinstance(values, Files):
-        return read_list(values) if is_file(values) else (conversion.items_from(values, role), None)
-    first, parts = "", {file: read_list(file) for file in values}
-    for file, (items, flags) in parts.items():
-        kind = "row numbers" if items.dtype.kind in "iu" else "ids"
-        kind += "" if flags is None else f" with labels for {flags.shape[1]} classes"
-        first = first or kind
-        if kind != first:
-            raise ProtocolError(f"{file}: contains {kind}, but {values[0]} contains {first}.")
-    every, labels = zip(*parts.values(), strict=True)
-    return np.concatenate(every), None if labels[0] is None else np.concatenate(labels)
+    sources: dict[str, Any] = {}
+    for part, values in lists.items():
+        if isinstance(values, Files):
+            sources |= {f"{part} {number}": file for number, file in enumerate(values)}
+        else:
+            sources[part] = values if is_file(values) else conversion.items_from(values, part)
+    read = read_listings(
+        {name: items for name, items in sources.items() if len(items)}, has_ids=True, label_format=label_format
+    )
+    return {
+        part: _joined([read[f"{part} {number}"] for number in range(len(values))], str(values))
+        if isinstance(values, Files)
+        else read.get(part, Listing(part, sources[part], None, "no items"))
+        for part, values in lists.items()
+    }
 
 
-def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
+def _joined(listings: Sequence[Listing], name: str) -> Listing:
+    """Return the list that several files contain together."""
+    kinds = [_kind(listing) for listing in listings]
+    for listing, kind in zip(listings, kinds, strict=True):
+        if kind != kinds[0]:
+            raise ProtocolError(f"{listing.name}: contains {kind}, but {listings[0].name} contains {kinds[0]}.")
+    labels = [listing.labels for listing in listings if listing.labels is not None]
+    ids = np.concatenate([listing.ids for listing in listings if listing.ids is not None])
+    return Listing(name, ids, np.concatenate(labels) if labels else None, listings[0].form, listings[0].classes)
+
+
+def _kind(listing: Listing) -> str:
+    kind = "row numbers" if listing.ids is not None and listing.ids.dtype.kind in "iu" else "ids"
+    if listing.labels is None:
+        return kind
+    return f"{kind} with labels" + (f" for {listing.labels.shape[1]} classes" if listing.labels.ndim == 2 else "")
+
+
+def known_dataset(ids: Any = None, labels: Any = None, label_format: str | None = None) -> Dataset:
     """Return a dataset with the ids and labels that the caller gives.
 
     Parameters
@@ -100,28 +121,41 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     ids : path, array_like of str, or None
         In the order of the row numbers; a file has one id per line.
     labels : path, array_like, or None
-        Class labels in the same order: integers, or a 0/1 matrix.
+        Class labels in the same order, in a form of `protocol.inputs.labels.labels_from`. Labels that have ids are
+        matched with `ids`.
+    label_format : str, optional
 
     Raises
     ------
     ProtocolError
         If they can't be read or differ in number, or the ids are not distinct strings.
     """
-    names, y = None, None
+    names, listed = None, None
     if ids is not None:
-        names, _ = items_from(ids, "ids")
-        if names.dtype.kind in "iu":
+        listed = items_from(ids, "ids")
+        names = listed.ids
+        if names is None or names.dtype.kind in "iu":
             raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
-        distinct, counts = np.unique(names, return_counts=True)
-        if len(distinct) < len(names):
-            twice = str(distinct[counts > 1][0])
-            raise ProtocolError(f"{named(ids, 'ids')}: the id {twice!r} occurs more than once.")
+        _check_distinct(names, named(ids, "ids"))
+    known = Labelled()
     if labels is not None:
-        values = read_array(labels) if is_file(labels) else as_numpy(labels, "labels")
-        n_labels = values.size if 1 in values.shape else len(values) if values.ndim else 0
-        y = labels_from(values, named(labels, "labels"), n_labels if names is None else len(names))
-    n_items = next((len(known) for known in (names, y) if known is not None), None)
-    return Dataset(n_items=n_items, ids=names, y=y)
+        known = labels_from(labels, "labels", ids=names, label_format=label_format)
+        if names is None and known.ids is not None:
+            names = known.ids
+            _check_distinct(names, named(labels, "labels"))
+    elif listed is not None and listed.labels is not None:
+        known = labels_from(listed.labels, listed.name)
+    y = known.labels
+    if names is not None and y is not None and len(names) != len(y):
+        raise ProtocolError(f"{named(labels, 'labels')}: {counted(len(y), 'label')} for {counted(len(names), 'item')}.")
+    n_items = next((len(values) for values in (names, y) if values is not None), None)
+    return Dataset(n_items=n_items, ids=names, y=y, class_names=known.class_names)
+
+
+def _check_distinct(ids: NDArray, name: str) -> None:
+    distinct, counts = np.unique(ids, return_counts=True)
+    if len(distinct) < len(ids):
+        raise ProtocolError(f"{name}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
 
 
 def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
@@ -311,4 +345,4 @@ def _modalities(values: Any, name: str, expected: str) -> list[Any]:
     array = as_numpy(values, name)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ProtocolError(f"{name}: expected pairs of {expected}, shape (n, 2), got shape {array.shape}.")
-    return items_from(array.ravel(), name)[0].tolist()
+    return conversion.items_from(array.ravel(), name).tolist()

@@ -14,12 +14,14 @@ from protocol import registry
 from protocol.auditing.inputs.copies import Copies, stored_copies
 from protocol.auditing.inputs.forms import check_numbers
 from protocol.auditing.inputs.groups import Groups
-from protocol.auditing.inputs.items import items_from, name_of
+from protocol.auditing.inputs.items import lists_from, name_of
 from protocol.auditing.inputs.known_pairs import KnownPairs, known_pairs_for
 from protocol.auditing.inputs.label_issues import LabelIssues
 from protocol.auditing.inputs.split import Dataset, Split, StoredTexts
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.inputs.conversion import is_file
+from protocol.inputs.conversion import items_from as as_items
+from protocol.inputs.lists import Listing
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.splits import PARTITIONS, SplitProtocol, official_parts, places_of, read_parts
@@ -216,7 +218,7 @@ def _parts(split: Any, name: str) -> dict[str, NDArray]:
         )
     for part in split:
         one_of(part, PARTITIONS, f"{name}: partition")
-    return {part: items_from(items, f"{name}: {part}")[0] for part, items in split.items() if items is not None}
+    return {part: as_items(items, f"{name}: {part}") for part, items in split.items() if items is not None}
 
 
 def _run(
@@ -225,7 +227,7 @@ def _run(
     declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
     protocol = requested or declared
     registry.get("split", protocol)
-    split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
+    split = _split({part: Listing(name, items, None, "") for part, items in parts.items()}, dataset)
     all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
     run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
     if protocol != declared or not provenance:
@@ -235,17 +237,21 @@ def _run(
     return dataclasses.replace(run, seed=seed, sizes=provenance["parameters"].get("sizes", {}))
 
 
-def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
+def read_lists(
+    lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None, label_format: str | None = None
+) -> Run:
     """Read a split that consists of a list for each partition.
 
     Parameters
     ----------
     lists : mapping of str to path or array_like
-        By partition, as for `items_from`. Partitions that are not in the mapping are not checked.
+        By partition, as for `lists_from`. Partitions that are not in the mapping are not checked.
     dataset : Dataset
         The known properties of the dataset, in addition to the lists.
     protocol : str or None
         The intended protocol.
+    label_format : str, optional
+        One of `protocol.inputs.lists.FORMATS`.
 
     Raises
     ------
@@ -256,7 +262,7 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     name = protocol or UNDECLARED
     registry.get("split", name)
     names = {part: name_of(items, part) for part, items in lists.items()}
-    split = _split({part: items_from(items, part) for part, items in lists.items()}, dataset, names)
+    split = _split(lists_from(lists, label_format), dataset)
     return _usable(Run(" ".join(names.values()), split, name, source=lists))
 
 
@@ -276,17 +282,40 @@ def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset, names: Mapping[str, str]) -> Split:
+def _split(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
-    arrays = {part: items for part, (items, _) in lists.items() if len(items)}
-    flags = {part: matrix for part, (_, matrix) in lists.items() if matrix is not None}
-    _check_widths(dataset, {names[part]: matrix.shape[1] for part, matrix in flags.items()})
+    arrays = {part: listing.ids for part, listing in lists.items() if listing.ids is not None and len(listing)}
+    names = {part: listing.name for part, listing in lists.items()}
+    dataset, labels = numbered(lists, dataset)
+    _check_widths(dataset, {names[part]: matrix.shape[1] for part, matrix in labels.items() if matrix.ndim == 2})
     if dataset.ids is None:
         if all(items.dtype.kind in "iu" for items in arrays.values()):
             return Split(_by_row(arrays, dataset, names), dataset)
         dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
     parts = {part: places_of(items, dataset.ids, names[part]) for part, items in arrays.items()}
-    return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
+    return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, labels), labels)
+
+
+def numbered(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, dict[str, NDArray]]:
+    """Return the labels in lists with the class numbers of the dataset, or with those of all names in the lists."""
+    labels = {part: listing.labels for part, listing in lists.items() if listing.labels is not None}
+    classes = next((listing.classes for listing in lists.values() if listing.classes), ())
+    if any(array.dtype.kind == "U" for array in labels.values()):
+        names = list(dataset.class_names) or sorted(set(np.concatenate(list(labels.values())).tolist()))
+        numbers = {name: number for number, name in enumerate(names)}
+        labels = {part: np.array([numbers.get(name, -1) for name in array.tolist()]) for part, array in labels.items()}
+        return dataclasses.replace(dataset, class_names=names), labels
+    if classes and not dataset.class_names:
+        return dataclasses.replace(dataset, class_names=classes), labels
+    if classes:
+        numbers = {name: number for number, name in enumerate(dataset.class_names)}
+        columns = [numbers.get(name, -1) for name in classes]
+        matrices = {part: np.zeros((len(array), len(numbers)), dtype=np.bool_) for part, array in labels.items()}
+        for part, matrix in matrices.items():
+            known = [(at, column) for at, column in enumerate(columns) if column >= 0]
+            matrix[:, [column for _, column in known]] = labels[part][:, [at for at, _ in known]]
+        return dataset, matrices
+    return dataset, labels
 
 
 def _by_row(arrays: Mapping[str, NDArray], dataset: Dataset, names: Mapping[str, str]) -> dict[str, NDArray[np.int64]]:
@@ -318,19 +347,20 @@ def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Datas
             "its rows (ids)."
         )
     check_numbers(lists)
-    return Dataset(ids=np.array(list(dict.fromkeys(np.concatenate([items for _, items in lists]).tolist()))))
+    ids = np.array(list(dict.fromkeys(np.concatenate([items for _, items in lists]).tolist())))
+    return dataclasses.replace(dataset, ids=ids)
 
 
-def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], flags: Mapping[str, NDArray[np.bool_]]) -> Dataset:
+def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], labels: Mapping[str, NDArray]) -> Dataset:
     """Return the dataset with the labels in the lists; for an item with several, the first one."""
-    if not flags or dataset.ids is None:
+    if not labels or dataset.ids is None:
         return dataset
-    n_items = len(dataset.ids)
-    matrix = np.zeros((n_items, next(iter(flags.values())).shape[1]), dtype=np.bool_)
-    labelled = np.zeros(n_items, dtype=np.bool_)
-    for part in list(flags)[::-1]:
-        matrix[parts[part][::-1]] = flags[part][::-1]  # for an item that occurs twice, the last assignment wins
+    first = next(iter(labels.values()))
+    y = np.zeros((len(dataset.ids), *first.shape[1:]), dtype=first.dtype)
+    labelled = np.zeros(len(dataset.ids), dtype=np.bool_)
+    for part in list(labels)[::-1]:
+        y[parts[part][::-1]] = labels[part][::-1]  # for an item that occurs twice, the last assignment wins
         labelled[parts[part]] = True
-    one_each = all((labels.sum(axis=1) == 1).all() for labels in flags.values())
-    y = matrix.argmax(axis=1) if one_each else matrix
+    if y.ndim == 2 and all((matrix.sum(axis=1) == 1).all() for matrix in labels.values()):
+        y = y.argmax(axis=1)
     return dataclasses.replace(dataset, y=y, labelled=None if labelled.all() else labelled)

@@ -94,7 +94,7 @@ class Split:
     parts : mapping of str to ndarray of int64
         Item numbers by partition; partitions that were not given are missing.
     dataset : Dataset
-    flags : mapping of str to ndarray of bool, shape (n, n_classes)
+    flags : mapping of str to ndarray of int, shape (n,), or of bool, shape (n, n_classes)
         By partition, the labels in its list, one row per entry.
 
     Attributes
@@ -109,7 +109,7 @@ class Split:
         self,
         parts: Mapping[str, NDArray[np.int64]],
         dataset: Dataset,
-        flags: Mapping[str, NDArray[np.bool_]] | None = None,
+        flags: Mapping[str, NDArray] | None = None,
     ) -> None:
         self.entries = parts
         self.parts = {name: distinct(part) for name, part in parts.items()}

@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding
 from protocol.auditing.inputs.items import Files, items_from
-from protocol.auditing.inputs.reading import Run
+from protocol.auditing.inputs.reading import Run, numbered
 from protocol.auditing.inputs.split import Split
 from protocol.auditing.output.texts import ordered, summary
 from protocol.checks import ProtocolError
 from protocol.inputs.arrays import path_and_key
 from protocol.inputs.conversion import is_file
+from protocol.inputs.lists import Listing
 from protocol.provenance.storage import check_writable, explained, replacing
-from protocol.splits import SINGLE_LIST, places_of, read_list, read_parts, sole_key, write_items, write_subset
+from protocol.splits import SINGLE_LIST, places_of, read_parts, sole_key, write_items, write_subset
 
 LOG = "fixes.json"
 WARNINGS = ("near-duplicate", "known-near-duplicate")
@@ -191,7 +192,7 @@ def _original_names(paths: Set[Path]) -> dict[Path, Path]:
 
 def _suffix(run: Run, part: str, items: Any) -> str:
     """Return the format in which an array is written: text if the format allows all ids."""
-    if items_from(items, part)[0].dtype.kind in "iu":
+    if items_from(items, part).ids.dtype.kind in "iu":
         return ".npy"
     names = run.split.dataset.names(run.split.entries[part])
     is_plain = all(name.split() == [name] and not {",", ";"} & set(name) for name in names)
@@ -210,7 +211,7 @@ def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str], slice]]:
         source, start = run.source[part], 0
         if isinstance(source, Files):
             for file in source:
-                stop = start + len(items_from(file, part)[0])
+                stop = start + len(items_from(file, part))
                 path, key = _path_and_key(file)
                 yield path, {key: part}, slice(start, stop)
                 start = stop
@@ -258,30 +259,27 @@ def write_files(folder: Path, split: Reduction) -> None:
         if is_file(file.source):
             write_subset(target, file.source, masks)
         else:
-            write_items(target, items_from(file.source, "items")[0][masks[SINGLE_LIST]])
-        for part, (items, flags) in _read(target, file, split).items():
+            write_items(target, items_from(file.source, "items").ids[masks[SINGLE_LIST]])
+        for part, listing in _read(target, file, split).items():
             first = int(split.keep[part][: file.entries.start or 0].sum())
-            written = slice(first, first + int(keep[part].sum()))
-            _check_written(audited, part, items, flags, file.target, written)
+            _check_written(audited, part, listing, file.target, slice(first, first + int(keep[part].sum())))
 
 
-def _read(target: Path, file: File, split: Reduction) -> dict[str, tuple[NDArray, NDArray | None]]:
+def _read(target: Path, file: File, split: Reduction) -> dict[str, Listing]:
     """Return the items and labels of each partition of a written file."""
     if is_file(split.run.source):
-        return {part: (items, None) for part, items in read_parts(target).items()}
+        return {part: Listing(str(target), items, None, "") for part, items in read_parts(target).items()}
     written = {key: part for key, part in file.parts.items() if file.keep(split.keep)[part].any()}
-    return {part: read_list(f"{target}:{key}" if key else target) for key, part in written.items()}
+    return {part: items_from(f"{target}:{key}" if key else target, part) for key, part in written.items()}
 
 
-def _check_written(
-    audited: Split, part: str, items: NDArray, flags: NDArray[np.bool_] | None, file: str, written: slice
-) -> None:
+def _check_written(audited: Split, part: str, listing: Listing, file: str, written: slice) -> None:
     """Raise ProtocolError unless the items and labels of a written list are those of the audited split."""
-    ids, expected, expected_flags = audited.dataset.ids, audited.entries[part][written], audited.flags.get(part)
-    expected_flags = None if expected_flags is None else expected_flags[written]
-    numbers = items if ids is None else places_of(items, ids, file)
-    has_flags = expected_flags is None or (flags is not None and np.array_equal(flags, expected_flags))
-    if not (np.array_equal(numbers, expected) and has_flags):
+    ids, expected, labels = audited.dataset.ids, audited.entries[part][written], audited.flags.get(part)
+    numbers = listing.ids if ids is None else places_of(listing.ids, ids, file)
+    found = numbered({part: listing}, audited.dataset)[1].get(part)
+    has_labels = labels is None or (found is not None and np.array_equal(found, labels[written]))
+    if not (np.array_equal(numbers, expected) and has_labels):
         raise ProtocolError(
             f"{file}: the format of this {part} list is ambiguous without the removed lines. Save the list as .csv "
             "with the header `id`."

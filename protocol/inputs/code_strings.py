@@ -1,0 +1,133 @@
+"""Read codes that are written as text: strings of 0 and 1, hexadecimal strings, or one integer for each item."""
+
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, counted
+from protocol.inputs import text
+from protocol.inputs.arrays import is_text_array, path_and_key
+from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.inputs.lists import rows_of_text
+
+_BITS, _HEX = re.compile("[01]{2,}"), re.compile("(?:0[xX])?([0-9a-fA-F]{2,})")
+_NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
+_log = logging.getLogger("protocol.inputs")
+
+
+def bits_of_strings(sides: Sequence[tuple[Any, str]], n_bits: int | None) -> list[Any]:
+    """Return the bits of codes in strings, the first bit first, and values that are numbers unchanged.
+
+    Parameters
+    ----------
+    sides : sequence of (values, role)
+        The codes, or their file, of queries and database, and their names in error messages. A file may have more
+        columns, such as labels; its codes are in the first one.
+    n_bits : int or None
+        The code length, if it is given.
+
+    Returns
+    -------
+    list of ndarray of bool, shape (n, n_bits), or of the unchanged values
+
+    Raises
+    ------
+    ProtocolError
+        If the strings have different lengths, or may be decimal or hexadecimal numbers.
+    """
+    strings = {n: words for n, side in enumerate(sides) if (words := _strings(side[0], named(*side))) is not None}
+    unchanged = [values for values, _ in sides]
+    if not strings:
+        return unchanged
+    words = [word for side in strings.values() for word in side]
+    length = len(words[0])
+    same = all(len(word) == length for word in words)
+    names = [named(*sides[n]) for n in strings]
+    if all(map(_BITS.fullmatch, words)) and n_bits in (None, length):
+        kind, width = "strings of 0 and 1", 1
+    elif all(map(_HEX.fullmatch, words)) and any(map(_NOT_DECIMAL.search, words)):
+        kind, width = "hexadecimal strings", 4
+        words = [word.lower().removeprefix("0x") for word in words]
+        length = len(words[0])
+        same = all(len(word) == length for word in words)
+    elif all(map(_HEX.fullmatch, words)) and same and n_bits == 4 * length:
+        raise ProtocolError(
+            f"{names[0]}: {words[0]!r} may be a decimal or a hexadecimal number. Write 0x before hexadecimal codes, or "
+            "save decimal ones as .npy."
+        )
+    else:
+        return unchanged
+    if not same:
+        odd = next(word for word in words if len(word) != length)
+        raise ProtocolError(f"{names[0]}: codes of different lengths, such as {words[0][:80]!r} and {odd[:80]!r}.")
+    if n_bits not in (None, width * length):
+        raise ProtocolError(f"{names[0]}: {kind} of {width * length} bits, but n_bits={n_bits}.")
+    digits = np.array([int(digit, 16) for digit in "".join(words)], dtype=np.uint8).reshape(len(words), length, 1)
+    bits = ((digits >> np.arange(width - 1, -1, -1, dtype=np.uint8)) & 1).astype(bool).reshape(len(words), -1)
+    starts = np.cumsum([0, *map(len, strings.values())])
+    for name, n, start in zip(names, strings, starts, strict=False):
+        unchanged[n] = bits[start : start + len(strings[n])]
+        _log.info("%s: %s of %s, as %s", name, counted(len(strings[n]), "code"), counted(bits.shape[1], "bit"), kind)
+    return unchanged
+
+
+def _strings(values: Any, name: str) -> list[str] | None:
+    """Return the first field of each row, if the fields are strings that may be codes."""
+    if is_file(values):
+        path = path_and_key(values)[0]
+        if not is_text_array(path) or not _begins_like_a_code(path):
+            return None
+        rows = [re.split(r"[\s,;]+", fields[0]) + fields[1:] for _, fields in rows_of_text(path) if fields]
+        if len(rows[0]) > 1 and not any(
+            re.fullmatch("[01]{5,}", row[0]) or _NOT_DECIMAL.search(row[0]) for row in rows
+        ):
+            return None  # numbers from 0 to 255, for example
+        return [row[0] for row in rows]
+    array = as_numpy(values, name)
+    if array.dtype.kind not in "US" or not array.size:
+        return None
+    array = array.ravel() if 1 in array.shape else array
+    if array.ndim != 1:
+        raise ProtocolError(f"{name}: expected numbers, or one string of 0 and 1 for each item, got {array.dtype}.")
+    return [word.decode("ascii", "replace") if isinstance(word, bytes) else word for word in array.tolist()]
+
+
+def _begins_like_a_code(path: Path) -> bool:
+    first = next((line for line in text.lines(path, "codes") if line.strip()), "")
+    return _HEX.fullmatch(re.split(r"[\s,;]+", first.strip())[0]) is not None
+
+
+def bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[np.bool_]:
+    """Return the bits of one integer for each item, the first bit with the highest weight, shape (n, n_bits).
+
+    Raises
+    ------
+    ProtocolError
+        If `n_bits` is missing, or an integer is negative or does not fit in `n_bits` bits.
+
+    Examples
+    --------
+    >>> bits_of_integers(np.array([5, 2]), 3, "codes").astype(int)
+    array([[1, 0, 1],
+           [0, 1, 0]])
+    """
+    if array.dtype.kind == "i" and n_bits == 64:
+        array = array.astype(np.int64).view(np.uint64)  # the first bit is the sign
+    if array.dtype.kind not in "iu" or array.min() < 0:
+        raise ProtocolError(
+            f"{name}: one number for each item, {array.min()} at least. Codes of one integer must not be negative, "
+            "unless n_bits is 64."
+        )
+    least = max(1, int(array.max()).bit_length())
+    if n_bits is None:
+        raise ProtocolError(f"{name}: one integer for each item needs n_bits as well, at least {least}.")
+    if least > n_bits:
+        raise ProtocolError(f"{name}: the code {array.max()} has {least} bits, but n_bits={n_bits}.")
+    _log.info("%s: %s of %s, as one integer each", name, counted(len(array), "code"), counted(n_bits, "bit"))
+    weights = np.arange(n_bits - 1, -1, -1, dtype=np.uint64)
+    return ((array.astype(np.uint64)[:, None] >> weights) & np.uint64(1)).astype(bool)
