@@ -7,7 +7,7 @@ from protocol.counting.by_distance import count_by_distance
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
 from protocol.counting.counts_file import StoredCounts, read_counts, truths_record, write_counts
-from protocol.counting.leave_one_out import check_same_number, count_leave_one_out, own_levels
+from protocol.counting.leave_one_out import count_leave_one_out
 from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
 from protocol.truth.relevance import (
     LabelRelevance,
@@ -30,7 +30,6 @@ __all__ = [
     "added",
     "asymmetric_counts",
     "bucket_search",
-    "check_same_number",
     "count",
     "count_by_distance",
     "count_in_shards",
@@ -39,7 +38,6 @@ __all__ = [
     "ground_truth_sha256",
     "in_buckets",
     "lookup_time",
-    "own_levels",
     "pack_counts",
     "part_of",
     "read_counts",

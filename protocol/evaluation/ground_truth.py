@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted, integer, one_of
-from protocol.counting import check_same_number, own_levels
+from protocol.counting.leave_one_out import check_same_number, own_levels
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
 from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from

@@ -12,7 +12,8 @@ from protocol import codes, metrics
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
-from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, count, count_leave_one_out, own_levels
+from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, count, count_leave_one_out
+from protocol.counting.leave_one_out import own_levels
 from protocol.evaluation import Codes, Evaluator, Judgments, Labels, Nearest, Outputs, Relevant, TrecOptions, evaluate
 from protocol.verification import verify
 
