@@ -456,7 +456,7 @@ class Evaluation(Scores, Printed):
             return []
         are_labels = isinstance(self.truth.relevance, LabelRelevance)
         same = "are the database items" if are_labels else "have the codes of the database items"
-        option = "`--leave-one-out` (Python: leave_one_out=True)"
+        option = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True)"
         return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
 
     def _about_items(self) -> list[str]:

@@ -33,7 +33,10 @@ def test_leaving_the_queries_out_of_their_rankings(case, capsys):
     assert main(["evaluate", *OPTIONS, "--metric", "mAP", "P@1"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "the queries are the database items: each query finds itself first" in printed
-    assert "`--leave-one-out` (Python: leave_one_out=True) leaves each query out of its own ranking" in printed
+    assert (
+        "`protocol evaluate --leave-one-out` (Python: leave_one_out=True) leaves each query out of its own ranking"
+        in printed
+    )
     assert "mAP 0.9722" in printed
 
     assert main(["evaluate", *OPTIONS, "--metric", "mAP", "P@1", "--leave-one-out", "--per-query=values.csv"]) == 0

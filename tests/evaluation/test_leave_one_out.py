@@ -177,7 +177,7 @@ def test_batches_give_the_same_scores():
     assert evaluator.evaluate().metrics == whole.metrics
 
 
-NOTE = "`--leave-one-out` (Python: leave_one_out=True) leaves each query out of its own ranking"
+NOTE = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True) leaves each query out of its own ranking"
 
 
 def test_queries_with_the_codes_and_labels_of_the_database_are_noted():
