@@ -24,6 +24,8 @@ def run(arguments: argparse.Namespace) -> None:
     for text in arguments.tables:
         Tables.parse(text)
     inputs = [getattr(arguments, f"{side}_{kind}") for side in ("query", "database") for kind in ("codes", "labels")]
+    if arguments.leave_one_out and arguments.tables:
+        raise ProtocolError("--tables searches the complete database, so it can't be combined with --leave-one-out.")
     trec = check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
     vectors, relevant = nearest(arguments), relevance(arguments)
     if vectors is not None and not any(inputs):
@@ -44,6 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
             metrics=arguments.metric,
             convention=arguments.convention,
             spread=arguments.spread,
+            leave_one_out=arguments.leave_one_out,
             threads=arguments.threads,
             progress=report,
         )

@@ -7,6 +7,7 @@ from protocol.counting.by_distance import count_by_distance
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
 from protocol.counting.counts_file import StoredCounts, read_counts, truths_record, write_counts
+from protocol.counting.leave_one_out import count_leave_one_out
 from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
 from protocol.truth.relevance import (
     LabelRelevance,
@@ -32,6 +33,7 @@ __all__ = [
     "count",
     "count_by_distance",
     "count_in_shards",
+    "count_leave_one_out",
     "counted",
     "ground_truth_sha256",
     "in_buckets",

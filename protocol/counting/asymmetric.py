@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, integer
 from protocol.counting.counts import HammingCounts
+from protocol.counting.leave_one_out import check_same_number
 from protocol.truth.relevance import Relevance, check_relevance
 
 _BLOCK_BYTES = 64 << 20
@@ -33,6 +34,7 @@ def asymmetric_counts(
     relevance: Relevance,
     *,
     index_order: bool = False,
+    leave_one_out: bool = False,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> Iterator[HammingCounts]:
@@ -48,6 +50,8 @@ def asymmetric_counts(
     relevance : Relevance
     index_order : bool, default=False
         Whether to compute the average precision with ties in database order.
+    leave_one_out : bool, default=False
+        Whether the queries are the database items, and item i is left out of the ranking of query i.
     threads : int, default=1
         The results do not depend on it.
     progress : callable, optional
@@ -66,8 +70,8 @@ def asymmetric_counts(
     ------
     ProtocolError
         If there are no queries or no database items, the outputs are not finite numbers (n_queries, n_bits), the codes
-        are not packed codes of `n_bits` bits, the ground truth has a different number of queries or database items, or
-        `threads` is below 1.
+        are not packed codes of `n_bits` bits, the ground truth has a different number of queries or database items,
+        `threads` is below 1, or `leave_one_out` is requested for different numbers of queries and database items.
 
     Notes
     -----
@@ -96,7 +100,9 @@ def asymmetric_counts(
     _check(query_outputs, database_codes, n_bits)
     check_relevance(relevance, len(query_outputs), len(database_codes), "asymmetric")
     integer(threads, "threads")
-    return _blocks(query_outputs, database_codes, n_bits, relevance, index_order, threads, progress)
+    if leave_one_out:
+        check_same_number(len(query_outputs), len(database_codes))
+    return _blocks(query_outputs, database_codes, n_bits, relevance, (index_order, leave_one_out), threads, progress)
 
 
 def _check(query_outputs: NDArray[np.floating], database_codes: NDArray[np.uint8], n_bits: int) -> None:
@@ -116,11 +122,11 @@ def _blocks(
     database_codes: NDArray[np.uint8],
     n_bits: int,
     relevance: Relevance,
-    index_order: bool,
+    options: tuple[bool, bool],
     threads: int,
     progress: Callable[[int], object] | None,
 ) -> Iterator[HammingCounts]:
-    n_queries, n_database = len(query_outputs), len(database_codes)
+    n_queries, n_database, (index_order, leave_one_out) = len(query_outputs), len(database_codes), options
     scorer = _Scorer(database_codes, n_bits)
     block_size = max(1, _BLOCK_BYTES // (8 * n_database * (2 + relevance.levels.size)))
     with ThreadPoolExecutor(threads) as pool:
@@ -129,10 +135,10 @@ def _blocks(
             scores = scorer.scores(query_outputs[queries.start : queries.stop])
 
             def row(at: int, queries: range = queries, scores: NDArray[np.float64] = scores) -> _Row:
-                return _groups(-scores[at], scorer.code_of_item, queries[at], relevance, index_order)
+                return _groups(-scores[at], scorer.code_of_item, queries[at], relevance, *options)
 
             rows = list(pool.map(row, range(len(queries))))
-            yield _padded(rows, relevance.levels, scorer.bucket_sizes, index_order)
+            yield _padded(rows, relevance.levels, None if leave_one_out else scorer.bucket_sizes, index_order)
             if progress is not None:
                 progress(len(queries))
 
@@ -181,7 +187,12 @@ def _as_integers(outputs: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def _groups(
-    keys: NDArray[np.float64], code_of_item: NDArray[np.int64], query: int, relevance: Relevance, index_order: bool
+    keys: NDArray[np.float64],
+    code_of_item: NDArray[np.int64],
+    query: int,
+    relevance: Relevance,
+    index_order: bool,
+    leave_one_out: bool,
 ) -> _Row:
     """Count all items, and the relevant items at each level, in each group of a query's ranking.
 
@@ -189,6 +200,9 @@ def _groups(
     requested. `keys` are those of the distinct codes; smaller keys rank first.
     """
     positions, levels = relevance.row(query)
+    if leave_one_out:
+        others, code_of_item = positions != query, np.delete(code_of_item, query)
+        positions, levels = positions[others] - (positions[others] > query), levels[others]
     of_item = keys[code_of_item]
     ordered = np.sort(of_item)
     different, tie = np.unique(of_item[positions], return_inverse=True)
@@ -229,7 +243,7 @@ def _average_precision(
 
 
 def _padded(
-    rows: list[_Row], levels: NDArray[np.int64], bucket_sizes: NDArray[np.int64], index_order: bool
+    rows: list[_Row], levels: NDArray[np.int64], bucket_sizes: NDArray[np.int64] | None, index_order: bool
 ) -> HammingCounts:
     """Return the counts of a block of queries, padded with empty groups."""
     n_groups = max(retrieved.size for retrieved, *_ in rows)

@@ -28,6 +28,9 @@ class Evaluator:
         Determines how undefined values count, and the default metrics.
     spread : bool, default=False
         Whether to compute, in addition, all values that published conventions report as mAP.
+    leave_one_out : bool, default=False
+        Whether the queries are the database items, added in the same order, and each query leaves its own row out, as
+        for `evaluate`.
     threads : int, default=1
         Threads for counting.
     n_bits : int, optional
@@ -62,9 +65,10 @@ class Evaluator:
         metrics: Any = None,
         convention: str = "default",
         spread: bool = False,
+        leave_one_out: bool = False,
         threads: int = 1,
     ) -> None:
-        self._scoring, self._threads = Scoring(metrics, convention, spread), threads
+        self._scoring, self._threads = Scoring(metrics, convention, spread, leave_one_out), threads
         self._encoding = Codes(None, n_bits, bit_order, binarize)
         if binarize == "median":
             raise ProtocolError('binarize="median" needs the complete database; batches allow only binarize="sign".')
@@ -116,5 +120,11 @@ class Evaluator:
         query, database = (np.concatenate(parts) for parts in self._codes.values())
         pair = CodePair(query, database, self._n_bits or 0, binarize=self._encoding.binarize)
         labels = Labels(*(np.concatenate(parts) for parts in self._labels.values()))
-        truth = ground_truth(labels, *pair.sizes, metrics=self._scoring.of_nearest, threads=self._threads)
+        truth = ground_truth(
+            labels,
+            *pair.sizes,
+            metrics=self._scoring.of_nearest,
+            leave_one_out=self._scoring.leave_one_out,
+            threads=self._threads,
+        )
         return scored(pair, truth, self._scoring, threads=self._threads)

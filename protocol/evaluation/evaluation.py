@@ -1,6 +1,7 @@
 """The function `evaluate`, which scores codes against a ground truth."""
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards
+from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards, count_leave_one_out
 from protocol.evaluation.code_pairs import CodePair, read_codes, sources
 from protocol.evaluation.ground_truth import GroundTruth, Truth, files_of, ground_truth, only_truth
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring, score, with_nearest
 from protocol.metrics import needs
-from protocol.truth.relevance import ground_truth_sha256
+from protocol.truth.relevance import Relevance, ground_truth_sha256
 
 
 def evaluate(
@@ -28,6 +29,7 @@ def evaluate(
     metrics: str | Sequence[str] | None = None,
     convention: str = "default",
     spread: bool = False,
+    leave_one_out: bool = False,
     threads: int = 1,
     progress: Progress = None,
 ) -> Evaluation:
@@ -64,6 +66,10 @@ def evaluate(
         conventions.
     spread : bool, default=False
         Whether to compute, in addition, all values that published conventions report as mAP.
+    leave_one_out : bool, default=False
+        Whether the queries are the database items, in the same order, and each query leaves its own row out of the
+        database. The values are those of a call for each query, with a database that lacks this row. Metrics of the
+        buckets describe the complete database, so they are not computed.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional
@@ -86,10 +92,17 @@ def evaluate(
     >>> result.n_bits, result.metrics["precision@r0"], round(result.metrics["mAP"], 4)
     (2, 1.0, 0.9167)
     """
-    scoring = Scoring(metrics, convention, spread)
+    scoring = Scoring(metrics, convention, spread, leave_one_out)
     codes = read_codes(query_codes, database_codes)
     source = only_truth(query_labels, database_labels, truth)
-    relevant = ground_truth(source, *codes.sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
+    relevant = ground_truth(
+        source,
+        *codes.sizes,
+        metrics=scoring.of_nearest,
+        leave_one_out=leave_one_out,
+        threads=threads,
+        progress=progress,
+    )
     evaluation = scored(codes, relevant, scoring, threads=threads, progress=progress)
     return replace(evaluation, inputs=sources(query_codes, database_codes) | files_of(source))
 
@@ -113,7 +126,7 @@ def scored(
         counts=next(iter(of_scored)) if codes.ranking == "hamming" else None,
         nearest_counts=nearest_counts,
         n_queries=len(codes.query),
-        n_database=len(codes.database),
+        n_database=len(codes.database) - scoring.leave_one_out,
         n_bits=codes.n_bits,
         ranking=codes.ranking,
         binarize=codes.binarize,
@@ -121,9 +134,16 @@ def scored(
         convention=scoring.convention,
         labels_not_in_database=truth.labels_not_in_database,
         nearest=truth.nearest,
-        ground_truth_sha256=ground_truth_sha256(truth.relevance),
+        ground_truth_sha256=_sha256(truth.relevance, scoring.leave_one_out),
         ground_truth=default_name,
+        leave_one_out=scoring.leave_one_out,
     )
+
+
+def _sha256(relevance: Relevance, leave_one_out: bool) -> str:
+    """Return the digest of the relevance, another one if each query leaves out its own item."""
+    digest = ground_truth_sha256(relevance)
+    return hashlib.sha256(f"{digest} leave one out".encode()).hexdigest() if leave_one_out else digest
 
 
 def _counted(
@@ -135,15 +155,25 @@ def _counted(
     if codes.ranking != "hamming":
         report = stage(progress, "counting", len(codes.query) * len(truth.by_number))
         return {
-            number: asymmetric_counts(*codes[:3], relevance, index_order=index_order, threads=threads, progress=report)
+            number: asymmetric_counts(
+                *codes[:3],
+                relevance,
+                index_order=index_order,
+                leave_one_out=scoring.leave_one_out,
+                threads=threads,
+                progress=report,
+            )
             for number, relevance in truth.by_number.items()
         }
-    # Average precisions with ties in database order can't be added up over shards.
-    counter = partial(count, index_order=True) if index_order else count_in_shards
+    counter: Callable[..., dict[str, HammingCounts]]
+    if scoring.leave_one_out:
+        counter = partial(count_leave_one_out, index_order=index_order)
+    else:  # average precisions with ties in database order can't be added up over shards
+        counter = partial(count, index_order=True) if index_order else count_in_shards
+        counter = partial(counter, bucket_sizes="bucket_sizes" in needed)
     counts = counter(
         *codes[:3],
         {str(number): relevance for number, relevance in truth.by_number.items()},
-        bucket_sizes="bucket_sizes" in needed,
         largest_bucket="largest_bucket" in needed,
         threads=threads,
         progress=stage(progress, "counting", len(codes.query)),

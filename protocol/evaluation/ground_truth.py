@@ -1,28 +1,32 @@
 """Ground truths in the forms that users have: labels, lists or matrices of relevant items, and vectors."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted, integer, one_of
+from protocol.counting.leave_one_out import check_same_number, own_levels
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
 from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
 from protocol.inputs.judgments import is_collection, judged_pairs
 from protocol.inputs.labels import label_pair
 from protocol.metrics import keywords
-from protocol.truth import DISTANCES, Distance, nearest
+from protocol.truth import DISTANCES, Distance, Neighbours, nearest
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
 
 NEIGHBOURS = (1, 10, 100)
 """The default numbers of nearest items; those that exceed the size of the database are omitted."""
 _MOST_LEVELS = 255
+_SWAPPED = "The numbers fit the other way round: queries and database look swapped."
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +260,7 @@ def ground_truth(
     n_database: int,
     *,
     metrics: Sequence[str] = (),
+    leave_one_out: bool = False,
     threads: int = 1,
     progress: Progress = None,
 ) -> GroundTruth:
@@ -270,6 +275,9 @@ def ground_truth(
         The number of database codes.
     metrics : sequence of str
         The requested metrics about the nearest items, such as ``neighbours@10``.
+    leave_one_out : bool
+        Whether the queries are the database items, and each query is about to leave out its own: the nearest items are
+        those among the others. Other ground truths keep the own items, which counting leaves out.
     threads : int
         Threads of the search of the nearest items.
     progress : callable, optional
@@ -277,25 +285,56 @@ def ground_truth(
     Raises
     ------
     ProtocolError
-        If the ground truth is unusable, has other items than the codes, or does not support the metrics.
+        If the ground truth is unusable, has other items than the codes, or does not support the metrics. If the queries
+        leave themselves out, but their number or a label differs from that of the database.
     """
+    if leave_one_out:
+        check_same_number(n_queries, n_database)
     if isinstance(truth, Nearest):
-        return _nearest_items(truth, (n_queries, n_database), metrics, threads, progress)
+        return _nearest_items(truth, (n_queries, n_database), metrics, leave_one_out, threads, progress)
     if isinstance(truth, Labels):
-        query, database, lacking = label_pair(truth.query, truth.database, n_queries, n_database)
+        read = partial(label_pair, n_queries=n_queries, n_database=n_database)
+        query, database, lacking = _uncrossed(read, truth.query, truth.database, (n_queries, n_database))
+        if leave_one_out:
+            _check_same_labels(query, database)
         result = GroundTruth({0: LabelRelevance(query, database)}, labels_not_in_database=lacking)
     elif isinstance(truth, Judgments):
         result = GroundTruth({0: _judged(truth, (n_queries, n_database))})
     else:
         result = GroundTruth({0: relevance_from(truth.items, n_queries, n_database)})
     for metric in metrics:
-        _check_lists(metric, result.relevance)
+        _check_lists(metric, result.relevance, leave_one_out)
     return result
+
+
+def _uncrossed(read: Callable[[Any, Any], Value], query: Any, database: Any, sizes: tuple[int, int]) -> Value:
+    """Return ``read(query, database)``; if only the other order fits the numbers of codes, the error says so."""
+    try:
+        return read(query, database)
+    except ProtocolError as error:
+        if sizes[0] == sizes[1]:
+            raise
+        try:
+            read(database, query)
+        except ProtocolError:
+            raise error from None
+        raise ProtocolError(f"{error} {_SWAPPED}") from error
+
+
+def _check_same_labels(query: NDArray, database: NDArray) -> None:
+    """Raise ProtocolError if an item has other labels as a query than in the database."""
+    different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
+    if different.size:
+        raise ProtocolError(
+            f"leave_one_out needs the same items as queries and as database, but the labels in row {different[0]:,} "
+            f"differ ({counted(different.size, 'such row')})."
+        )
 
 
 def _judged(truth: Judgments, sizes: tuple[int, int]) -> Relevance:
     """Return relevance from judgments; those of a level below 1 are omitted."""
-    pairs = judged_pairs(truth.judgments, truth.query_ids, truth.database_ids, sizes)
+    read = partial(judged_pairs, truth.judgments, sizes=sizes)
+    pairs = _uncrossed(read, truth.query_ids, truth.database_ids, sizes)
     queries, items, levels = pairs[:, pairs[2] > 0]
     order, ends = np.argsort(queries, kind="stable"), np.cumsum(np.bincount(queries, minlength=sizes[0]))
     rows = SimpleNamespace(indptr=np.append(0, ends), indices=items[order], data=levels[order], shape=sizes)
@@ -312,11 +351,19 @@ def check_sizes(sizes: tuple[int, int], query: NDArray, database: NDArray) -> No
     """Raise ProtocolError unless there is one code for each vector; `sizes` are the numbers of codes."""
     for role, n_codes, rows in zip(("query", "database"), sizes, (query, database), strict=True):
         if n_codes != len(rows):
-            raise ProtocolError(f"{role} codes: {counted(n_codes, 'row')} for {counted(len(rows), f'{role} vector')}.")
+            swapped = f" {_SWAPPED}" if sizes == (len(database), len(query)) else ""
+            raise ProtocolError(
+                f"{role} codes: {counted(n_codes, 'row')} for {counted(len(rows), f'{role} vector')}.{swapped}"
+            )
 
 
 def _nearest_items(
-    truth: Nearest, sizes: tuple[int, int], metrics: Sequence[str], threads: int, progress: Progress
+    truth: Nearest,
+    sizes: tuple[int, int],
+    metrics: Sequence[str],
+    leave_one_out: bool,
+    threads: int,
+    progress: Progress,
 ) -> GroundTruth:
     """Return, for each number K, the relevance in which the items up to the distance of the K-th nearest are relevant.
 
@@ -324,13 +371,13 @@ def _nearest_items(
     """
     query, database = truth.vectors()
     check_sizes(sizes, query, database)
-    numbers = truth.numbers(len(database), metrics)
-    relevant = truth.relevant or max(truth.numbers(len(database)))
+    numbers = truth.numbers(len(database) - leave_one_out, metrics)
+    relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
     try:
         neighbours = nearest(
             query,
             database,
-            max(relevant, *numbers),
+            max(relevant, *numbers) + leave_one_out,
             distance=truth.distance,
             threads=threads,
             progress=stage(progress, "searching", len(query) * len(database)),
@@ -339,6 +386,8 @@ def _nearest_items(
         side, _, rest = str(error).partition(" ")
         sides = {"query": named(truth.query, "query vectors"), "database": named(truth.database, "database vectors")}
         raise ProtocolError(f"{sides[side]}: {rest}" if side in sides else str(error)) from error
+    if leave_one_out:
+        neighbours = _of_others(neighbours)
     by_number = {
         number: NeighbourRelevance(*neighbours.first(number), len(database))
         for number in sorted({1, relevant, *numbers})
@@ -347,13 +396,22 @@ def _nearest_items(
     return GroundTruth(by_number, relevant, nearest=record)
 
 
-def _check_lists(metric: str, relevance: Relevance) -> None:
+def _of_others(neighbours: Neighbours) -> Neighbours:
+    """Return the k - 1 nearest items without item i for query i."""
+    others = neighbours.indices != np.repeat(np.arange(len(neighbours.indptr) - 1), np.diff(neighbours.indptr))
+    indptr = np.append(0, np.cumsum(others))[neighbours.indptr]
+    return Neighbours(neighbours.k - 1, indptr, neighbours.indices[others], neighbours.distances[others])
+
+
+def _check_lists(metric: str, relevance: Relevance, leave_one_out: bool) -> None:
     """Raise ProtocolError if it is not certain that relevance lists the nearest items that a metric requires.
 
     The counts do not show this: if several items are equally near, each query may have more than K nearest items.
     """
     number = keywords(metric)["cutoff"] if registry.METRICS.entry(metric).relevant == "the K nearest" else 1
-    sizes = [len(relevance.row(query)[0]) for query in range(relevance.n_queries)]
+    sizes = np.array([len(relevance.row(query)[0]) for query in range(relevance.n_queries)])
+    if leave_one_out:
+        sizes -= own_levels(relevance) > 0
     if relevance.kind != "neighbours" or min(sizes) != number:
         got = f"{min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
         raise ProtocolError(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import __version__, registry
+from protocol import codes as binary
 from protocol import metrics as scores
 from protocol.checks import ProtocolError, need, one_of
 from protocol.counting import HammingCounts
@@ -29,7 +30,7 @@ from protocol.inputs.labels import brief
 from protocol.provenance.storage import file_sha256, replacing
 from protocol.scores.metadata import NONE_EXCLUDED, NOTED, SCORE, method_name
 from protocol.scores.tables import DIGITS, Table, write_csv
-from protocol.truth.relevance import labels_sha256
+from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 if TYPE_CHECKING:
     import altair as alt
@@ -73,7 +74,7 @@ class Evaluation(Scores, Printed):
     n_queries : int
         The number of queries.
     n_database : int
-        The number of database items.
+        The number of database items that are ranked for each query: without its own, if that is left out.
     n_bits : int
         The code length.
     ranking : str
@@ -101,6 +102,8 @@ class Evaluation(Scores, Printed):
         The user's name for the ground truth.
     inputs : mapping
         The files of the codes, with their encoding, and of the ground truth, by option.
+    leave_one_out : bool
+        Whether each query left its own row out of the database.
     """
 
     codes: CodePair
@@ -122,6 +125,27 @@ class Evaluation(Scores, Printed):
     split: str | None = None
     ground_truth: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    leave_one_out: bool = False
+
+    @cached_property
+    def queries_are_database(self) -> bool:
+        """Whether queries and database have equal codes, and labels if they are the ground truth, in every row.
+
+        For the asymmetric ranking, the codes of the queries are the signs of their values. With `leave_one_out`, no
+        query finds itself nevertheless.
+        """
+        relevance = self.truth.relevance
+        of_labels = [relevance.labels] if isinstance(relevance, LabelRelevance) else []
+        return not self._n_other_codes and all(np.array_equal(*sides) for sides in of_labels)
+
+    @cached_property
+    def _n_other_codes(self) -> int:
+        """The number of rows in which the codes of queries and database differ; all if their numbers do."""
+        query, database = self.codes.query, self.codes.database
+        if len(query) != len(database):
+            return max(len(query), len(database))
+        query = query if self.ranking == "hamming" else binary.pack(query > 0)
+        return int((query != database).any(axis=1).sum())
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -158,7 +182,9 @@ class Evaluation(Scores, Printed):
     def code_utilisation(self) -> CodeUtilisation:
         """The code utilisation of the database: one code per class, few codes, constant bits."""
         empty = find(self.convention).empty("mAP")
-        return code_utilisation(self.codes, self.truth.relevance, self.counts, empty=empty)
+        # With leave_one_out, the mAP of these counts is not that of predicted classes, which have no own item.
+        counts = None if self.leave_one_out else self.counts
+        return code_utilisation(self.codes, self.truth.relevance, counts, empty=empty)
 
     def named(
         self,
@@ -234,7 +260,15 @@ class Evaluation(Scores, Printed):
             raise ProtocolError(f"trec needs Hamming distances, which the {self.ranking} ranking does not have.")
         options = options if isinstance(options, TrecOptions) else TrecOptions(options)
         empty = find(self.convention).empty("mAP")
-        return write_trec(self.codes, self.counts, self.truth.relevance, options, empty=empty, tag=self.name)
+        return write_trec(
+            self.codes,
+            self.counts,
+            self.truth.relevance,
+            options,
+            empty=empty,
+            leave_one_out=self.leave_one_out,
+            tag=self.name,
+        )
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a data frame with a row for each metric: its mean, and the fields that identify the score."""
@@ -372,7 +406,8 @@ class Evaluation(Scores, Printed):
         The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
         each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``;
         ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``spread`` if it
-        was requested; ``code_utilisation`` if the codes follow the labels, are few, or have constant bits.
+        was requested; ``leave_one_out`` and ``queries_are_database`` if they are true; ``code_utilisation`` if the
+        codes follow the labels, are few, or have constant bits.
         """
         rules = find(self.convention)
         content: dict[str, Any] = {name: getattr(self, name) for name in _METADATA} | {"version": __version__}
@@ -384,6 +419,7 @@ class Evaluation(Scores, Printed):
         content["codes_sha256"] = self.codes.sha256
         digests = labels_sha256(self.truth.relevance)
         optional = {"labels_sha256": digests, "nearest": self.nearest, "spread": self.spread}
+        optional |= {name: getattr(self, name) for name in ("leave_one_out", "queries_are_database")}
         return content | {name: value for name, value in optional.items() if value} | self.code_utilisation.content()
 
     def parts(self) -> list[str | Table]:
@@ -400,13 +436,28 @@ class Evaluation(Scores, Printed):
             f"{self.n_queries:,} queries, {self.n_database:,} database items, {self.n_bits} bits{binarized}; "
             f"{_RANKING[self.ranking]} ranking; convention {self.convention}"
         )
-        parts: list[str | Table] = ["\n".join([sizes, *self._about_items(), rules.summary, f"[{rules.source}]"])]
+        parts: list[str | Table] = [
+            "\n".join([sizes, *self._about_own(), *self._about_items(), rules.summary, f"[{rules.source}]"])
+        ]
         parts += [*self._about_nearest(), self._table()]
         if found := self.code_utilisation.sentences():
             parts.append("\n".join(f"{name}: {text}." for name, text in found.items()))
         if rules.not_copied:
             parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
         return [*parts, *self._spread_tables()]
+
+    def _about_own(self) -> list[str]:
+        """Return the line about queries that are database items, if they are, or are left out."""
+        if self.leave_one_out:
+            n = self._n_other_codes
+            other = f"; {n:,} of them {'has' if n == 1 else 'have'} another code as a query" if n else ""
+            return [f"each query's own row is left out of the {self.n_queries:,} database items{other}"]
+        if not self.queries_are_database:
+            return []
+        are_labels = isinstance(self.truth.relevance, LabelRelevance)
+        same = "are the database items" if are_labels else "have the codes of the database items"
+        option = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True)"
+        return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
 
     def _about_items(self) -> list[str]:
         """Return the lines about the interpretation of the ground truth.

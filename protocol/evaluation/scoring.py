@@ -37,6 +37,8 @@ class Scoring:
     convention : str, default="default"
     spread : bool, default=False
         Whether to compute, in addition, all values that published conventions report as mAP.
+    leave_one_out : bool, default=False
+        Whether the queries are the database items, and each query leaves its own row out of the database.
 
     Raises
     ------
@@ -47,6 +49,7 @@ class Scoring:
     metrics: str | Sequence[str] | None = None
     convention: str = "default"
     spread: bool = False
+    leave_one_out: bool = False
 
     def __post_init__(self) -> None:
         find(self.convention)
@@ -84,13 +87,13 @@ class Scoring:
         """
         for name in self.requested:
             if name != metrics.ALL:
-                _check_supported(name, n_bits, ranking)
+                self._check_supported(name, n_bits, ranking)
         if metrics.ALL in self.requested:
-            return [name for name in metrics.everything(n_bits) if is_defined(name, ranking)]
+            return [name for name in metrics.everything(n_bits) if self._is_defined(name, ranking)]
         if self.metrics is not None:
             return [name for name in self.requested if name not in without]
         names = [name for name in self.rules.metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
-        names = [name for name in names if is_defined(name, ranking)]
+        names = [name for name in names if self._is_defined(name, ranking)]
         if not names:
             raise ProtocolError(
                 f"convention {self.convention!r}: all its metrics need the Hamming radius, which the {ranking} ranking "
@@ -98,16 +101,24 @@ class Scoring:
             )
         return names
 
+    def _is_defined(self, metric: str, ranking: str) -> bool:
+        of_buckets = registry.METRICS.entry(metric).defined_on == "buckets"
+        return is_defined(metric, ranking) and not (of_buckets and self.leave_one_out)
 
-def _check_supported(metric: str, n_bits: int, ranking: str) -> None:
-    if not is_defined(metric, ranking):
-        raise ProtocolError(
-            f"metric {metric!r} needs {_NEEDS[registry.METRICS.entry(metric).defined_on]}, which the {ranking} ranking "
-            "does not have."
-        )
-    radius = metrics.keywords(metric).get("radius", 0)
-    if radius > n_bits:
-        raise ProtocolError(f"metric {metric!r}: the radius {radius:g} exceeds the code length, {n_bits} bits.")
+    def _check_supported(self, metric: str, n_bits: int, ranking: str) -> None:
+        if not is_defined(metric, ranking):
+            raise ProtocolError(
+                f"metric {metric!r} needs {_NEEDS[registry.METRICS.entry(metric).defined_on]}, which the {ranking} "
+                "ranking does not have."
+            )
+        if not self._is_defined(metric, ranking):
+            raise ProtocolError(
+                f"metric {metric!r} describes the complete database, which no query ranks with leave_one_out. Compute "
+                "it without leave_one_out."
+            )
+        radius = metrics.keywords(metric).get("radius", 0)
+        if radius > n_bits:
+            raise ProtocolError(f"metric {metric!r}: the radius {radius:g} exceeds the code length, {n_bits} bits.")
 
 
 def is_defined(metric: str, ranking: str) -> bool:

@@ -130,6 +130,7 @@ def write_trec(
     options: TrecOptions,
     *,
     empty: str = "zero",
+    leave_one_out: bool = False,
     tag: str | None = None,
 ) -> Trec:
     """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
@@ -145,6 +146,8 @@ def write_trec(
     empty : {"zero", "drop"}, default="zero"
         The treatment of queries without relevant items: ``zero`` writes one judgement of level 0, so that trec_eval
         counts the query as 0; ``drop`` omits the query from qrels, so that trec_eval leaves it out.
+    leave_one_out : bool, default=False
+        Whether item i is left out of the run and of the qrels of query i, as it was from the counts.
     tag : str, optional
         The last column of the run, with blanks replaced by underscores; ``protocol`` if None.
 
@@ -163,7 +166,7 @@ def write_trec(
     Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they sort in numerical order. Files are
     written query by query, so memory grows only with the database.
     """
-    size = len(pair.database)
+    size = counts.n_database
     depth = min(DEPTH if options.depth is None else options.depth, size)
     if options.ties != "distance" and depth > _EXACT:
         raise ProtocolError(
@@ -173,7 +176,7 @@ def write_trec(
     run, qrels = (Path(options.folder) / name for name in ("run", "qrels"))
     label = re.sub(r"\s+", "_", (tag or "").strip()) or "protocol"
     with replacing(run) as to_run, replacing(qrels) as to_qrels:
-        precisions = _write((to_run, to_qrels), pair, truth, options, depth, label, empty)
+        precisions = _write((to_run, to_qrels), pair, truth, options, depth, label, empty, leave_one_out)
     metric = "mAP" if depth == size else f"mAP@{depth}[all]"
     by_document_id, of_run = map(metrics.mean, np.nan_to_num(precisions) if empty == "zero" else precisions)
     return Trec(
@@ -197,15 +200,17 @@ def _write(
     depth: int,
     label: str,
     empty: str,
+    leave_one_out: bool,
 ) -> NDArray[np.float64]:
     """Write run and qrels; return the average precision of each query by document id and in the order of the run.
 
     The result is (2, n_queries), with NaN for queries without relevant items.
     """
-    items, queries = np.array(_ids("d", 7, len(pair.database))), _ids("q", 6, len(pair.query))
+    ids, queries = np.array(_ids("d", 7, len(pair.database))), _ids("q", 6, len(pair.query))
     precisions = np.full((2, len(queries)), np.nan)
     with open(files[0], "w", encoding="utf-8") as run, open(files[1], "w", encoding="utf-8") as qrels:
-        for row, (order, by_id, distances, levels) in enumerate(_rankings(pair, truth, options, depth)):
+        for row, (order, by_id, distances, levels) in enumerate(_rankings(pair, truth, options, depth, leave_one_out)):
+            items = np.delete(ids, row) if leave_one_out else ids
             name, n_relevant = queries[row], np.count_nonzero(levels)
             scores = pair.n_bits - distances[order] if options.ties == "distance" else np.arange(depth, 0, -1)
             run.writelines(
@@ -226,15 +231,21 @@ def _ids(letter: str, width: int, n: int) -> list[str]:
 
 
 def _rankings(
-    pair: CodePair, truth: Relevance, options: TrecOptions, depth: int
+    pair: CodePair, truth: Relevance, options: TrecOptions, depth: int, leave_one_out: bool
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield, for each query, the top items in its order and in that of document ids, and all distances and levels."""
-    words, of_queries, size = codes.words(pair.database), codes.words(pair.query), len(pair.database)
+    """Yield, for each query, the top items in its order and in that of document ids, and all distances and levels.
+
+    With `leave_one_out`, the positions are those of the database without the item of the query.
+    """
+    words, of_queries = codes.words(pair.database), codes.words(pair.query)
     for row, code in enumerate(of_queries):
         distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
-        levels = np.zeros(size, dtype=np.int64)
+        levels = np.zeros(len(words), dtype=np.int64)
         positions, of_relevant = truth.row(row)
         levels[positions] = of_relevant
+        if leave_one_out:
+            distances, levels = np.delete(distances, row), np.delete(levels, row)
+        size = len(distances)
         keys = distances.astype(np.uint16)  # NumPy uses radix sort for a stable sort of this type
         by_id = size - 1 - np.argsort(keys[::-1], kind="stable")[:depth]
         if options.ties == "distance":

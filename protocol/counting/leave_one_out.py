@@ -1,0 +1,174 @@
+"""Counts of queries that are the database items: each query leaves its own row out of the database.
+
+Item i is subtracted from the counts of query i, so all metrics are those of the database without this item, also where
+it is tied with others. `protocol.counting.asymmetric` leaves it out of the ranking instead.
+"""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes
+from protocol.checks import ProtocolError
+from protocol.counting._plain import distances_from
+from protocol.counting.counts import HammingCounts
+from protocol.counting.sharding import count_in_shards
+from protocol.truth.relevance import LabelRelevance, Relevance
+
+_PAIRS = 1 << 20  # pairs of codes that are compared at once
+
+
+def count_leave_one_out(
+    query_codes: NDArray[np.uint8],
+    database_codes: NDArray[np.uint8],
+    n_bits: int,
+    relevances: Mapping[str, Relevance],
+    *,
+    largest_bucket: bool = False,
+    index_order: bool = False,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, HammingCounts]:
+    """Count as in `protocol.counting.count`, but without item i of the database for query i.
+
+    Parameters
+    ----------
+    query_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+    database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        The codes of the same items; they may differ from those of the queries.
+    n_bits : int
+    relevances : mapping of str to Relevance
+        Ground truths by name, with or without each query's own item.
+    largest_bucket : bool, default=False
+        Whether to find the largest bucket within each radius.
+    index_order : bool, default=False
+        Whether to compute the average precision with ties in database order, which takes a sort for each query.
+    threads : int, default=1
+        The results do not depend on it.
+    progress : callable, optional
+        Called with the number of queries that were just processed.
+
+    Returns
+    -------
+    dict of str to HammingCounts
+        The counts for each ground truth, each row of n - 1 items. They have no `bucket_sizes`, because each query
+        leaves out an item of another bucket.
+
+    Raises
+    ------
+    ProtocolError
+        As for `count`; or if there are not as many queries as database items, or fewer than two.
+
+    Examples
+    --------
+    >>> same, truth = codes.pack([[0, 0], [0, 0], [0, 1]]), LabelRelevance([5, 5, 6], [5, 5, 6])
+    >>> counts = count_leave_one_out(same, same, 2, {"class": truth})["class"]
+    >>> counts.retrieved[0], counts.relevant[0], counts.n_relevant
+    (array([1, 1, 0]), array([1, 0, 0]), array([1, 1, 0]))
+    """
+    check_same_number(len(query_codes), len(database_codes))
+    counts = count_in_shards(
+        query_codes,
+        database_codes,
+        n_bits,
+        relevances,
+        bucket_sizes=False,
+        largest_bucket=largest_bucket,
+        threads=threads,
+        progress=progress,
+    )
+    rows, own = np.arange(len(query_codes)), np.bitwise_count(query_codes ^ database_codes).sum(axis=1, dtype=np.int64)
+    largest = None
+    for name, relevance in relevances.items():
+        of_all, levels = counts[name], own_levels(relevance)
+        retrieved, at_level, relevant = of_all.retrieved.copy(), of_all.at_level.copy(), np.flatnonzero(levels)
+        retrieved[rows, own] -= 1
+        at_level[relevant, np.searchsorted(of_all.levels, levels[relevant]), own[relevant]] -= 1
+        if largest_bucket and largest is None:
+            of_query = of_all.requested("largest_bucket"), retrieved.cumsum(axis=1)
+            largest = _largest_buckets(*of_query, query_codes, database_codes, own)
+        precisions = _in_index_order(query_codes, database_codes, relevance, threads) if index_order else None
+        counts[name] = replace(
+            of_all,
+            retrieved=retrieved,
+            at_level=at_level,
+            largest_bucket=largest,
+            index_average_precision=precisions,
+        )
+    return counts
+
+
+def check_same_number(n_queries: int, n_database: int) -> None:
+    """Raise ProtocolError unless the queries can be the database items, and a query has other items to rank."""
+    if n_queries != n_database or n_queries < 2:
+        raise ProtocolError(
+            "leave_one_out needs the same items as queries and as database, at least two, but there are "
+            f"{n_queries:,} queries and {n_database:,} database items."
+        )
+
+
+def own_levels(relevance: Relevance) -> NDArray[np.int64]:
+    """Return the relevance level of item i for query i, 0 where it is not relevant, (n_queries,).
+
+    Examples
+    --------
+    >>> own_levels(LabelRelevance([[1, 1], [1, 0], [0, 0]], [[1, 1], [0, 1], [0, 0]]))
+    array([2, 0, 0])
+    """
+    if isinstance(relevance, LabelRelevance):
+        query, database = relevance.labels
+        return (query == database).astype(np.int64) if query.ndim == 1 else (query & database).sum(axis=1)
+    levels = np.zeros(relevance.n_queries, dtype=np.int64)
+    for row in range(relevance.n_queries):
+        positions, of_row = relevance.row(row)
+        levels[row] = of_row[positions == row].sum()
+    return levels
+
+
+def _largest_buckets(
+    largest: NDArray[np.int64],
+    within: NDArray[np.int64],
+    query: NDArray[np.uint8],
+    database: NDArray[np.uint8],
+    own: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the size of the largest bucket within each radius after each query's own item has left its bucket.
+
+    It shrinks by one where that bucket, of b items, was the only largest one: where no other bucket of b items is in
+    the ball. `largest` are the sizes with the item, `within` the numbers of items without it, and `own` its distances.
+    """
+    distinct, bucket, sizes = np.unique(database, axis=0, return_inverse=True, return_counts=True)
+    bucket = bucket.reshape(-1)
+    size, beyond = sizes[bucket], largest.shape[1]
+    nearest = np.full(len(query), beyond)  # distance of the nearest other bucket of as many items
+    for n_items in np.unique(sizes[sizes > 1]).tolist():
+        equal, members = np.flatnonzero(sizes == n_items), np.flatnonzero(size == n_items)
+        step = max(1, _PAIRS // equal.size)
+        for block in (members[start : start + step] for start in range(0, members.size, step)):
+            distances = codes.hamming_distance(query[block], distinct[equal])
+            distances[bucket[block][:, None] == equal] = beyond
+            nearest[block] = distances.min(axis=1)
+    radii = np.arange(beyond)
+    is_only_largest = (largest == size[:, None]) & (own[:, None] <= radii) & (nearest[:, None] > radii)
+    # Buckets of one item: the other items in the ball have buckets of one item as well.
+    return np.where(is_only_largest, np.maximum(size[:, None] - 1, within > 0), largest)
+
+
+def _in_index_order(
+    query_codes: NDArray[np.uint8], database_codes: NDArray[np.uint8], relevance: Relevance, threads: int
+) -> NDArray[np.float64]:
+    """Return the average precision with ties in database order, NaN without relevant items, (n_queries,)."""
+    queries, items = codes.words(query_codes), np.ascontiguousarray(codes.words(database_codes).T)
+
+    def precision(query: int) -> float:
+        is_relevant = np.zeros(items.shape[1], dtype=bool)
+        is_relevant[relevance.row(query)[0]] = True
+        order = np.argsort(distances_from(queries[query], items), kind="stable")
+        ranks = np.flatnonzero(is_relevant[order[order != query]]) + 1
+        return float((np.arange(1, ranks.size + 1) / ranks).mean()) if ranks.size else np.nan
+
+    with ThreadPoolExecutor(threads) as pool:
+        return np.array(list(pool.map(precision, range(len(queries)))))

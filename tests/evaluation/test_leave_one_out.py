@@ -1,0 +1,282 @@
+"""Queries that are the database items, compared with a call for each query on the database without its row."""
+
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from protocol import codes, metrics
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.comparison import compare
+from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, count, count_leave_one_out
+from protocol.counting.leave_one_out import own_levels
+from protocol.evaluation import Codes, Evaluator, Judgments, Labels, Nearest, Outputs, Relevant, TrecOptions, evaluate
+from protocol.verification import verify
+
+N, N_BITS = 24, 4  # at most 16 codes, so that most items are tied
+RNG = np.random.default_rng(7)
+CODES = RNG.random((N, N_BITS)) < 0.35
+CODES[:3] = CODES[3]  # more items with one code
+OUTPUTS = np.where(CODES, 1, -1) * RNG.integers(1, 4, CODES.shape) / 2  # of few magnitudes: ties in the scores
+CLASSES = RNG.integers(0, 6, N)
+CLASSES[9] = 99  # no other item is relevant
+SETS = RNG.random((N, 6)) < 0.3
+SETS[4] = False  # not relevant to itself
+GRADED = RNG.integers(0, 4, (N, N)) * (RNG.random((N, N)) < 0.3)
+GRADED[5] = 0
+GRADED[5, 5] = 2  # relevant to itself only
+VECTORS = RNG.integers(-2, 3, (N, 3)) + 0.5  # many equal distances
+
+
+def judged(folder, levels, items):
+    """Judgments of all queries about the items, whose ids are their rows."""
+    lines = (f"q{q} 0 d{d} {levels[q, d]}\n" for q, d in itertools.product(range(N), items) if levels[q, d])
+    (folder / "qrels").write_text("".join(lines))
+    return Judgments(folder / "qrels", [f"q{q}" for q in range(N)], [f"d{d}" for d in items])
+
+
+TRUTHS = {
+    "class labels": lambda _, items: Labels(CLASSES, CLASSES[items]),
+    "shared labels": lambda _, items: Labels(SETS, SETS[items]),
+    "lists": lambda _, items: Relevant(GRADED[:, items] > 1),
+    "levels": lambda _, items: Relevant(sparse.csr_array(GRADED[:, items])),
+    "judgments": lambda folder, items: judged(folder, GRADED, items),
+    "euclidean": lambda _, items: Nearest(VECTORS, VECTORS[items], k=[1, 3], distance="euclidean"),
+    "cosine": lambda _, items: Nearest(VECTORS, VECTORS[items], k=[2], relevant=5),
+    "dot": lambda _, items: Nearest(VECTORS, VECTORS[items], k=[1, 3], distance="dot"),
+}
+
+
+def of_rows(parts, name):
+    """Row i of an array of the counts of the i-th part, padded to equal widths and all levels."""
+    arrays = []
+    for row, part in enumerate(parts):
+        array = getattr(part, name)[row]
+        if name == "at_level":
+            full = np.zeros((9, array.shape[-1]), dtype=np.int64)
+            full[part.levels - 1] = array
+            array = full
+        arrays.append(array)
+    return np.stack(arrays)
+
+
+@pytest.mark.parametrize("ranking", ["hamming", "asymmetric"])
+@pytest.mark.parametrize("name", TRUTHS)
+def test_every_value_is_that_of_the_database_without_the_row_of_the_query(tmp_path, name, ranking):
+    query = CODES if ranking == "hamming" else Outputs(OUTPUTS)
+    options = {"metrics": ["all", "P@1", "nDCG@5", "mAP@7[retrieved]", "mAP@7[min]"], "spread": True}
+    if name in ("euclidean", "dot"):
+        options["metrics"].append("neighbours@2")
+    result = evaluate(query, CODES, truth=TRUTHS[name](tmp_path, np.arange(N)), leave_one_out=True, **options)
+    parts = []
+    for row in range(N):
+        others = np.delete(np.arange(N), row)
+        parts.append(evaluate(query, CODES[others], truth=TRUTHS[name](tmp_path, others), **options))
+        assert parts[-1].n_database == result.n_database == N - 1
+    of_buckets = {"entropy", "collision", "largest_bucket", "utilisation"} if ranking == "hamming" else set()
+    assert set(parts[0].metrics) - set(result.metrics) == of_buckets
+    assert len(result.metrics) > 15
+    pooled = set()
+    for metric, values in result.per_query.items():
+        if values.size == N:
+            expected = [part.per_query[metric][row] for row, part in enumerate(parts)]
+            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12, err_msg=metric)
+            undefined = [part.is_undefined[metric][row] for row, part in enumerate(parts)]
+            np.testing.assert_array_equal(result.is_undefined[metric], undefined, err_msg=metric)
+        else:
+            pooled.add(metric)
+    np.testing.assert_array_equal(result.n_relevant, [part.n_relevant[row] for row, part in enumerate(parts)])
+    levels = np.concatenate([part.truth.relevance.row(row)[1] for row, part in enumerate(parts)])
+    assert result.levels == (levels.min(), levels.max())
+    if ranking == "hamming":
+        of_parts = [part.counts for part in parts]
+        arrays = {one: of_rows(of_parts, one) for one in ("retrieved", "largest_bucket", "index_average_precision")}
+        joined = HammingCounts(**arrays, at_level=of_rows(of_parts, "at_level"), levels=np.arange(1, 10))
+        assert pooled
+        for metric in pooled:
+            expected = metrics.evaluate(joined, [metric])[metric]
+            np.testing.assert_allclose(result.per_query[metric], expected, rtol=0, atol=1e-12, err_msg=metric)
+        for average, curve in result.pr_curves.items():
+            np.testing.assert_allclose(curve, metrics.pr_curve(joined, average=average), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(result.top_n, metrics.top_n_curve(joined), rtol=0, atol=1e-12)
+        for row in result.spread:
+            expected = metrics.mean(metrics.evaluate(joined, [row.metric], empty=row.empty[0])[row.metric])
+            assert row.value == pytest.approx(expected, rel=0, abs=1e-12)
+    assert result.spread
+
+
+def test_own_items_are_subtracted_where_their_codes_differ():
+    """The reference counts the distances of all pairs."""
+    rng = np.random.default_rng(2)
+    query, database, labels = rng.random((30, 6)) < 0.4, rng.random((30, 6)) < 0.4, rng.random((30, 4)) < 0.4
+    arrays = codes.pack(query), codes.pack(database)
+    counts = count_leave_one_out(*arrays, 6, {"": LabelRelevance(labels, labels)}, largest_bucket=True)[""]
+    shared, distances = (labels[:, None] & labels).sum(axis=2), (query[:, None] != database).sum(axis=2)
+    for row, radius in itertools.product(range(30), range(7)):
+        others = np.arange(30) != row
+        at = others & (distances[row] == radius)
+        assert counts.retrieved[row, radius] == at.sum()
+        for number, level in enumerate(counts.levels):
+            assert counts.at_level[row, number, radius] == (at & (shared[row] == level)).sum()
+        _, sizes = np.unique(database[others & (distances[row] <= radius)], axis=0, return_counts=True)
+        assert counts.largest_bucket[row, radius] == sizes.max(initial=0)
+    text = str(evaluate(query, database, query_labels=labels, database_labels=labels, leave_one_out=True))
+    n_other = (query != database).any(axis=1).sum()
+    assert f"own row is left out of the 30 database items; {n_other} of them have another code" in text
+
+
+def test_own_levels():
+    lists = NeighbourRelevance([0, 2, 2, 3], [0, 2, 2], 3, [3, 1, 2])
+    assert own_levels(lists).tolist() == [3, 0, 2]
+    assert own_levels(LabelRelevance([4, 5], [5, 5])).tolist() == [0, 1]
+    assert own_levels(LabelRelevance(SETS, SETS)).tolist() == SETS.sum(axis=1).tolist()
+
+
+def test_each_row_has_one_item_fewer_than_with_its_query():
+    packed = codes.pack(CODES)
+    truth = {"": LabelRelevance(SETS, SETS)}
+    whole, without = count(packed, packed, N_BITS, truth)[""], count_leave_one_out(packed, packed, N_BITS, truth)[""]
+    np.testing.assert_array_equal((whole.retrieved - without.retrieved).nonzero()[1], np.zeros(N))
+    np.testing.assert_array_equal(whole.n_relevant - without.n_relevant, SETS.any(axis=1))
+    assert without.bucket_sizes is None
+
+
+@pytest.mark.parametrize("ties", ["expected", "shuffled", "distance"])
+def test_the_trec_files_lack_the_own_items(tmp_path, ties):
+    result = evaluate(CODES, CODES, query_labels=CLASSES, database_labels=CLASSES, leave_one_out=True)
+    written = result.to_trec(TrecOptions(tmp_path, ties=ties))
+    ranked, judged_items = (
+        {tuple(line.split()[column] for column in (0, 2)) for line in (tmp_path / name).read_text().splitlines()}
+        for name in ("run", "qrels")
+    )
+    pairs = {(f"q{q:06d}", f"d{d:07d}") for q, d in itertools.product(range(N), repeat=2) if q != d}
+    assert ranked == pairs
+    assert judged_items <= pairs
+    assert len({query for query, _ in judged_items}) == N
+    levels = {tuple(line.split()[::2]): int(line.split()[3]) for line in (tmp_path / "qrels").read_text().splitlines()}
+    assert sum(levels.values()) == result.n_relevant.sum()
+    assert (written.depth, written.metric) == (N - 1, "mAP")
+    assert written.expected == result.metrics["mAP"]
+    reversed_items = [codes_[::-1] for codes_ in (CODES, CLASSES)]
+    flipped = evaluate(
+        *[reversed_items[0]] * 2, truth=Labels(*[reversed_items[1]] * 2), metrics="mAP[index]", leave_one_out=True
+    )
+    assert written.by_document_id == pytest.approx(flipped.metrics["mAP[index]"], abs=1e-12)
+
+
+def test_batches_give_the_same_scores():
+    evaluator = Evaluator(metrics=["mAP", "P@1"], leave_one_out=True)
+    for part in (slice(0, 17), slice(17, N)):
+        evaluator.add_queries(CODES[part], CLASSES[part])
+        evaluator.add_database(CODES[part], CLASSES[part])
+    whole = evaluate(CODES, CODES, truth=Labels(CLASSES, CLASSES), metrics=["mAP", "P@1"], leave_one_out=True)
+    assert evaluator.evaluate().metrics == whole.metrics
+
+
+NOTE = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True) leaves each query out of its own ranking"
+
+
+def test_queries_with_the_codes_and_labels_of_the_database_are_noted():
+    own = {"query_labels": CLASSES, "database_labels": CLASSES}
+    result = evaluate(CODES, CODES.copy(), **own)
+    lines = result.parts()[0].split("\n")
+    assert result.queries_are_database
+    assert lines[1].startswith("the queries are the database items: each query finds itself first;")
+    assert NOTE in lines[1]
+    assert json.loads(result.to_json())["queries_are_database"] is True
+    left_out = evaluate(CODES, CODES, **own, leave_one_out=True)
+    assert left_out.parts()[0].split("\n")[1] == "each query's own row is left out of the 24 database items"
+    assert json.loads(left_out.to_json())["leave_one_out"] is True
+    assert NOTE not in str(left_out)
+    by_lists = evaluate(Codes(CODES), CODES, truth=Relevant(GRADED > 0))
+    assert "the queries have the codes of the database items: each query" in by_lists.parts()[0]
+    assert evaluate(Outputs(OUTPUTS), CODES, **own).queries_are_database
+
+
+@pytest.mark.parametrize("changed", ["code", "label", "fewer", "order"])
+def test_nothing_is_said_unless_all_rows_are_equal(changed):
+    query, labels = CODES.copy(), CLASSES.copy()
+    if changed == "code":
+        query[N - 1, 0] ^= True
+    elif changed == "label":
+        labels[0] = (labels[0] + 1) % 6
+    elif changed == "fewer":
+        query, labels = query[:-1], labels[:-1]
+    else:
+        query, labels = query[::-1], labels[::-1]
+    result = evaluate(query, CODES, query_labels=labels, database_labels=CLASSES)
+    assert not result.queries_are_database
+    assert NOTE not in str(result)
+    assert "queries_are_database" not in result.to_json()
+
+
+def test_scores_with_and_without_the_own_items_are_not_compared():
+    own = {"query_labels": CLASSES, "database_labels": CLASSES, "metrics": "mAP"}
+    one, other = (evaluate(CODES, CODES, **own, leave_one_out=each).named("mine") for each in (False, True))
+    assert one.ground_truth_sha256 != other.ground_truth_sha256
+    assert set(other.to_frame()["n_database"]) == {N - 1}
+    with pytest.raises(ProtocolError, match=r"differ in n_database \(24; 23\)"):
+        compare(one, replace(other, name="other"))
+
+
+def test_a_record_is_verified_with_the_option(tmp_path):
+    own = {"query_labels": CLASSES, "database_labels": CLASSES}
+    path = tmp_path / "mine.json"
+    evaluate(CODES, CODES, **own, metrics=["mAP", "nDCG"], spread=True, leave_one_out=True).write_json(path)
+    assert verify(path, CODES, CODES, **own).holds
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"leave_one_out": False}))
+    assert "mAP" in {failure.place for failure in verify(path, CODES, CODES, **own).failures}
+
+
+FILES = (
+    "--query-codes",
+    "q.npy",
+    "--database-codes",
+    "d.npy",
+    "--query-labels",
+    "ql.npy",
+    "--database-labels",
+    "dl.npy",
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (23, [], "--leave-one-out needs the same items as queries and as database, at least two, but there are 23"),
+        (24, ["--metric", "entropy"], "metric 'entropy' describes the complete database, which no query ranks with"),
+        (24, ["--tables", "2x2"], "--tables searches the complete database, so it can't be combined with --leave-one-"),
+        (0, [], "--leave-one-out needs the same items as queries and as database, but the labels in row 9 differ (1"),
+    ],
+)
+def test_leaving_out_is_refused_where_it_has_no_meaning(tmp_path, monkeypatch, capsys, rows, options, message):
+    monkeypatch.chdir(tmp_path)
+    labels = CLASSES if rows else np.where(CLASSES == 99, 1, CLASSES)
+    for name, array in {"q": CODES[: rows or N], "d": CODES, "ql": labels[: rows or N], "dl": CLASSES}.items():
+        np.save(f"{name}.npy", array)
+    assert main(["evaluate", *FILES, "--leave-one-out", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_swapped_sides_are_named():
+    swapped = "The numbers fit the other way round: queries and database look swapped."
+    few, many = np.arange(3) % 2, np.arange(7) % 2
+    with pytest.raises(ProtocolError, match=swapped):
+        evaluate(CODES[:3], CODES[:7], query_labels=many, database_labels=few)
+    with pytest.raises(ProtocolError, match=swapped):
+        evaluate(CODES[:3], CODES[:7], truth=Nearest(VECTORS[:7], VECTORS[:3], k=1))
+    for labels in ((few, few), (many, many), (many, few[:2])):
+        with pytest.raises(ProtocolError) as caught:
+            evaluate(CODES[:3], CODES[:7], query_labels=labels[0], database_labels=labels[1])
+        assert "swapped" not in str(caught.value)
+
+
+def test_swapped_ids_are_named(tmp_path):
+    truth = judged(tmp_path, GRADED, range(7))
+    with pytest.raises(ProtocolError, match="queries and database look swapped"):
+        evaluate(CODES, CODES[:7], truth=replace(truth, query_ids=truth.database_ids, database_ids=truth.query_ids))
