@@ -9,10 +9,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from protocol.checks import ProtocolError, printable
+from protocol.cli._progress import INPUTS
 
 
 def show(text: str) -> None:
     """Print lines of text on standard output, with control characters escaped."""
+    for handler in INPUTS.handlers:
+        handler.flush()
     sys.stdout.write(printable(text, keep="\n\t") + "\n")
 
 

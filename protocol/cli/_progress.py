@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 
 from protocol.checks import printable
 
+INPUTS = logging.getLogger("protocol.inputs")
+"""The logger to which `protocol.inputs` reports how it reads each input."""
 _FIRST, _EVERY = 10, 30  # seconds until the first line, and between two lines
 _step = {"text": ""}  # what the task has reported last
 
@@ -31,32 +33,33 @@ def lines(task: str) -> Iterator[None]:
 
 
 class _Readings(logging.Handler):
-    """Print on standard error how each input was read, once."""
+    """Print on standard error how each input was read, once, before the results of a command."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
-        self._printed = set[str]()
+        self._lines: dict[str, bool] = {}  # whether each line has been printed
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = printable(record.getMessage())
-        if text not in self._printed:
-            self._printed.add(text)
-            with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
-                sys.stderr.write(f"{text}\n")
+        self._lines.setdefault(printable(record.getMessage()), False)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
+            sys.stderr.writelines(f"{line}\n" for line, is_printed in self._lines.items() if not is_printed)
+        self._lines = dict.fromkeys(self._lines, True)
 
 
 @contextlib.contextmanager
 def readings() -> Iterator[None]:
-    """Print how the inputs are read: "query.txt: 500 items, id and one of 10 classes"."""
-    logger, handler = logging.getLogger("protocol.inputs"), _Readings()
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
+    """Print how the inputs are read: "query.txt: 500 items, id and one of 10 classes"; nothing if there is an error."""
+    handler, level = _Readings(), INPUTS.level
+    INPUTS.addHandler(handler)
+    INPUTS.setLevel(logging.INFO)
     try:
         yield
+        handler.flush()
     finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
+        INPUTS.removeHandler(handler)
+        INPUTS.setLevel(level)
 
 
 def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:

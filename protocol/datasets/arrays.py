@@ -16,7 +16,9 @@ from protocol.inputs.validation import Sliceable
 from protocol.registry import DatasetRecord
 
 
-def _statistics(features: str | None, labels: str | None, ids: str | None, label_format: str | None) -> dict[str, Any]:
+def _statistics(
+    features: str | None, labels: str | None, ids: str | None, label_format: str | None = None
+) -> dict[str, Any]:
     """Return what is known from the options, from the features' header if there is one, and from labels and ids."""
     known: dict[str, Any] = {"arrays": ("vectors/features",)}
     if labels is None:
@@ -60,7 +62,7 @@ def _labels(file: str, ids: NDArray | None, n_items: int, label_format: str | No
 
 
 def _ids(file: str) -> NDArray[np.str_]:
-    listing = read_listings({"ids": file}, has_ids=True)["ids"]
+    listing = read_listings({"ids": file}, has_ids=True, label_format="id")["ids"]
     return np.asarray(listing.ids).astype(np.str_)
 
 

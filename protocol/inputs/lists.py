@@ -39,7 +39,7 @@ _WORDS = _OF_LABELS | _OF_IDS | {"partition"}
 _FILE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
 _FOLDER = re.compile(r"[/\\]")
 _LABELS_AFTER_MARKS = re.compile(r".[,;][01](?:[,;][01])*$")
-_WORD = re.compile(r"[^\W\d]+(?:[ -][^\W\d]+)*")
+_WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
 _FLAGS, _SIGNS = frozenset((0.0, 1.0)), frozenset((-1.0, 1.0))
 _WHAT = "a list of items"
 _UNUSED = "\x1f"
@@ -73,7 +73,10 @@ class Listing:
 
     def __len__(self) -> int:
         array = self.labels if self.ids is None else self.ids
-        return 0 if array is None else array.size if array.shape[:1] == (1,) else len(array)
+        if array is None:
+            return 0
+        is_row = array.ndim == 0 or (len(array) == 1 and array.dtype != bool)
+        return array.size if is_row else len(array)
 
     def __str__(self) -> str:
         return f"{self.name}: {counted(len(self), 'item')}, {self.form}"
@@ -99,6 +102,7 @@ def read_listings(
     has_ids: bool,
     label_format: str | None = None,
     sizes: Mapping[str, int] | None = None,
+    log: bool = True,
 ) -> dict[str, Listing]:
     """Read lists that belong together, such as those of the queries and of the database.
 
@@ -114,11 +118,13 @@ def read_listings(
         One of `FORMATS`, for text that can be read in two ways.
     sizes : mapping of str to int, optional
         The known numbers of items.
+    log : bool, default=True
+        Whether each file is reported to the logger ``protocol.inputs``, in one line.
 
     Returns
     -------
     dict of str to Listing
-        By role. Each file is also reported to the logger ``protocol.inputs``, in one line.
+        By role.
 
     Raises
     ------
@@ -146,7 +152,7 @@ def read_listings(
     if tables:
         listings |= _read(tables, has_ids, label_format, sizes)
     for role, values in sources.items():
-        if is_file(values):
+        if log and is_file(values):
             _log.info("%s", listings[role])
     return {role: listings[role] for role in sources}
 
@@ -330,7 +336,7 @@ def _is_header(table: _Table, size: int | None = None) -> bool:
     if any(map(_FILE.search, first)) or len(first) > max(map(len, rest)):
         return False
     if all(any(map(_FILE.search, row)) or any(map(_FOLDER.search, row)) for row in rest):
-        return not any(map(_FOLDER.search, first))
+        return len(rest) > 1 and not any(map(_FOLDER.search, first))
     columns = range(1, min(map(len, [first, *rest])))
     return any(not _is_number(first[c]) and all(_is_number(row[c]) for row in rest) for c in columns)
 
@@ -385,7 +391,7 @@ def _read(
     ids: dict[str, list[str]] = {}
     labels: dict[str, list[list[str]]] = {}
     for role, table in tables.items():
-        heads, labels[role] = _heads_and_tails(table, tables) if with_id else ([], _all_fields(table))
+        heads, labels[role] = _heads_and_tails(table, tables, label_format) if with_id else ([], _all_fields(table))
         if with_id:
             ids[role] = heads
     form, arrays, classes = _labels(tables, labels, label_format, with_id)
@@ -468,7 +474,9 @@ def _two_readings(
     )
 
 
-def _heads_and_tails(table: _Table, tables: Mapping[str, _Table]) -> tuple[list[str], list[list[str]]]:
+def _heads_and_tails(
+    table: _Table, tables: Mapping[str, _Table], label_format: str | None
+) -> tuple[list[str], list[list[str]]]:
     """Return the id of each line and its other fields; an id in a line with blanks may contain blanks itself."""
     if not table.by_blanks:
         return [row[0] for row in table.rows], [row[1:] for row in table.rows]
@@ -481,9 +489,10 @@ def _heads_and_tails(table: _Table, tables: Mapping[str, _Table]) -> tuple[list[
     flags = [next((n for n, word in enumerate(reversed(row)) if word not in ("0", "1")), len(row) - 1) for row in words]
     if all(flags):
         return _cut(lines, flags)
-    if all(len(row) == 1 for row in words):
+    if label_format == "id" or all(len(row) == 1 for row in words):
         return lines, [[] for _ in lines]
-    _check_first_words(table, words, tables)
+    if label_format is None:
+        _check_first_words(table, words, tables)
     return _cut(lines, [len(row) - 1 for row in words])
 
 
@@ -492,9 +501,10 @@ def _check_first_words(table: _Table, words: Sequence[Sequence[str]], tables: Ma
     rows = [_divided(row, other) for other in tables.values() for row in other.rows]
     short = next((number for number, row in enumerate(words, start=1) if len(row) == 1), None)
     if short is not None:
+        odd = next(row for row in words if len(row) > 1)
         raise ProtocolError(
-            f"{table.name}: item {short}, {words[short - 1][0][:80]!r}, has no labels, but other items have. Separate "
-            "ids that contain blanks from labels by tabs or commas."
+            f"{table.name}: item {short}, {words[short - 1][0][:80]!r}, has no labels, unlike {' '.join(odd)[:80]!r}. "
+            'If that is an id, pass label_format="id".'
         )
     tails = [tuple(row[1:]) for row in rows]
     is_id = len({row[0] for row in words}) == len(words)
@@ -709,4 +719,5 @@ def _of_array(array: NDArray, values: Any, name: str, has_ids: bool) -> Listing:
         raise ProtocolError(f"{name}: a mask instead of row numbers. Convert it with numpy.flatnonzero.")
     if array.dtype.kind not in "iuf":
         raise ProtocolError(f"{name}: expected row numbers or ids (str), got dtype {array.dtype}.")
-    return Listing(name, as_integers(array, name), None, "row numbers")
+    is_large = array.dtype.kind == "u" and array.max(initial=0) > np.iinfo(np.int64).max
+    return Listing(name, array if is_large else as_integers(array, name), None, "row numbers")

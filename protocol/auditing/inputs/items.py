@@ -59,11 +59,11 @@ def name_of(values: Any, role: str) -> str:
 
 
 def items_from(values: Any, role: str) -> Listing:
-    """Return the items of one list; see `lists_from`."""
-    return lists_from({role: values})[role]
+    """Return the items of one list that has been read before; see `lists_from`."""
+    return lists_from({role: values}, log=False)[role]
 
 
-def lists_from(lists: Mapping[str, Any], label_format: str | None = None) -> dict[str, Listing]:
+def lists_from(lists: Mapping[str, Any], label_format: str | None = None, *, log: bool = True) -> dict[str, Listing]:
     """Return the items of lists, and their labels if the lists contain them.
 
     Parameters
@@ -71,6 +71,7 @@ def lists_from(lists: Mapping[str, Any], label_format: str | None = None) -> dic
     lists : mapping of str to path, Files or array_like, shape (n,)
         By partition: a file for `protocol.inputs.lists.read_listings`, several of them, or row numbers, or ids (str).
     label_format : str, optional
+    log : bool, default=True
 
     Raises
     ------
@@ -85,7 +86,10 @@ def lists_from(lists: Mapping[str, Any], label_format: str | None = None) -> dic
         else:
             sources[part] = values if is_file(values) else conversion.items_from(values, part)
     read = read_listings(
-        {name: items for name, items in sources.items() if len(items)}, has_ids=True, label_format=label_format
+        {name: items for name, items in sources.items() if is_file(items) or len(items)},
+        has_ids=True,
+        label_format=label_format,
+        log=log,
     )
     return {
         part: _joined([read[f"{part} {number}"] for number in range(len(values))], str(values))
@@ -132,7 +136,7 @@ def known_dataset(ids: Any = None, labels: Any = None, label_format: str | None 
     """
     names, listed = None, None
     if ids is not None:
-        listed = items_from(ids, "ids")
+        listed = lists_from({"ids": ids}, "id")["ids"]
         names = listed.ids
         if names is None or names.dtype.kind in "iu":
             raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
