@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import os
 import re
 import sys
 import textwrap
@@ -23,7 +24,7 @@ _COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
 _PICKLED = re.compile("[Oo]bject arrays|Python objects")
 _SPARSE = {"data", "format", "shape"}
-_WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat)):(.+)", re.IGNORECASE)
+_WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|pt|pth)):(.+)", re.IGNORECASE)
 
 
 def read_array(file: str | Path) -> NDArray:
@@ -36,7 +37,8 @@ def read_array(file: str | Path) -> NDArray:
         ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.big_ann`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
         numbers separated by commas, semicolons or blanks. Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
-        dense.
+        dense. An apostrophe at the end transposes a matrix as in MATLAB, ``F.mat:variable'`` or ``F.npy'``, unless a
+        file has this name.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def read_array(file: str | Path) -> NDArray:
         `limits.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
     path, key = path_and_key(file)
-    return _numbers(_reader(path)(path, key), file)
+    return _numbers(_transposed(_reader(path, key)(path, key), file), file)
 
 
 def read_labels(file: str | Path) -> NDArray:
@@ -66,7 +68,7 @@ def read_labels(file: str | Path) -> NDArray:
     """
     path, key = path_and_key(file)
     try:
-        array = _mapped(path, key)
+        array = _transposed(_mapped(path, key), file)
     except ProtocolError:
         words = _words(path) if _READERS.get(path.suffix.lower()) is _text and path.is_file() else []
         if not words:
@@ -157,7 +159,9 @@ class SparseRows:
 def is_sparse(file: str | Path) -> bool:
     """Return whether a file is an ``.npz`` file of ``scipy.sparse.save_npz``, and not of one of its arrays."""
     path, key = path_and_key(file)
-    return path.suffix.lower() == ".npz" and key is None and set(npz_keys(path)) >= _SPARSE
+    if path.suffix.lower() != ".npz" or key is not None or _is_transposed(file):
+        return False
+    return set(npz_keys(path)) >= _SPARSE
 
 
 def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
@@ -188,7 +192,7 @@ def map_array(file: str | Path) -> NDArray:
     ``.npy``, ``.fbin`` and related formats, and ``.fvecs`` and related formats can be mapped.
     """
     path, key = path_and_key(file)
-    return _numbers(_mapped(path, key), file)
+    return _numbers(_transposed(_mapped(path, key), file), file)
 
 
 def map_rows(file: str | Path) -> NDArray | SparseRows:
@@ -208,7 +212,7 @@ def _mapped(path: Path, key: str | None) -> NDArray:
         with _reading(_existing(path), f"vectors of {suffix}"):
             return _VECTORS[suffix].mapped(path)
     if suffix != ".npy":
-        return _reader(path)(path, key)
+        return _reader(path, key)(path, key)
     with _reading(_existing(path), "an .npy file"):
         array = np.lib.format.open_memmap(path, mode="r")
         if array.offset + array.nbytes != path.stat().st_size:
@@ -243,11 +247,15 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
     ProtocolError
         If the file or key does not exist, or the file is damaged.
     """
-    path, key = path_and_key(file)
+    shape = _stored_shape(*path_and_key(file))
+    return shape[::-1] if shape and _is_transposed(file) else shape
+
+
+def _stored_shape(path: Path, key: str | None) -> tuple[int, ...] | None:
     match path.suffix.lower():
         case ".npy":
             return _mapped(path, key).shape
-        case ".npz" if is_sparse(file):
+        case ".npz" if key is None and is_sparse(path):
             return SparseRows(path).shape
         case ".npz":
             with _reading(path, "an .npz file"), containers.npz(path) as archive:
@@ -275,7 +283,11 @@ def row_count(file: str | Path) -> int | None:
     shape, path = array_shape(file), path_of(file)
     if shape is not None:
         return shape[0]
-    if _READERS.get(path.suffix.lower()) is not _text or _existing(path).stat().st_size > _COUNTED_BYTES:
+    if (
+        _is_transposed(file)
+        or _READERS.get(path.suffix.lower()) is not _text
+        or _existing(path).stat().st_size > _COUNTED_BYTES
+    ):
         return None
     return sum(1 for line in text.raw_lines(path, "an array") if line.strip())
 
@@ -354,9 +366,23 @@ def _numbers(array: NDArray, file: str | Path) -> NDArray:
 
 
 def path_and_key(file: str | Path) -> tuple[Path, str | None]:
-    """Return a file's path and, if given, the key of an array in it, as in ``F.npz:key``."""
-    parts = _WITH_KEY.fullmatch(str(file))
-    return (Path(parts[1]), parts[2]) if parts else (Path(file), None)
+    """Return a file's path and, if given, the key of an array in it, as in ``F.npz:key`` or ``F.npz:key'``."""
+    name = str(file)[:-1] if _is_transposed(file) else str(file)
+    parts = _WITH_KEY.fullmatch(name)
+    return (Path(parts[1]), parts[2]) if parts else (Path(name), None)
+
+
+def _is_transposed(file: str | Path) -> bool:
+    return str(file).endswith("'") and not os.path.exists(file)
+
+
+def _transposed(array: NDArray, file: str | Path) -> NDArray:
+    """Return a matrix in the orientation that the name of its file requests; a list has only one."""
+    if not _is_transposed(file):
+        return array
+    if array.ndim > 2:
+        raise ProtocolError(f"{file}: only a matrix can be transposed, got shape {array.shape}.")
+    return array.T
 
 
 def _existing(path: Path) -> Path:
@@ -370,8 +396,11 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _reader(path: Path) -> Callable[[Path, str | None], NDArray]:
+def _reader(path: Path, key: str | None) -> Callable[[Path, str | None], NDArray]:
     _existing(path)
+    if containers.is_torch(path):
+        with _reading(path, "a PyTorch file"):
+            raise ProtocolError(f"{path}: {containers.torch_conversion(path, key)}")
     try:
         return _READERS[path.suffix.lower()]
     except KeyError:

@@ -5,7 +5,12 @@ NumPy, h5py and SciPy parse them. Before an array is read, the size that the fil
 """
 
 import contextlib
+import json
+import pickletools
+import re
+import shlex
 import warnings
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from pathlib import Path
@@ -20,6 +25,7 @@ from protocol.inputs import limits, text
 _MOST_KEYS = 20
 _USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # offset and magic number of HDF5 in a .mat file
 _DOUBLE = 8  # bytes
+_PICKLE_BYTES = 1 << 24
 _REFERENCED = "#refs#"  # the group in which MATLAB stores the elements of cell arrays
 
 
@@ -164,6 +170,51 @@ def _matlab_class(item: Any) -> str:
 
 def _rows_of_text(characters: NDArray) -> list[str]:
     return [row.astype("<u2").tobytes().decode("utf-16-le").rstrip() for row in characters]
+
+
+def is_torch(path: Path) -> bool:
+    """Return whether a file has an extension of PyTorch; ``.bin`` is also used for other files, which are not zips."""
+    return path.suffix.lower() in (".pt", ".pth", ".ckpt") or (
+        path.suffix.lower() == ".bin" and zipfile.is_zipfile(path)
+    )
+
+
+def torch_conversion(path: Path, key: str | None) -> str:
+    """Return how to convert a tensor of a PyTorch file into .npy; its pickle is listed, but never loaded."""
+    pickled = b""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive, contextlib.ExitStack() as streams:
+            names = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+            pickled = b"".join(streams.enter_context(archive.open(name)).read(_PICKLE_BYTES) for name in names)
+    is_tensor, keys = _tensors(pickled)
+    key = key or next(iter(keys), None)
+    suffix, index = ("", "") if key is None else ("_" + re.sub(r"\W+", "_", key), f"[{json.dumps(key)}]")
+    to_numpy = ".float().numpy()" if b"BFloat16Storage" in pickled else ".numpy()"  # NumPy has no bfloat16
+    code = (
+        f"import numpy, torch; numpy.save({json.dumps(str(path.with_name(f'{path.stem}{suffix}.npy')))}, "
+        f'torch.load({json.dumps(str(path))}, map_location="cpu", weights_only=True){index}.detach(){to_numpy})'
+    )
+    contents = f" The file contains: {listed(keys)}." if keys else ""
+    contents += "" if is_tensor or keys else " If the file contains several tensors, put a key before .detach()."
+    return f"PyTorch files are not read.{contents} Convert it: python -c {shlex.quote(code)}"
+
+
+def _tensors(pickled: bytes) -> tuple[bool, list[str]]:
+    """Return whether a pickle is a tensor, and the keys if it is a dictionary of nothing but tensors."""
+    functions: set[Any] = set()  # positions in the pickle's memory of the functions that rebuild tensors
+    keys, first, word, n_containers, is_function = list[str](), None, None, 0, False
+    for operation, argument, _ in pickletools.genops(pickled) if pickled else ():
+        name = operation.name
+        if name.endswith("BINPUT"):
+            functions |= {argument} if is_function else set()
+        elif name not in ("PROTO", "MARK"):
+            is_function = name == "GLOBAL" and str(argument).startswith("torch._utils _rebuild")
+            if word is not None and (is_function or (name.endswith("BINGET") and argument in functions)):
+                keys.append(word)
+            word = str(argument) if name == "BINUNICODE" else None
+            first = first or ("tensor" if is_function else name)
+            n_containers += name in ("EMPTY_DICT", "EMPTY_LIST")
+    return first == "tensor", keys if first == "EMPTY_DICT" and n_containers == 1 else []
 
 
 def listed(keys: Iterable[str]) -> str:

@@ -91,6 +91,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     path = path_of(file)
     if path.suffix.lower() in ARRAYS:
         return _items_of_array(file), None
+    path = Path(file)  # an apostrophe at the end, which transposes arrays, belongs to the name of a text
     ids: list[str] = []
     flags: list[str] = []
     for number, (name, *values) in _lines(path):
@@ -109,6 +110,8 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
 def _items_of_array(file: str | Path) -> NDArray:
     """Return the row numbers (int64) or ids (str) in a file with arrays."""
     array = read_labels(file)
+    if path_of(file).suffix.lower() == ".mat" and array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()  # MATLAB has no lists, only rows and columns
     if array.ndim != 1:
         raise ProtocolError(f"{file}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
     if array.dtype == bool:

@@ -14,7 +14,19 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.inputs import limits
-from protocol.inputs.arrays import SparseRows, array_shape, npz_keys, read_array, read_csr, read_labels, read_lists
+from protocol.inputs.arrays import (
+    SparseRows,
+    array_shape,
+    map_array,
+    map_rows,
+    npz_keys,
+    path_of,
+    read_array,
+    read_csr,
+    read_labels,
+    read_lists,
+    row_count,
+)
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
@@ -116,6 +128,28 @@ def test_other_layouts_of_numpy(tmp_path):
     with open(tmp_path / "c.npy", "wb") as file:
         np.lib.format.write_array(file, ARRAY, version=(3, 0))
     np.testing.assert_array_equal(read_array(tmp_path / "c.npy"), ARRAY)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz:B", "a.h5:run/B", "a.mat:B", "7.3.mat:B", "commas.csv", "blanks.txt"])
+def test_an_apostrophe_transposes(tmp_path, name):
+    file = f"{written(tmp_path, name)}'"
+    for read in (read_array, map_array, map_rows, read_labels):
+        np.testing.assert_array_equal(read(file), ARRAY.T)
+    assert array_shape(file) in (None, ARRAY.shape[::-1])
+    assert row_count(file) in (None, ARRAY.shape[1])
+    assert path_of(file) == tmp_path / name.partition(":")[0]
+
+
+def test_what_an_apostrophe_does_not_transpose(tmp_path):
+    np.save(tmp_path / "list.npy", [1, 2])
+    assert read_array(f"{tmp_path}/list.npy'").tolist() == [1, 2]
+    np.save(tmp_path / "cube.npy", np.zeros((2, 3, 4)))
+    refused(f"{tmp_path}/cube.npy'", r"cube.npy': only a matrix can be transposed, got shape \(2, 3, 4\).")
+    refused(f"{tmp_path}/none.npy'", "none.npy: no such file.")
+    sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(ARRAY))
+    np.testing.assert_array_equal(map_rows(f"{tmp_path}/a.npz'"), ARRAY.T)
+    (tmp_path / "a.csv'").write_text("1,2\n")
+    assert path_of(tmp_path / "a.csv'") == tmp_path / "a.csv'"
 
 
 def test_text_keeps_numbers_that_are_not_integers(tmp_path):
@@ -271,7 +305,7 @@ def test_names_that_are_not_files_are_refused(tmp_path):
             "x" * 300 + ".npy",
             r"can't be read as a file \(File name too long",
         ),
-        ("codes.pt", r"unknown extension '\.pt'\. Use F\.npy, F\.npz:key, "),
+        ("codes.pt", r"PyTorch files are not read\. If the file contains several tensors, put a key before"),
         ("codes", r"unknown extension ''\."),
         ("a.npy:B", "unknown extension '.npy:B'"),
     ):
