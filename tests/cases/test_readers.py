@@ -1,8 +1,9 @@
-"""Forms of files that users have: items in columns, PyTorch files."""
+"""Forms of files that users have: items in columns, PyTorch files, folders with files that are not images."""
 
 import re
 import shlex
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,3 +73,27 @@ def test_the_real_tensors_are_converted(case):
     for name, written in (("codes.pt", "codes.npy"), ("both.pth:codes", "both_codes.npy")):
         exec(conversion(name)[0], {})
         assert read_array(written).shape == (6, 4)
+
+
+BAD = (
+    "photos: 3 images can't be used: empty.jpg (the file is empty); float32.tif (the image is float32, expected 8 or "
+    "16 bits); still.gif (GIF files are not supported). "
+)
+CONFIG = Path(__file__).parents[2] / "workflow" / "config" / "image_folder.yaml"
+
+
+@pytest.mark.case("19-images")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find-duplicates --query photos",
+        "init --images photos",
+        f"check {CONFIG} --config 'dataset_options={{folder: .}}'",
+    ],
+    ids=["find-duplicates", "init", "check"],
+)
+def test_all_files_that_are_not_images_are_in_one_message(case, capsys, command):
+    assert main(shlex.split(command)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"protocol: {BAD}")
+    assert error.count("\n") == 1
