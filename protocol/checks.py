@@ -20,7 +20,7 @@ _EXTRAS = {
     "numba": "fast",
     "pandas": "report",
     "pydantic": "pipeline",
-    "scipy": "report",
+    "scipy": "scipy",
     "sklearn": "pipeline",
     "tabulate": "report",
     "threadpoolctl": "pipeline",

@@ -91,7 +91,7 @@ def core(wheel, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A folder with codes and labels in every format that NumPy alone reads, and one in HDF5."""
+    """A folder with codes and labels in every format that NumPy alone reads, in HDF5, and the start of a .mat file."""
     h5py = pytest.importorskip("h5py")
     folder = tmp_path_factory.mktemp("files")
     rng = np.random.default_rng(0)
@@ -100,6 +100,7 @@ def files(tmp_path_factory):
     np.savez(folder / "database.npz", codes=database)
     np.savetxt(folder / "query_labels.csv", rng.integers(0, 5, 30), fmt="%d")
     np.savetxt(folder / "database_labels.txt", rng.integers(0, 5, 400), fmt="%d")
+    (folder / "query.mat").write_bytes(b"MATLAB 5.0 MAT-file".ljust(128))
     with h5py.File(folder / "query.h5", "w") as file:
         file["codes"] = query
     np.save(folder / "query_rows.npy", np.arange(30))
@@ -184,6 +185,7 @@ def test_commands_that_need_no_extra(core, files, command):
     ("command", "extra"),
     [
         (" ".join(["evaluate", *OPTIONS]).replace("query.npy", "query.h5"), "hdf5"),
+        (" ".join(["evaluate", *OPTIONS]).replace("query.npy", "query.mat"), "scipy"),
         ("compare a.csv b.csv", "report"),
         ("claims", "report"),
         ("list hashers --markdown", "report"),

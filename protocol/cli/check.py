@@ -23,7 +23,18 @@ def run(arguments: argparse.Namespace) -> None:
     for changes in [*map(configuration.read, arguments.files), dict(map(_change, arguments.config))]:
         config = _changed(config, changes)
     experiment = configuration.load(config, from_file=bool(arguments.files))
+    _check_images(experiment)
     show("\n".join(f"{title:<11}{line}".rstrip() for title, line in _rows(experiment)))
+
+
+def _check_images(experiment: "Experiment") -> None:
+    """Raise ProtocolError if files in a folder of images that a dataset reads are not images."""
+    from protocol import datasets
+
+    name, options = experiment.config["dataset"], experiment.config["dataset_options"]
+    record = registry.DATASETS.entry(name)
+    if record.user_folders and record.streamed and not record.files:  # without downloads, it lists the folder
+        datasets.load(name, {}, options)
 
 
 def _change(text: str) -> tuple[str, Any]:

@@ -1,5 +1,6 @@
 """List the files below a folder, and read image files on demand."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, integer
 from protocol.datasets._dataset import LazyRows
 from protocol.datasets._user_paths import listings
-from protocol.inputs.images import read_image, square
+from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS, looks_complete, read_image, square
 
+_MOST_NAMES = 10
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """In a name, bytes that are not UTF-8."""
 
@@ -39,17 +41,60 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
     Raises
     ------
     ProtocolError
-        If `image_size` is less than 1; or, when rows are read, if a file is not a complete image.
+        If `image_size` is less than 1; or, when rows are read, if a file is not a complete image. The message lists
+        all such files from this row on.
     """
     shape = squares_of(image_size)
 
     def read(start: int, stop: int) -> NDArray[np.uint8]:
         images = np.empty((stop - start, *shape), dtype=np.uint8)
         for image, path in zip(images, paths[start:stop], strict=True):
-            image[...] = square(read_image(path), image_size)
+            try:
+                image[...] = square(read_image(path), image_size)
+            except ProtocolError:
+                check_images(paths[start:], thorough=True)
+                raise
         return images
 
     return LazyRows((len(paths), *shape), np.uint8, read)
+
+
+def check_images(paths: Sequence[Path], *, thorough: bool = False) -> None:
+    """Raise ProtocolError with all files that are not images, by their kind.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    thorough : bool, default=False
+        Whether to decode all images, instead of only those that do not begin and end like a JPEG or PNG image.
+    """
+    kinds: dict[str, list[Path]] = {}
+    for path in paths:
+        suffix = path.suffix.lower()
+        try:
+            if suffix in OTHER_EXTENSIONS:
+                raise ProtocolError(f"{path}: {suffix[1:].upper()} files are not supported.")
+            if thorough or not path.is_file() or not looks_complete(path):
+                read_image(path)
+        except ProtocolError as error:
+            kinds.setdefault(str(error).removeprefix(f"{path}: ").rstrip("."), []).append(path)
+        except OSError as error:
+            kinds.setdefault(f"can't be read ({error.strerror})", []).append(path)
+    if not kinds:
+        return
+    known = f"Supported are {', '.join(sorted(EXTENSIONS))}. " if any("not supported" in kind for kind in kinds) else ""
+    bad = [path for of_kind in kinds.values() for path in of_kind]
+    if len(bad) == 1:
+        raise ProtocolError(f"{bad[0]}: {next(iter(kinds))}. {known}Convert or remove it.")
+    folder = os.path.commonpath([path.parent for path in paths])
+    parts = []
+    for kind, of_kind in kinds.items():
+        names = ", ".join(path.relative_to(folder).as_posix() for path in of_kind[:_MOST_NAMES])
+        more = f" and {len(of_kind) - _MOST_NAMES:,} more" if len(of_kind) > _MOST_NAMES else ""
+        parts.append(f"{names}{more} ({kind})")
+    raise ProtocolError(
+        f"{folder}: {len(bad):,} images can't be used: {'; '.join(parts)}. {known}Convert or remove them."
+    )
 
 
 def files_below(folder: str | Path) -> list[str]:

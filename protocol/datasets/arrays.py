@@ -16,9 +16,7 @@ from protocol.inputs.validation import Sliceable
 from protocol.registry import DatasetRecord
 
 
-def _statistics(
-    features: str | None, labels: str | None, ids: str | None, label_format: str | None = None
-) -> dict[str, Any]:
+def _statistics(features: str | None, labels: str | None, ids: str | None) -> dict[str, Any]:
     """Return what is known from the options, from the features' header if there is one, and from labels and ids."""
     known: dict[str, Any] = {"arrays": ("vectors/features",)}
     if labels is None:
@@ -32,7 +30,7 @@ def _statistics(
         if listed is not None:
             _check_count(ids, "ids", len(listed), n_items)
         if labels is not None:
-            _labels(labels, listed, n_items, label_format)
+            _labels(labels, listed, n_items)
     return known
 
 
@@ -52,9 +50,9 @@ def _features(file: str) -> Sliceable:
     )
 
 
-def _labels(file: str, ids: NDArray | None, n_items: int, label_format: str | None) -> tuple[NDArray, tuple[str, ...]]:
+def _labels(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
     """Return labels and class names; labels that have ids next to them are matched with those of the items."""
-    labels, names, _ = labels_from(file, "labels", n_items, ids=ids, label_format=label_format)
+    labels, names, _ = labels_from(file, "labels", n_items, ids=ids)
     if labels.ndim == 2:
         return labels, names or tuple(str(column) for column in range(labels.shape[1]))
     classes, codes = np.unique(labels, return_inverse=True)
@@ -62,7 +60,7 @@ def _labels(file: str, ids: NDArray | None, n_items: int, label_format: str | No
 
 
 def _ids(file: str) -> NDArray[np.str_]:
-    listing = read_listings({"ids": file}, has_ids=True, label_format="id")["ids"]
+    listing = read_listings({"ids": file}, has_ids=True, form="id")["ids"]
     return np.asarray(listing.ids).astype(np.str_)
 
 
@@ -81,7 +79,6 @@ def load(
     features: str | None = None,
     labels: str | None = None,
     ids: str | None = None,
-    label_format: str | None = None,
 ) -> Data:
     """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
 
@@ -97,8 +94,6 @@ def load(
         in any form of `protocol.inputs.lists`, also with an id in each line; None if there are no labels.
     ids : str or None
         One name per line in a text file, or strings or integers (n,) in another file; None for ``item-0000000`` ...
-    label_format : str or None
-        One of `protocol.inputs.lists.FORMATS`, if the labels can be read in two ways.
 
     Returns
     -------
@@ -124,5 +119,5 @@ def load(
     listed = None if ids is None else _ids(ids)
     names = numbered_ids(len(vectors)) if listed is None else listed
     _check_count(ids, "ids", len(names), len(vectors))
-    of_items, class_names = (None, ()) if labels is None else _labels(labels, listed, len(vectors), label_format)
+    of_items, class_names = (None, ()) if labels is None else _labels(labels, listed, len(vectors))
     return Data(names, of_items, class_names, vectors={"features": vectors})

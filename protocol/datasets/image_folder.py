@@ -9,7 +9,7 @@ import numpy as np
 
 from protocol.checks import ProtocolError, counted
 from protocol.datasets import Data
-from protocol.datasets._image_files import files_below, image_rows, squares_of
+from protocol.datasets._image_files import check_images, files_below, image_rows, squares_of
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.registry import DatasetRecord
 
@@ -31,17 +31,10 @@ def _has_folders(folder: str) -> bool:
 
 
 def _images(folder: str, files: Sequence[str]) -> list[str]:
-    """Return the files that are images; raise ProtocolError if there are none, or one has an unsupported format."""
-    suffixes = [PurePosixPath(name).suffix for name in files]
-    known = ", ".join(sorted(EXTENSIONS))
-    for name, suffix in zip(files, suffixes, strict=True):
-        if suffix.lower() in OTHER_EXTENSIONS:
-            raise ProtocolError(
-                f"{Path(folder, name)}: {suffix[1:].upper()} files are not supported ({known} are). Convert it to PNG, "
-                "or remove it."
-            )
-    images = [name for name, suffix in zip(files, suffixes, strict=True) if suffix.lower() in EXTENSIONS]
+    """Return the files that are images; raise ProtocolError if there are none, counting those in other formats."""
+    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | OTHER_EXTENSIONS]
     if not images:
+        known = ", ".join(sorted(EXTENSIONS))
         raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
     return images
 
@@ -82,8 +75,8 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     Raises
     ------
     ProtocolError
-        If no folder is given; if it contains no images, images in an unsupported format such as GIF, or images both in
-        subfolders and next to them; when rows are read, if an image is damaged or too large.
+        If no folder is given; if it contains no images, images both in subfolders and next to them, or files that are
+        not complete images of a supported format (all are listed); when rows are read, if an image is damaged inside.
     """
     if folder is None:
         raise ProtocolError(
@@ -97,11 +90,13 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         raise ProtocolError(
             f"{folder}: the image {outside} is next to the subfolders. Move it to the subfolder of its class."
         )
+    paths_of_images = [Path(folder, name) for name in images]
+    check_images(paths_of_images)
     code = {name: number for number, name in enumerate(classes)}
     return Data(
         np.array(images),
         np.array([code[name.partition("/")[0]] for name in images]) if classes else None,
         tuple(classes),
-        image_rows([Path(folder, name) for name in images], image_size),
+        image_rows(paths_of_images, image_size),
         notes=_notes(len(files) - len(images)),
     )

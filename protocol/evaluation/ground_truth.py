@@ -459,8 +459,7 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
 def _from_file(path: str | Path, expected: tuple[int, int], name: str) -> Relevance:
     suffix = Path(path).suffix.lower()
     if suffix == ".npz":
-        arrays, shape = read_csr(path)
-        return _sparse(SimpleNamespace(**arrays, shape=shape), expected, name)
+        return _sparse(read_csr(path), expected, name)
     values = read_lists(path) if suffix in (".txt", ".csv", ".tsv") else read_array(path)
     _check_unambiguous(values, expected, name)
     return _listed(values, expected, name)

@@ -1,29 +1,33 @@
 """Read arrays from files of users in several formats, under the policy of `protocol.inputs.limits`."""
 
 import contextlib
+import os
 import re
 import sys
 import textwrap
 import warnings
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 from protocol.external import Span
-from protocol.inputs import big_ann, fvecs, hdf5, limits, matlab, text
+from protocol.inputs import big_ann, containers, fvecs, limits, text
 
 _COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
-_MOST_KEYS = 20
-_USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # offset and magic number of HDF5 in a .mat file
-_WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv)):(.+)", re.IGNORECASE)
+_PICKLED = re.compile("[Oo]bject arrays|Python objects")
+_SPARSE = {"data", "format", "shape"}
+_WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv|pt|pth)):(.+)", re.IGNORECASE)
+
+FORMS = ("id", "id-class", "id-classes", "id-columns", "class", "classes", "columns")
+"""The forms of a line of a list: whether it begins with an id, and has one class, several, or a column for each."""
+_WITH_FORM = re.compile(rf"(.+):({'|'.join(FORMS)})")
 
 
 def read_array(file: str | Path) -> NDArray:
@@ -36,7 +40,8 @@ def read_array(file: str | Path) -> NDArray:
         ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.big_ann`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
         numbers separated by commas, semicolons or blanks. Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
-        dense.
+        dense. An apostrophe at the end transposes a matrix as in MATLAB, ``F.mat:variable'`` or ``F.npy'``, unless a
+        file has this name.
 
     Returns
     -------
@@ -50,7 +55,7 @@ def read_array(file: str | Path) -> NDArray:
         `limits.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
     path, key = path_and_key(file)
-    return _numbers(_reader(path)(path, key), file)
+    return _numbers(_transposed(_reader(path, key)(path, key), file), file)
 
 
 def read_stored(file: str | Path) -> NDArray:
@@ -62,50 +67,55 @@ def read_stored(file: str | Path) -> NDArray:
         As for `read_array`.
     """
     path, key = path_and_key(file)
-    array = _mapped(path, key)
+    array = _transposed(_mapped(path, key), file)
     return _strings(array, file) if array.dtype.kind in "US" and array.size else _numbers(array, file)
 
 
 def _strings(array: NDArray, file: str | Path) -> NDArray:
-    """Return strings, or raise ProtocolError for code points that don't exist, which NumPy does not check."""
+    """Return strings, from bytes as UTF-8; raise ProtocolError for code points that don't exist.
+
+    NumPy does not check the code points.
+    """
     if array.dtype.kind == "U":
         points = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
         if points.size and points.max() > sys.maxunicode:
             raise ProtocolError(f"{file}: the code point U+{points.max():X} in a string does not exist.")
-    return array
+        return array
+    try:
+        return np.char.decode(array, "utf-8")
+    except UnicodeDecodeError:  # whether these bytes are acceptable depends on what they are
+        return array
 
 
-def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
-    """Read compressed sparse rows as ``scipy.sparse.save_npz`` writes them.
+def read_csr(file: str | Path) -> Any:
+    """Read a sparse matrix that ``scipy.sparse.save_npz`` wrote in any format.
 
     Returns
     -------
-    arrays : dict of str to ndarray
-        ``indptr`` and ``indices``, and ``data`` if the file has it.
-    shape : tuple of int
+    csr_matrix or csr_array
+        Entries may be given in several parts, and need not be sorted.
 
     Raises
     ------
     ProtocolError
-        As for `read_array`; or if ``indptr``, ``indices`` or ``shape`` is missing, or the format is not CSR.
+        As for `read_array`; or if the file contains anything else, or indices that do not exist.
     """
-    path = _existing(Path(file))
-    with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
-        keys = _npz_keys(archive)
-        missing = {"indptr", "indices", "shape"} - set(keys)
-        if missing:
-            raise ProtocolError(
-                f"{path}: a sparse matrix needs the arrays indptr, indices and shape; this file contains: "
-                f"{_listed(keys)}."
-            )
-        parts = ("indptr", "indices", "shape", "format", "data")
-        arrays = {key: _npz_array(archive, path, key) for key in parts if key in keys}
-    kind = arrays.pop("format", np.array(b"csr")).item()
-    kind = kind.decode(errors="replace") if isinstance(kind, bytes) else kind
-    shape = arrays.pop("shape")
-    if kind != "csr" or shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise ProtocolError(f"{path}: a sparse matrix must be 2-D and in csr format, got {kind} of shape {shape}.")
-    return arrays, (int(shape[0]), int(shape[1]))
+    path, sparse = _existing(Path(file)), need("scipy.sparse", "scipy")
+    with _reading(path, "a sparse matrix"):
+        with containers.npz(path) as archive:
+            if not set(archive.files) >= _SPARSE:
+                raise ProtocolError(
+                    f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
+                    f"{containers.listed(archive.files)}."
+                )
+            headers = {key: containers.npz_header(archive, path, key) for key in archive.files}
+        limits.check_array(path, sum(prod(shape) * dtype.itemsize for shape, dtype in headers.values()))
+        if any(dtype.kind == "f" for key, (_, dtype) in headers.items() if key != "data"):
+            raise ProtocolError(f"{path}: the indices of a sparse matrix must be integers.")
+        rows = sparse.load_npz(path)
+        if rows.format in ("bsr", "csc", "csr"):  # their constructors trust the indices; only csr is not converted
+            rows.check_format(full_check=True)
+        return rows.tocsr()
 
 
 class SparseRows:
@@ -119,48 +129,33 @@ class SparseRows:
     Raises
     ------
     ProtocolError
-        As for `read_csr`; or if the arrays do not fit together or refer to columns that do not exist.
+        As for `read_csr`; or if the values are not numbers.
     """
 
     def __init__(self, file: str | Path) -> None:
-        arrays, (n, d) = read_csr(file)
-        self._file, self.shape, self._data = file, (n, d), _numbers(arrays.get("data", np.empty(0)), file)
-        ends, columns, self.dtype = arrays["indptr"], arrays["indices"], self._data.dtype
-        integers = ends.dtype.kind in "iu" and columns.dtype.kind in "iu"
-        if not integers or columns.ndim != 1 or columns.shape != self._data.shape:
-            raise ProtocolError(f"{file}: indptr and indices must be integers, with as many indices as data.")
-        if n < 1 or ends.shape != (n + 1,) or ends[0] != 0 or ends[-1] != columns.size or (ends[1:] < ends[:-1]).any():
-            raise ProtocolError(
-                f"{file}: indptr must be n + 1 = {n + 1:,} ascending integers from 0 to {columns.size:,}."
-            )
-        if columns.min() < 0 or columns.max() >= d:
-            raise ProtocolError(
-                f"{file}: indices must be from 0 to {d - 1:,}, got {columns.min():,} to {columns.max():,}."
-            )
-        self._ends, self._columns = ends.astype(np.int64), columns
+        self._file, self._rows = file, read_csr(file)
+        self.shape, self.dtype = self._rows.shape, _numbers(self._rows.data, file).dtype
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self.shape[0])
 
     def __getitem__(self, part: slice) -> NDArray:
-        start, stop, step = part.indices(len(self))
-        ends = self._ends[start : max(start, stop) + 1]
-        n_bytes = (ends.size - 1) * self.shape[1] * self.dtype.itemsize
+        n_bytes = len(range(*part.indices(len(self)))) * self.shape[1] * self.dtype.itemsize
         if n_bytes > limits.ARRAY_BYTES:
             raise ProtocolError(
                 f"{self._file}: as a dense array, its shape {self.shape} takes {n_bytes / 2**30:.3g} GiB, more than "
                 f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Reduce the dimension, for example with TruncatedSVD."
             )
-        rows, entries = np.zeros((ends.size - 1, self.shape[1]), self.dtype), slice(ends[0], ends[-1])
-        row = np.repeat(np.arange(len(rows)), np.diff(ends))
-        np.add.at(rows, (row, self._columns[entries]), self._data[entries])  # an entry may be given in several parts
-        return rows[::step]
+        dense: NDArray = self._rows[part].toarray()
+        return dense
 
 
 def is_sparse(file: str | Path) -> bool:
     """Return whether a file is an ``.npz`` file of ``scipy.sparse.save_npz``, and not of one of its arrays."""
     path, key = path_and_key(file)
-    return path.suffix.lower() == ".npz" and key is None and {"indptr", "shape"} <= set(npz_keys(path))
+    if path.suffix.lower() != ".npz" or key is not None or _is_transposed(file):
+        return False
+    return set(npz_keys(path)) >= _SPARSE
 
 
 def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
@@ -191,7 +186,7 @@ def map_array(file: str | Path) -> NDArray:
     ``.npy``, ``.fbin`` and related formats, and ``.fvecs`` and related formats can be mapped.
     """
     path, key = path_and_key(file)
-    return _numbers(_mapped(path, key), file)
+    return _numbers(_transposed(_mapped(path, key), file), file)
 
 
 def map_rows(file: str | Path) -> NDArray | SparseRows:
@@ -211,12 +206,15 @@ def _mapped(path: Path, key: str | None) -> NDArray:
         with _reading(_existing(path), f"vectors of {suffix}"):
             return _VECTORS[suffix].mapped(path)
     if suffix != ".npy":
-        return _reader(path)(path, key)
-    with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
-        _check_header(stream, path, path.stat().st_size)
-        if not np.prod(_header(stream, path)[0]):
-            return _npy(path, key)  # an empty array can't be mapped
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        return _reader(path, key)(path, key)
+    with _reading(_existing(path), "an .npy file"):
+        array = np.lib.format.open_memmap(path, mode="r")
+        if array.offset + array.nbytes != path.stat().st_size:
+            raise ProtocolError(
+                f"{path}: {path.stat().st_size - array.offset:,} bytes of data, but shape {array.shape} needs "
+                f"{array.nbytes:,}."
+            )
+        return np.asarray(array)
 
 
 def span_of(file: str | Path, array: NDArray | SparseRows, values: np.dtype[Any]) -> Span | None:
@@ -243,22 +241,22 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
     ProtocolError
         If the file or key does not exist, or the file is damaged.
     """
-    path, key = path_and_key(file)
+    shape = _stored_shape(*path_and_key(file))
+    return shape[::-1] if shape and _is_transposed(file) else shape
+
+
+def _stored_shape(path: Path, key: str | None) -> tuple[int, ...] | None:
     match path.suffix.lower():
         case ".npy":
-            with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
-                return _header(stream, path)[0]
-        case ".npz" if is_sparse(file):
-            return tuple(_npz(path, "shape").tolist())
+            return _mapped(path, key).shape
+        case ".npz" if key is None and is_sparse(path):
+            return SparseRows(path).shape
         case ".npz":
-            with (
-                _reading(_existing(path), "an .npz file"),
-                zipfile.ZipFile(path) as archive,
-                archive.open(_npz_member(archive, path, _chosen(path, key, _npz_keys(archive)))) as stream,
-            ):
-                return _header(stream, path)[0]
+            with _reading(path, "an .npz file"), containers.npz(path) as archive:
+                return containers.npz_header(archive, path, key)[0]
         case ".h5" | ".hdf5":
-            return _from_hdf5(hdf5.shape, _existing(path), key)
+            with _reading(_existing(path), "an HDF5 file"), containers.hdf5(path, key) as dataset:
+                return tuple(dataset.shape)
         case suffix if suffix in _VECTORS:
             shape: tuple[int, int] = _VECTORS[suffix].shape(_existing(path))
             return shape
@@ -279,7 +277,7 @@ def row_count(file: str | Path) -> int | None:
     shape, path = array_shape(file), path_of(file)
     if shape is not None:
         return shape[0]
-    if not is_text_array(path) or _existing(path).stat().st_size > _COUNTED_BYTES:
+    if _is_transposed(file) or not is_text_array(path) or _existing(path).stat().st_size > _COUNTED_BYTES:
         return None
     return sum(1 for line in text.raw_lines(path, "an array") if line.strip())
 
@@ -342,8 +340,8 @@ def path_of(file: str | Path) -> Path:
 def npz_keys(file: str | Path) -> list[str]:
     """Return the names of the arrays in an ``.npz`` file; raise ProtocolError if it is missing or damaged."""
     path = _existing(Path(file))
-    with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
-        return _npz_keys(archive)
+    with _reading(path, "an .npz file"), containers.npz(path) as archive:
+        return list(archive.files)
 
 
 def is_integer(numbers: NDArray) -> NDArray[np.bool_]:
@@ -363,9 +361,29 @@ def _numbers(array: NDArray, file: str | Path) -> NDArray:
 
 
 def path_and_key(file: str | Path) -> tuple[Path, str | None]:
-    """Return a file's path and, if given, the key of an array in it, as in ``F.npz:key``."""
-    parts = _WITH_KEY.fullmatch(str(file))
-    return (Path(parts[1]), parts[2]) if parts else (Path(file), None)
+    """Return a file's path and, if given, the key of an array in it, or the column or form of a list.
+
+    Examples
+    --------
+    >>> path_and_key("f.npz:key'")[1], path_and_key("f.csv:label")[1], path_and_key("f.txt:id-class")[1]
+    ('key', 'label', 'id-class')
+    """
+    name = str(file)[:-1] if _is_transposed(file) else str(file)
+    parts = _WITH_KEY.fullmatch(name) or (None if os.path.exists(name) else _WITH_FORM.fullmatch(name))
+    return (Path(parts[1]), parts[2]) if parts else (Path(name), None)
+
+
+def _is_transposed(file: str | Path) -> bool:
+    return str(file).endswith("'") and not os.path.exists(file)
+
+
+def _transposed(array: NDArray, file: str | Path) -> NDArray:
+    """Return a matrix in the orientation that the name of its file requests; a list has only one."""
+    if not _is_transposed(file):
+        return array
+    if array.ndim > 2:
+        raise ProtocolError(f"{file}: only a matrix can be transposed, got shape {array.shape}.")
+    return array.T
 
 
 def _existing(path: Path) -> Path:
@@ -379,8 +397,11 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _reader(path: Path) -> Callable[[Path, str | None], NDArray]:
+def _reader(path: Path, key: str | None) -> Callable[[Path, str | None], NDArray]:
     _existing(path)
+    if containers.is_torch(path):
+        with _reading(path, "a PyTorch file"):
+            raise ProtocolError(f"{path}: {containers.torch_conversion(path, key)}")
     try:
         return _READERS[path.suffix.lower()]
     except KeyError:
@@ -397,125 +418,34 @@ def _reading(path: Path, expected: str) -> Iterator[None]:
     except ProtocolError:
         raise
     except Exception as error:  # a parser may raise anything on a damaged file
+        if isinstance(error, ValueError) and _PICKLED.search(str(error)):
+            raise ProtocolError(
+                f"{path}: pickled Python objects are never loaded. Save an array of numbers."
+            ) from error
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         reason = textwrap.shorten(reason, 160).rstrip(".") or type(error).__name__
         raise ProtocolError(f"{path}: can't be read as {expected} ({reason}).") from error
 
 
-def _listed(keys: Iterable[str]) -> str:
-    """Return the first keys on one line, even if they contain unusual characters."""
-    ordered = [key if key.isprintable() else ascii(key) for key in sorted(keys)]
-    more = len(ordered) - _MOST_KEYS
-    return ", ".join(ordered[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "") or "nothing"
-
-
-def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
-    """Return the key of the array to read: the requested one, or the only one."""
-    if key is None and len(keys) == 1:
-        return keys[0]
-    if key is None:
-        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. The file contains: {_listed(keys)}.")
-    if key not in keys:
-        raise ProtocolError(f"{path}: no array {key!r}. The file contains: {_listed(keys)}.")
-    return key
-
-
-def _within_limit(path: Path, n_bytes: int) -> None:
-    if n_bytes > limits.ARRAY_BYTES:
-        raise ProtocolError(
-            f"{path}: the array takes {n_bytes / 2**30:.3g} GiB uncompressed, more than "
-            f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Save it as .npy."
-        )
-
-
-def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
-    """Refuse an array in NumPy's format unless the size in its header equals the `n_bytes` of the stream."""
-    shape, dtype = _header(stream, path)
-    if dtype.hasobject:
-        raise ProtocolError(f"{path}: pickled Python objects are never loaded. Save an array of numbers.")
-    declared, actual = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
-    if declared != actual or min(shape, default=0) < 0:
-        raise ProtocolError(f"{path}: {actual:,} bytes of data, but shape {shape} needs {declared:,}.")
-    stream.seek(0)
-
-
-def _header(stream: IO[bytes], path: Path) -> tuple[tuple[int, ...], np.dtype]:
-    """Return the shape and dtype of an array in NumPy's format."""
-    version = np.lib.format.read_magic(stream)
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version not in readers:
-        raise ProtocolError(f"{path}: NumPy's format must be 1.0 or 2.0, got {'.'.join(map(str, version))}.")
-    shape, _, dtype = readers[version](stream)
-    return shape, dtype
-
-
-def _numpy_array(stream: IO[bytes], path: Path, n_bytes: int) -> NDArray:
-    _check_header(stream, path, n_bytes)
-    return np.lib.format.read_array(stream, allow_pickle=False)
-
-
-def _npy(path: Path, key: str | None) -> NDArray:
-    with _reading(path, "an .npy file"), open(path, "rb") as stream:
-        return _numpy_array(stream, path, path.stat().st_size)
-
-
-def _npz_keys(archive: zipfile.ZipFile) -> list[str]:
-    return [name.removesuffix(".npy") for name in archive.namelist()]
-
-
-def _npz_array(archive: zipfile.ZipFile, path: Path, key: str) -> NDArray:
-    member = _npz_member(archive, path, key)
-    _within_limit(path, member.file_size)
-    with archive.open(member) as stream:
-        array = _numpy_array(stream, path, member.file_size)
-        stream.read(1)  # at the end of the stream, its checksum is verified
-        return array
-
-
-def _npz_member(archive: zipfile.ZipFile, path: Path, key: str) -> zipfile.ZipInfo:
-    """Return the member of an archive that contains an array; refuse members that NumPy does not write."""
-    members = [member for member in archive.infolist() if member.filename in (key, f"{key}.npy")]
-    if len(members) > 1:
-        raise ProtocolError(f"{path}: {len(members)} arrays have the name {key!r}.")
-    if members[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ProtocolError(
-            f"{path}: arrays must be stored or deflated, got the compression {members[0].compress_type}."
-        )
-    return members[0]
+def _copied(path: Path, key: str | None) -> NDArray:
+    return np.array(_mapped(path, key))
 
 
 def _npz(path: Path, key: str | None) -> NDArray:
     if key is None and is_sparse(path):
         return SparseRows(path)[:]
-    with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
-        return _npz_array(archive, path, _chosen(path, key, _npz_keys(archive)))
+    with _reading(path, "an .npz file"), containers.npz(path) as archive:
+        return containers.npz_array(archive, path, key)
 
 
 def _hdf5(path: Path, key: str | None) -> NDArray:
-    return _from_hdf5(hdf5.read, path, key)
-
-
-def _from_hdf5(request: Callable[..., Any], path: Path, key: str | None) -> Any:
-    """Read an HDF5 file in another process; if the key is wrong, list the arrays in the file."""
     with _reading(path, "an HDF5 file"):
-        try:
-            return request(path, key, limit=limits.ARRAY_BYTES)
-        except hdf5.UnknownKeyError as found:
-            return request(path, _chosen(path, key, found.keys), limit=limits.ARRAY_BYTES)
+        return containers.hdf5_array(path, key)
 
 
 def _matlab(path: Path, key: str | None) -> NDArray:
-    with _reading(path, "a .mat file"), open(path, "rb") as stream:
-        stream.seek(_USER_BLOCK)
-        if stream.read(len(_HDF5)) == _HDF5:
-            return _hdf5(path, key).T  # version 7.3 is HDF5 and stores columns first
-        # Mapped, so that other large variables in the file take no memory.
-        variables = matlab.variables(np.memmap(path, dtype=np.uint8, mode="r").data)
-        if key not in variables:
-            variables |= matlab.fields(variables, limits.ARRAY_BYTES)
-        variable = variables[_chosen(path, key, list(variables))]
-        _within_limit(path, variable.n_bytes)
-        return variable.read()
+    with _reading(path, "a .mat file"):
+        return containers.matlab_array(path, key)
 
 
 def _text(path: Path, key: str | None) -> NDArray:
@@ -536,10 +466,6 @@ def _text(path: Path, key: str | None) -> NDArray:
     return numbers
 
 
-def _vectors(path: Path, key: str | None) -> NDArray:
-    return np.array(_mapped(path, key))
-
-
 _KNOWN = (
     "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
     "F.fvecs, F.ivecs or F.bvecs"
@@ -547,7 +473,7 @@ _KNOWN = (
 _VECTORS: Any = MappingProxyType(dict.fromkeys(big_ann.TYPES, big_ann) | dict.fromkeys(fvecs.TYPES, fvecs))
 _READERS: Any = MappingProxyType(
     {
-        ".npy": _npy,
+        ".npy": _copied,
         ".npz": _npz,
         ".h5": _hdf5,
         ".hdf5": _hdf5,
@@ -555,6 +481,6 @@ _READERS: Any = MappingProxyType(
         ".csv": _text,
         ".tsv": _text,
         ".txt": _text,
-        **dict.fromkeys(_VECTORS, _vectors),
+        **dict.fromkeys(_VECTORS, _copied),
     }
 )

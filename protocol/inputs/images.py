@@ -21,6 +21,7 @@ OTHER_EXTENSIONS = frozenset(
 
 # OpenCV reads it once, when it is imported.
 os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(limits.IMAGE_PIXELS))
+_PNG, _END_BYTES = b"\x89PNG\r\n\x1a\n", 1024
 _STDERR = 2
 _ONE_THREAD = threading.Lock()
 """Held while stderr is redirected; a second thread would store the redirected stderr and restore that."""
@@ -35,8 +36,8 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     Raises
     ------
     ProtocolError
-        If the file can't be read, is not a complete image of a format in `EXTENSIONS`, or is too large
-        (`protocol.inputs.limits`).
+        If the file can't be read, is not a complete image of a format in `EXTENSIONS` with 8 or 16 bits, or is too
+        large (`protocol.inputs.limits`).
     """
     import cv2
 
@@ -46,16 +47,32 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
         # Decoded from memory, because OpenCV then rejects truncated images; from files, it returns incomplete ones.
         with _without_messages():
             decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
+            stored = cv2.imdecode(content, cv2.IMREAD_UNCHANGED) if content.size and decoded is None else None
     except (OSError, MemoryError, cv2.error) as error:
         if "CV_IO_MAX_IMAGE_PIXELS" in str(error):
             raise ProtocolError(
                 f"{path}: the image has more than {limits.IMAGE_PIXELS:,} pixels. Reduce it."
             ) from error
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split()) or type(error).__name__
         raise ProtocolError(f"{path}: can't be read as an image ({reason}).") from error
+    if content.size == 0:
+        raise ProtocolError(f"{path}: the file is empty.")
+    if decoded is None and stored is not None:
+        raise ProtocolError(f"{path}: the image is {stored.dtype}, expected 8 or 16 bits.")
+    if decoded is None and content[:4].tobytes() == b"GIF8":
+        raise ProtocolError(f"{path}: GIF files are not supported.")
     if decoded is None:
         raise ProtocolError(f"{path}: not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image.")
     return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
+
+
+def looks_complete(path: Path) -> bool:
+    """Return whether a file begins and ends like a JPEG or PNG image, which takes 50 microseconds."""
+    with open(path, "rb") as stream:
+        start = stream.read(len(_PNG))
+        stream.seek(max(0, os.fstat(stream.fileno()).st_size - _END_BYTES))
+        end = stream.read()
+    return (start.startswith(b"\xff\xd8") and b"\xff\xd9" in end) or (start == _PNG and b"IEND" in end)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
 
@@ -30,7 +30,7 @@ class Labelled(NamedTuple):
 
 
 def label_pair(
-    query: Any, database: Any, n_queries: int, n_database: int | None, label_format: str | None = None
+    query: Any, database: Any, n_queries: int, n_database: int | None
 ) -> tuple[NDArray, NDArray, tuple[int | str, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
@@ -43,8 +43,6 @@ def label_pair(
         whatever integers pandas uses for its categories.
     n_queries, n_database : int
         `n_database` is None if any number of labels will do.
-    label_format : str, optional
-        One of `protocol.inputs.lists.FORMATS`, for files that can be read in two ways.
 
     Returns
     -------
@@ -68,10 +66,8 @@ def label_pair(
     listings = read_listings(
         {"query labels": query, "database labels": database},
         has_ids=False,
-        label_format=label_format,
         sizes={"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database}),
     ).values()
-    _check_sizes(listings, n_queries, n_database)
     sides = [
         _labels(listing, values, n_items)
         for listing, values, n_items in zip(listings, (query, database), (n_queries, n_database), strict=True)
@@ -116,9 +112,7 @@ def brief(labels: Iterable[int | str], most: int = _FEW) -> str:
     return ", ".join(names[:most]) + more or "none"
 
 
-def labels_from(
-    values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None, label_format: str | None = None
-) -> Labelled:
+def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None) -> Labelled:
     """Return the labels of the items of a dataset, with what a list of labels also says about them.
 
     Parameters
@@ -131,7 +125,6 @@ def labels_from(
         The number of items, if it is known.
     ids : ndarray of str, shape (n_items,), optional
         The ids of the items; labels that have ids as well are put in this order.
-    label_format : str, optional
 
     Raises
     ------
@@ -139,7 +132,7 @@ def labels_from(
         If they are anything else or not one per item, or an item of `ids` has no label.
     """
     sizes = {} if n_items is None else {role: n_items}
-    listing = read_listings({role: values}, has_ids=False, label_format=label_format, sizes=sizes)[role]
+    listing = read_listings({role: values}, has_ids=False, sizes=sizes)[role]
     if listing.ids is not None and listing.labels is not None and ids is not None:
         listing = _in_order(listing, ids)
     labels = _labels(listing, values, n_items)
@@ -163,16 +156,6 @@ def _in_order(listing: Listing, ids: NDArray) -> Listing:
         )
     order = [rows[name] for name in ids.tolist()]
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
-
-
-def _check_sizes(listings: Collection[Listing], n_queries: int, n_database: int | None) -> None:
-    """Raise ProtocolError if the labels of the queries are those of the database, and the other way round."""
-    n_labels = [len(listing) for listing in listings]
-    if n_labels == [n_database, n_queries] and n_queries != n_database:
-        raise ProtocolError(
-            f"labels: {n_labels[0]:,} query labels for {n_queries:,} queries, and {n_labels[1]:,} database labels for "
-            f"{n_database:,} database items. The labels of queries and database look swapped."
-        )
 
 
 def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:

@@ -2,10 +2,9 @@
 
 - Files that the pipeline wrote are verified by their checksums before a parser opens them (`protocol.provenance`).
 - Downloads are verified before they are parsed, and bounded in size and time (`protocol.downloads`).
-- Files that a user names are read without running anything in them: no pickles, no files that they point to. Declared
-  sizes are compared with a limit and with the file before memory is allocated, because a few kilobytes can decompress
-  to terabytes. Nothing is extracted to disk. Only HDF5, which may crash or hang on a damaged file, is read by another
-  process (`protocol.inputs.hdf5`); pipes and devices, on which reading may block, are refused.
+- Files that a user names are read without running anything in them: no pickles, no files that they point to. The
+  declared size of an array is compared with a limit before memory is allocated, because a few kilobytes can decompress
+  to terabytes. Nothing is extracted to disk. Pipes and devices, on which reading may block, are refused.
 
 A file that is damaged or exceeds a limit is an error of one line. We do not defend against users who attack themselves.
 """
@@ -36,10 +35,14 @@ STRINGS_BYTES = 4 << 30
 IMAGE_PIXELS = 50_000_000
 """Of an image, more than those of cameras have."""
 
-HDF5_SECONDS = 60.0
-"""Allowed for a reply, in addition to the size of the file or of the array over `HDF5_BYTES_PER_SECOND`."""
 
-HDF5_BYTES_PER_SECOND = 10 << 20
+def check_array(path: Path, n_bytes: int) -> None:
+    """Raise ProtocolError if an array that is compressed in a file is larger than `ARRAY_BYTES`."""
+    if n_bytes > ARRAY_BYTES:
+        raise ProtocolError(
+            f"{path}: the array takes {n_bytes / 2**30:.3g} GiB uncompressed, more than "
+            f"{ARRAY_BYTES / 2**30:.3g} GiB. Save it as .npy."
+        )
 
 
 def check_regular(path: Path, what: str) -> None:

@@ -3,7 +3,7 @@
 A line, or an element of an array or of a JSON list, has an id, labels, or both. Labels are one class (a number or a
 name), several classes, or a column for each class with 0 and 1 or -1 and +1. The fields of a line are separated by
 tabs, commas, semicolons or blanks. Which of these forms a file has is decided by its whole content, and by that of all
-files that are read together. An input that can be read in two ways is refused; the argument `label_format` chooses.
+files that are read together. A file that can be read in two ways is refused; ``F:FORM``, with one of `FORMS`, chooses.
 """
 
 import csv
@@ -20,14 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, one_of
+from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.arrays import as_integers, path_and_key, read_stored
+from protocol.inputs.arrays import FORMS, as_integers, path_and_key, read_stored
 from protocol.inputs.conversion import as_numpy, is_file, named
 from protocol.inputs.validation import array_of, class_labels
 
-FORMATS = ("id", "id-class", "id-classes", "id-columns", "class", "classes", "columns")
-"""The forms of a line: whether it begins with an id, and whether it has one class, several, or a column for each."""
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 MARKS = ",;"
 """Characters that may separate fields, besides blanks and tabs."""
@@ -91,6 +89,7 @@ class _Table:
     by_blanks: bool = False  # a single field may have to be divided at its blanks
     header: list[str] = field(default_factory=list)
     is_python: bool = False  # a row is an object, so its fields are certain
+    form: str = ""  # one of FORMS, if the user chose it
 
     def drop_header(self) -> None:
         self.header, self.rows = self.rows[0], self.rows[1:]
@@ -100,7 +99,7 @@ def read_listings(
     sources: Mapping[str, Any],
     *,
     has_ids: bool,
-    label_format: str | None = None,
+    form: str = "",
     sizes: Mapping[str, int] | None = None,
     log: bool = True,
 ) -> dict[str, Listing]:
@@ -114,8 +113,8 @@ def read_listings(
     has_ids : bool
         Whether each line begins with an id, as in the list of a partition; an array of integers then contains row
         numbers. Otherwise the content decides whether labels follow an id.
-    label_format : str, optional
-        One of `FORMATS`, for text that can be read in two ways.
+    form : str, optional
+        One of `FORMS`, for files that can be read in two ways and don't name a form themselves.
     sizes : mapping of str to int, optional
         The known numbers of items.
     log : bool, default=True
@@ -137,9 +136,6 @@ def read_listings(
     >>> print(found["database"], found["database"].labels.astype(int).tolist())
     database: 2 items, several of 3 classes [[1, 0, 1], [0, 1, 0]]
     """
-    if label_format is not None:
-        one_of(label_format, FORMATS, "label_format")
-    sizes = sizes or {}
     tables: dict[str, _Table] = {}
     listings: dict[str, Listing] = {}
     for role, values in sources.items():
@@ -150,7 +146,10 @@ def read_listings(
         else:
             listings[role] = _of_array(content, values, name, has_ids)
     if tables:
-        listings |= _read(tables, has_ids, label_format, sizes)
+        forms = {table.form for table in tables.values()} - {""}
+        if len(forms) > 1:
+            raise ProtocolError(f"lists: the forms {' and '.join(sorted(forms))} differ. Choose one for all lists.")
+        listings |= _read(tables, has_ids, "".join(forms) or form, sizes or {})
     for role, values in sources.items():
         if log and is_file(values):
             _log.info("%s", listings[role])
@@ -233,6 +232,9 @@ def _of_text(path: Path, column: str | None) -> _Table:
     if not table.rows:
         raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
     if column is None:
+        return table
+    if column in FORMS and column not in table.rows[0]:
+        table.form = column
         return table
     table.drop_header()
     if column not in table.header:
@@ -377,27 +379,25 @@ def _is_number(value: str) -> bool:
 # Forms
 
 
-def _read(
-    tables: Mapping[str, _Table], has_ids: bool, label_format: str | None, sizes: Mapping[str, int]
-) -> dict[str, Listing]:
+def _read(tables: Mapping[str, _Table], has_ids: bool, form: str, sizes: Mapping[str, int]) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
     _drop_headers(tables, sizes)
     wide = {role: table for role, table in tables.items() if len(table.rows) == 1 and sizes.get(role, 2) > 1}
-    for table in wide.values() if not has_ids and label_format is None else ():
+    for table in wide.values() if not has_ids and not form else ():
         numbers = _divided(table.rows[0], table)
         if len(numbers) > 1 and all(map(_is_number, numbers)):  # one line with the labels of all items
             table.rows, table.by_blanks = [[number] for number in numbers], False
-    with_id = label_format.startswith("id") if label_format else has_ids or _begins_with_ids(tables)
+    with_id = form.startswith("id") if form else has_ids or _begins_with_ids(tables)
     ids: dict[str, list[str]] = {}
     labels: dict[str, list[list[str]]] = {}
     for role, table in tables.items():
-        heads, labels[role] = _heads_and_tails(table, tables, label_format) if with_id else ([], _all_fields(table))
+        heads, labels[role] = _heads_and_tails(table, tables, form) if with_id else ([], _all_fields(table))
         if with_id:
             ids[role] = heads
-    form, arrays, classes = _labels(tables, labels, label_format, with_id)
+    said, arrays, classes = _labels(tables, labels, form, with_id)
     listings = {}
     for role, table in tables.items():
-        words = " and ".join(filter(None, ["id" if with_id else "", form if any(labels[role]) else ""]))
+        words = " and ".join(filter(None, ["id" if with_id else "", said if any(labels[role]) else ""]))
         header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
         names = text.string_array(ids[role], table.name) if with_id else None
         listings[role] = Listing(table.name, names, arrays.get(role), f"{words}{header}", classes)
@@ -464,19 +464,14 @@ def _counting(start: int, like: Sequence[str]) -> list[str]:
     return list(map(str, range(start, start + len(like))))
 
 
-def _two_readings(
-    name: str, row: Sequence[str], one: str, one_format: str, other: str, other_format: str
-) -> ProtocolError:
+def _two_readings(name: str, row: Sequence[str], one: str, one_form: str, other: str, other_form: str) -> ProtocolError:
     shown = " ".join(row)
     return ProtocolError(
-        f"{name}: {shown[:80]!r} may be {one} or {other}. "
-        f'Pass label_format="{one_format}" or label_format="{other_format}".'
+        f"{name}: {shown[:80]!r} may be {one} or {other}. Write {name}:{one_form} or {name}:{other_form}."
     )
 
 
-def _heads_and_tails(
-    table: _Table, tables: Mapping[str, _Table], label_format: str | None
-) -> tuple[list[str], list[list[str]]]:
+def _heads_and_tails(table: _Table, tables: Mapping[str, _Table], form: str) -> tuple[list[str], list[list[str]]]:
     """Return the id of each line and its other fields; an id in a line with blanks may contain blanks itself."""
     if not table.by_blanks:
         return [row[0] for row in table.rows], [row[1:] for row in table.rows]
@@ -489,9 +484,9 @@ def _heads_and_tails(
     flags = [next((n for n, word in enumerate(reversed(row)) if word not in ("0", "1")), len(row) - 1) for row in words]
     if all(flags):
         return _cut(lines, flags)
-    if label_format == "id" or all(len(row) == 1 for row in words):
+    if form == "id" or all(len(row) == 1 for row in words):
         return lines, [[] for _ in lines]
-    if label_format is None:
+    if not form:
         _check_first_words(table, words, tables)
     return _cut(lines, [len(row) - 1 for row in words])
 
@@ -504,7 +499,7 @@ def _check_first_words(table: _Table, words: Sequence[Sequence[str]], tables: Ma
         odd = next(row for row in words if len(row) > 1)
         raise ProtocolError(
             f"{table.name}: item {short}, {words[short - 1][0][:80]!r}, has no labels, unlike {' '.join(odd)[:80]!r}. "
-            'If that is an id, pass label_format="id".'
+            f"If that is an id, write {table.name}:id."
         )
     tails = [tuple(row[1:]) for row in rows]
     is_id = len({row[0] for row in words}) == len(words)
@@ -522,17 +517,17 @@ _Tails = Mapping[str, list[list[str]]]
 
 
 def _labels(
-    tables: Mapping[str, _Table], tails: _Tails, label_format: str | None, with_id: bool
+    tables: Mapping[str, _Table], tails: _Tails, form: str, with_id: bool
 ) -> tuple[str, dict[str, NDArray], tuple[str, ...]]:
     """Return the form of the labels in words, the labels of each table, and the names of their columns."""
     rows = list(chain.from_iterable(tails.values()))
-    kind = (label_format or "").removeprefix("id").removeprefix("-")
-    if not any(rows) or label_format == "id":
+    kind = form.removeprefix("id").removeprefix("-")
+    if not any(rows) or form == "id":
         return "", {}, ()
     tails = {role: part for role, part in tails.items() if any(part)}  # a list may have ids alone
     widths = {len(row) for part in tails.values() for row in part}
     if not kind:
-        kind, tails = _kind(tables, tails, widths)
+        kind, tails = _kind(tables, tails, widths, "id-" if with_id else "")
     if kind == "columns":
         return *_columns(tables, tails), ()
     if kind == "class":
@@ -557,7 +552,7 @@ def _separator(tails: _Tails) -> str | None:
     return None
 
 
-def _kind(tables: Mapping[str, _Table], tails: _Tails, widths: set[int]) -> tuple[str, _Tails]:
+def _kind(tables: Mapping[str, _Table], tails: _Tails, widths: set[int], prefix: str) -> tuple[str, _Tails]:
     """Return whether labels are a class, classes or columns, and the fields that are labels."""
     rows = list(chain.from_iterable(tails.values()))
     values = set(chain.from_iterable(rows))
@@ -567,7 +562,7 @@ def _kind(tables: Mapping[str, _Table], tails: _Tails, widths: set[int]) -> tupl
     if is_number and are_columns and max(widths) > 1:
         return "columns", tails
     if widths == {1}:
-        return _kind_of_field(tables, tails, values), tails
+        return _kind_of_field(tables, values, prefix), tails
     if any(re.search(r"[;|]", value) for value in values):
         return "classes", tails
     by_blanks = any(table.by_blanks for table in tables.values())
@@ -575,11 +570,11 @@ def _kind(tables: Mapping[str, _Table], tails: _Tails, widths: set[int]) -> tupl
         return "classes", tails
     if by_blanks and not is_number:
         lines = {tuple(row) for row in rows}
-        return ("classes" if _are_several(tables, lines) else "class"), tails
-    return _kind_of_table(tables, tails, is_number)
+        return ("classes" if _are_several(tables, lines, prefix) else "class"), tails
+    return _kind_of_table(tables, tails, is_number, prefix)
 
 
-def _kind_of_field(tables: Mapping[str, _Table], tails: _Tails, values: set[str]) -> str:
+def _kind_of_field(tables: Mapping[str, _Table], values: set[str], prefix: str) -> str:
     """Return whether the single field of each item has a class or several."""
     if any(re.search(r"[;|]", value) for value in values):
         return "classes"
@@ -587,11 +582,11 @@ def _kind_of_field(tables: Mapping[str, _Table], tails: _Tails, values: set[str]
     for pattern in () if certain else (",", r"\s+"):
         lines = {tuple(re.split(rf"{pattern}\s*", value)) for value in values}
         if any(len(line) > 1 for line in lines):
-            return "classes" if _are_several(tables, lines) else "class"
+            return "classes" if _are_several(tables, lines, prefix) else "class"
     return "class"
 
 
-def _are_several(tables: Mapping[str, _Table], lines: set[tuple[str, ...]]) -> bool:
+def _are_several(tables: Mapping[str, _Table], lines: set[tuple[str, ...]], prefix: str) -> bool:
     """Return whether words are labels of their own, rather than parts of a name.
 
     They are if each word of a line with several words also occurs in another line, alone or with other words; they are
@@ -611,11 +606,16 @@ def _are_several(tables: Mapping[str, _Table], lines: set[tuple[str, ...]]) -> b
     if all(free) or not any(free):
         return all(free)
     raise _two_readings(
-        next(iter(tables.values())).name, min(several), "one class", "class", "several classes", "classes"
+        next(iter(tables.values())).name,
+        min(several),
+        "one class",
+        f"{prefix}class",
+        "several classes",
+        f"{prefix}classes",
     )
 
 
-def _kind_of_table(tables: Mapping[str, _Table], tails: _Tails, is_number: bool) -> tuple[str, _Tails]:
+def _kind_of_table(tables: Mapping[str, _Table], tails: _Tails, is_number: bool, prefix: str) -> tuple[str, _Tails]:
     """Return the kind of labels in a table whose rows have as many fields; unlike ids, labels occur more than once."""
     table = next(iter(tables.values()))
     rows = list(chain.from_iterable(tails.values()))
@@ -629,7 +629,7 @@ def _kind_of_table(tables: Mapping[str, _Table], tails: _Tails, is_number: bool)
             return "class", {role: [[row[chosen[0]]] for row in part] for role, part in tails.items()}
         raise ProtocolError(
             f"{table.name}: its columns are {', '.join(table.header)[:200]}. Name the column of the labels as "
-            f"{Path(table.name).name}:COLUMN."
+            f"{table.name}:COLUMN."
         )
     labels = [n for n, column in enumerate(columns) if len(set(column)) < len(column) or _is_number(column[0])]
     if len(labels) == 1:
@@ -638,8 +638,8 @@ def _kind_of_table(tables: Mapping[str, _Table], tails: _Tails, is_number: bool)
     if shared and not is_number:
         return "classes", tails
     raise ProtocolError(
-        f"{table.name}: {' '.join(rows[0])[:80]!r} may be several classes or different columns. Pass "
-        'label_format="classes" ("id-classes" with ids), or add a header and name the column as F.csv:COLUMN.'
+        f"{table.name}: {' '.join(rows[0])[:80]!r} may be several classes or different columns. Write "
+        f"{table.name}:{prefix}classes, or add a header and name the column as F.csv:COLUMN."
     )
 
 

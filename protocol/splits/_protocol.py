@@ -460,7 +460,7 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
 
 def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]:
     """Return the result of `drawn_of_each_class` by a maximum flow, which finds a choice whenever there is one."""
-    sparse, maximum_flow = need("scipy.sparse", "report"), need("scipy.sparse.csgraph", "report").maximum_flow
+    sparse, maximum_flow = need("scipy.sparse", "scipy"), need("scipy.sparse.csgraph", "scipy").maximum_flow
     n_items, n_classes = members.shape
     place, column = np.nonzero(members)
     # Edges: the source to each class (capacity `number`), each class to its items (1), each item to the sink (1).

@@ -1,4 +1,4 @@
-"""Run a test in a copy of one of the small inputs that once failed, which lie in the folder `cases` of the shared data."""
+"""Run a test in a copy of a small input that once failed, from the folder `cases` of the shared data."""
 
 import shutil
 from pathlib import Path

@@ -74,14 +74,35 @@ def test_other_and_hidden_files_and_folders_are_skipped(folder):
     assert data.images.shape == (1, 128, 128, 3)
 
 
-def test_a_broken_image_is_named_when_it_is_read(folder):
-    for name in "abc":
-        write(folder / "cat" / f"{name}.jpg", picture())
-    broken = folder / "cat" / "b.jpg"
-    broken.write_bytes(broken.read_bytes()[:200])
+def test_broken_images_are_named_together_when_they_are_read(folder):
+    for name in "abcd":
+        write(folder / "cat" / f"{name}.png", picture())
+    for name in "bd":
+        broken = folder / "cat" / f"{name}.png"
+        broken.write_bytes(broken.read_bytes()[:100] + broken.read_bytes()[400:])
     images = load({}, folder=str(folder), image_size=8).images
     assert images[:1].shape == (1, 8, 8, 3)
-    refused("cat/b.jpg: not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image.", images.__getitem__, slice(1, None))
+    message = (
+        "images/cat: 2 images can't be used: b.png, d.png (not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image)."
+    )
+    refused(message, images.__getitem__, slice(1, None))
+    refused("cat/d.png: not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image.", images.__getitem__, slice(3, None))
+
+
+def test_all_files_that_are_not_images_are_in_one_message(folder):
+    write(folder / "cat" / "x.png", picture())
+    for number in range(12):
+        (folder / "cat" / f"{number:02}.jpg").touch()
+    (folder / "dog").mkdir()
+    (folder / "dog" / "y.gif").write_bytes(b"GIF89a")
+    (folder / "dog" / "z.tif").write_bytes(cv2.imencode(".tif", np.zeros((5, 5), np.float32))[1].tobytes())
+    names = ", ".join(f"cat/{number:02}.jpg" for number in range(10))
+    message = (
+        f"images: 14 images can't be used: {names} and 2 more (the file is empty); dog/y.gif (GIF files are not "
+        "supported); dog/z.tif (the image is float32, expected 8 or 16 bits). Supported are .bmp, .jpeg, .jpg, .pgm, "
+        ".png, .ppm, .tif, .tiff, .webp. Convert or remove them."
+    )
+    refused(message, load, {}, folder=str(folder))
 
 
 def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
@@ -93,9 +114,7 @@ def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
     refused(f"dog: a link to {folder}, which is in the dataset already. Remove the link.", load, {}, folder=str(folder))
 
 
-UNSUPPORTED = (
-    "are not supported (.bmp, .jpeg, .jpg, .pgm, .png, .ppm, .tif, .tiff, .webp are). Convert it to PNG, or remove"
-)
+UNSUPPORTED = "are not supported. Supported are .bmp, .jpeg, .jpg, .pgm, .png, .ppm, .tif, .tiff, .webp. Convert or"
 
 
 @pytest.mark.parametrize(
@@ -107,8 +126,8 @@ UNSUPPORTED = (
             "images: the image y.png is next to the subfolders. Move it to the subfolder of its class.",
         ),
         ([os.fsdecode(b"\xff.png")], r"images: the file name '\udcff.png' is not UTF-8. Rename the file."),
-        (["cat/x.png", "cat/y.gif"], f"cat/y.gif: GIF files {UNSUPPORTED}"),
-        (["cat/x.png", "cat/y.HEIC"], f"cat/y.HEIC: HEIC files {UNSUPPORTED}"),
+        (["cat/y.gif"], f"cat/y.gif: GIF files {UNSUPPORTED}"),
+        (["cat/y.HEIC"], f"cat/y.HEIC: HEIC files {UNSUPPORTED}"),
     ],
 )
 def test_paths_other_than_folders_of_images_are_refused(folder, files, message):
@@ -138,5 +157,4 @@ def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):
 def test_a_pipe_among_the_images_is_named(folder):
     write(folder / "cat" / "x.png", picture())
     os.mkfifo(folder / "cat" / "y.png")
-    images = load({}, folder=str(folder), image_size=8).images
-    refused("cat/y.png: a non-regular file, not an image.", images.__getitem__, slice(None))
+    refused("cat/y.png: a non-regular file, not an image.", load, {}, folder=str(folder), image_size=8)

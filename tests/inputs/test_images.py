@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.inputs.images import EXTENSIONS, read_image, square
+from protocol.inputs.images import EXTENSIONS, looks_complete, read_image, square
 
 RNG = np.random.default_rng(0)
 COLOUR = cv2.resize(RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8), (40, 30), interpolation=cv2.INTER_CUBIC)
@@ -56,8 +56,26 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path, extension):
         path.write_bytes(content[:left])
         with pytest.raises(ProtocolError) as error:
             read_image(path)
-        assert str(error.value).startswith((f"{path}: can't be read as an image", f"{path}: not a complete JPEG"))
+        assert str(error.value).startswith(
+            (f"{path}: can't be read as an image", f"{path}: not a complete JPEG", f"{path}: the file is empty.")
+        )
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_a_complete_image_with_other_values_is_not_called_incomplete(tmp_path, dtype):
+    (tmp_path / "a.tif").write_bytes(cv2.imencode(".tif", COLOUR[..., 0].astype(dtype))[1].tobytes())
+    with pytest.raises(ProtocolError, match=rf"a.tif: the image is {dtype}, expected 8 or 16 bits."):
+        read_image(tmp_path / "a.tif")
+
+
+def test_images_that_begin_and_end_as_they_should_are_not_decoded(tmp_path):
+    """The inside of a file is only read with the image itself."""
+    for extension in (".jpg", ".png", ".bmp"):
+        content = encoded(extension)
+        for cut, complete in ((len(content), extension != ".bmp"), (len(content) - 20, False), (3, False), (0, False)):
+            (tmp_path / f"a{extension}").write_bytes(content[:cut])
+            assert looks_complete(tmp_path / f"a{extension}") == complete, (extension, cut)
 
 
 @pytest.mark.parametrize("extension", sorted(EXTENSIONS))

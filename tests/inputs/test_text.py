@@ -7,7 +7,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.inputs import limits, text
-from protocol.inputs.arrays import read_stored, read_lists
+from protocol.inputs.arrays import read_lists, read_stored
 from protocol.splits import read_list
 
 

@@ -127,7 +127,7 @@ def _against_chance(runs: Sequence[Run], part: str) -> list[Finding]:
     y = np.zeros(dataset.n_items) if dataset.y is None else dataset.y  # without labels, all items are one class
     if y.ndim == 2:
         return []
-    special = need("scipy.special", "report")
+    special = need("scipy.special", "scipy")
     _, classes, available = np.unique(y, return_inverse=True, return_counts=True)
     counts = [np.bincount(classes[run.split[part]], minlength=len(available)) for run in runs]
     shared, expected = 0, 0.0

@@ -63,14 +63,15 @@ def items_from(values: Any, role: str) -> Listing:
     return lists_from({role: values}, log=False)[role]
 
 
-def lists_from(lists: Mapping[str, Any], label_format: str | None = None, *, log: bool = True) -> dict[str, Listing]:
+def lists_from(lists: Mapping[str, Any], form: str = "", *, log: bool = True) -> dict[str, Listing]:
     """Return the items of lists, and their labels if the lists contain them.
 
     Parameters
     ----------
     lists : mapping of str to path, Files or array_like, shape (n,)
         By partition: a file for `protocol.inputs.lists.read_listings`, several of them, or row numbers, or ids (str).
-    label_format : str, optional
+    form : str, optional
+        One of `protocol.inputs.arrays.FORMS`, if the files don't name one.
     log : bool, default=True
 
     Raises
@@ -88,7 +89,7 @@ def lists_from(lists: Mapping[str, Any], label_format: str | None = None, *, log
     read = read_listings(
         {name: items for name, items in sources.items() if is_file(items) or len(items)},
         has_ids=True,
-        label_format=label_format,
+        form=form,
         log=log,
     )
     return {
@@ -117,7 +118,7 @@ def _kind(listing: Listing) -> str:
     return f"{kind} with labels" + (f" for {listing.labels.shape[1]} classes" if listing.labels.ndim == 2 else "")
 
 
-def known_dataset(ids: Any = None, labels: Any = None, label_format: str | None = None) -> Dataset:
+def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     """Return a dataset with the ids and labels that the caller gives.
 
     Parameters
@@ -127,7 +128,6 @@ def known_dataset(ids: Any = None, labels: Any = None, label_format: str | None 
     labels : path, array_like, or None
         Class labels in the same order, in a form of `protocol.inputs.labels.labels_from`. Labels that have ids are
         matched with `ids`.
-    label_format : str, optional
 
     Raises
     ------
@@ -143,7 +143,7 @@ def known_dataset(ids: Any = None, labels: Any = None, label_format: str | None 
         _check_distinct(names, named(ids, "ids"))
     known = Labelled()
     if labels is not None:
-        known = labels_from(labels, "labels", ids=names, label_format=label_format)
+        known = labels_from(labels, "labels", ids=names)
         if names is None and known.ids is not None:
             names = known.ids
             _check_distinct(names, named(labels, "labels"))

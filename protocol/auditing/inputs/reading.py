@@ -237,9 +237,7 @@ def _run(
     return dataclasses.replace(run, seed=seed, sizes=provenance["parameters"].get("sizes", {}))
 
 
-def read_lists(
-    lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None, label_format: str | None = None
-) -> Run:
+def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
     """Read a split that consists of a list for each partition.
 
     Parameters
@@ -250,8 +248,6 @@ def read_lists(
         The known properties of the dataset, in addition to the lists.
     protocol : str or None
         The intended protocol.
-    label_format : str, optional
-        One of `protocol.inputs.lists.FORMATS`.
 
     Raises
     ------
@@ -262,7 +258,7 @@ def read_lists(
     name = protocol or UNDECLARED
     registry.get("split", name)
     names = {part: name_of(items, part) for part, items in lists.items()}
-    split = _split(lists_from(lists, label_format), dataset)
+    split = _split(lists_from(lists), dataset)
     return _usable(Run(" ".join(names.values()), split, name, source=lists))
 
 

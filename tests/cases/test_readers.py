@@ -1,0 +1,99 @@
+"""Forms of files that users have: items in columns, PyTorch files, folders with files that are not images."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import io as scipy_io
+
+import protocol as hp
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.inputs.arrays import read_array
+
+
+@pytest.mark.case("10-items-in-columns")
+def test_an_apostrophe_transposes_items_in_columns(case, capsys):
+    codes, labels = scipy_io.loadmat("codes.mat"), scipy_io.loadmat("labels.mat")
+    expected = hp.evaluate(codes["Bq"].T, codes["Bd"].T, query_labels=labels["Lq"].T, database_labels=labels["Ld"].T)
+    result = hp.evaluate(
+        "codes.mat:Bq'", "codes.mat:Bd'", query_labels="labels.mat:Lq'", database_labels="labels.mat:Ld'"
+    )
+    assert (result.n_queries, result.n_database, result.n_bits) == (10, 50, 12)
+    assert result.metrics == expected.metrics
+    words = "evaluate --query-codes codes.mat:Bq' --database-codes codes.mat:Bd' --query-labels ql.npy"
+    assert main([*words.split(), "--database-labels", "dl.npy", "--metric", "mAP"]) == 0
+    single = hp.evaluate(codes["Bq"].T, codes["Bd"].T, query_labels="ql.npy", database_labels="dl.npy", metrics=["mAP"])
+    assert f"{single.metrics['mAP']:.4f}" in capsys.readouterr().out
+
+
+def conversion(path):
+    """Return the Python code in the message for a PyTorch file, and the message."""
+    with pytest.raises(ProtocolError) as error:
+        read_array(path)
+    words = shlex.split(re.search(r"Convert it: (.*)", str(error.value))[1])
+    assert words[:2] == ["python", "-c"]
+    assert len(words) == 3
+    return words[2], str(error.value)
+
+
+class Tensor(np.ndarray):
+    """The part of a tensor that the conversion calls."""
+
+    def detach(self):
+        return self
+
+    def numpy(self):
+        return np.asarray(self)
+
+
+@pytest.mark.case("18-torch-files")
+@pytest.mark.parametrize(("name", "written"), [("codes.pt", "codes.npy"), ("both.pth", "both_codes.npy")])
+def test_the_message_for_a_pytorch_file_converts_it(case, monkeypatch, name, written):
+    codes = np.arange(24.0).reshape(6, 4)
+
+    def load(file, *, map_location, weights_only):
+        assert (file, map_location, weights_only) == (name, "cpu", True)
+        return codes.view(Tensor) if name == "codes.pt" else {"codes": codes.view(Tensor), "labels": None}
+
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(load=load))
+    code, message = conversion(name)
+    assert ("The file contains: codes, labels." in message) == (name == "both.pth")
+    exec(code, {})
+    np.testing.assert_array_equal(read_array(written), codes)
+
+
+@pytest.mark.case("18-torch-files")
+def test_the_real_tensors_are_converted(case):
+    pytest.importorskip("torch")
+    for name, written in (("codes.pt", "codes.npy"), ("both.pth:codes", "both_codes.npy")):
+        exec(conversion(name)[0], {})
+        assert read_array(written).shape == (6, 4)
+
+
+BAD = (
+    "photos: 3 images can't be used: empty.jpg (the file is empty); float32.tif (the image is float32, expected 8 or "
+    "16 bits); still.gif (GIF files are not supported). "
+)
+CONFIG = Path(__file__).parents[2] / "workflow" / "config" / "image_folder.yaml"
+
+
+@pytest.mark.case("19-images")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find-duplicates --query photos",
+        "init --images photos",
+        f"check {CONFIG} --config 'dataset_options={{folder: .}}'",
+    ],
+    ids=["find-duplicates", "init", "check"],
+)
+def test_all_files_that_are_not_images_are_in_one_message(case, capsys, command):
+    assert main(shlex.split(command)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"protocol: {BAD}")
+    assert error.count("\n") == 1
