@@ -387,19 +387,23 @@ def _read(tables: Mapping[str, _Table], has_ids: bool, form: str, sizes: Mapping
         numbers = _divided(table.rows[0], table)
         if len(numbers) > 1 and all(map(_is_number, numbers)):  # one line with the labels of all items
             table.rows, table.by_blanks = [[number] for number in numbers], False
-    with_id = form.startswith("id") if form else has_ids or _begins_with_ids(tables)
+    if form:
+        with_ids = set(tables) if form.startswith("id") else set()
+    else:
+        with_ids = set(tables) if has_ids else _with_ids(tables)
     ids: dict[str, list[str]] = {}
     labels: dict[str, list[list[str]]] = {}
     for role, table in tables.items():
-        heads, labels[role] = _heads_and_tails(table, tables, form) if with_id else ([], _all_fields(table))
-        if with_id:
-            ids[role] = heads
-    said, arrays, classes = _labels(tables, labels, form, with_id)
+        if role in with_ids:
+            ids[role], labels[role] = _heads_and_tails(table, tables, form)
+        else:
+            labels[role] = _all_fields(table)
+    said, arrays, classes = _labels(tables, labels, form, bool(with_ids))
     listings = {}
     for role, table in tables.items():
-        words = " and ".join(filter(None, ["id" if with_id else "", said if any(labels[role]) else ""]))
+        words = " and ".join(filter(None, ["id" if role in ids else "", said if any(labels[role]) else ""]))
         header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
-        names = text.string_array(ids[role], table.name) if with_id else None
+        names = text.string_array(ids[role], table.name) if role in ids else None
         listings[role] = Listing(table.name, names, arrays.get(role), f"{words}{header}", classes)
     return listings
 
@@ -410,37 +414,51 @@ def _all_fields(table: _Table) -> list[list[str]]:
     return [row[0].split() if by_blanks else list(filter(None, map(str.strip, row))) for row in table.rows]
 
 
-def _begins_with_ids(tables: Mapping[str, _Table]) -> bool:
-    """Return whether the lines of labels begin with an id; raise ProtocolError if nothing in them decides it."""
-    sides = [[_divided(row, table) for row in table.rows] for table in tables.values()]
-    rows = list(chain.from_iterable(sides))
-    if any(len(table.header) > 1 and table.header[0].lower() in _OF_IDS for table in tables.values()):
-        return True
-    if any(table.is_python and len(table.rows[0]) == 1 for table in tables.values()):
-        return False
-    if any(len(row) < 2 for row in rows):
-        named_files = all(_FILE.search(row[0]) or _FOLDER.search(row[0]) for row in rows)
-        if named_files and all(len({tuple(row) for row in side}) == len(side) for side in sides):
-            name = next(iter(tables.values())).name
-            raise ProtocolError(f"{name}: ids without labels, the first {rows[0][0][:80]!r}. Add a label to each line.")
-        return False
-    if all(_FILE.search(row[0]) or _FOLDER.search(row[0]) for row in rows) or any(
-        table.by_blanks and all(any(map(_FILE.search, row)) for row in side)
-        for table, side in zip(tables.values(), sides, strict=True)
-    ):
-        return True
-    begins = _by_values(sides, len({len(row) for row in rows}) == 1)
-    if begins is None:
-        name = next(iter(tables.values())).name
-        raise _two_readings(name, rows[0], "an id and a class", "id-class", "several classes", "classes")
-    return begins
+def _with_ids(tables: Mapping[str, _Table]) -> set[str]:
+    """Return the tables of labels whose lines begin with an id; raise ProtocolError if nothing decides it."""
+    sides = {role: [_divided(row, table) for row in table.rows] for role, table in tables.items()}
+    alone = {role: side for role, side in sides.items() if any(len(row) < 2 for row in side)}
+    found = {role for role, table in tables.items() if role not in alone and _has_names_of_files(table, sides[role])}
+    for role, side in alone.items():
+        _check_labels(tables[role], side)
+    undecided = {role: side for role, side in sides.items() if role not in found and role not in alone}
+    if not undecided:
+        return found
+    values = set(chain.from_iterable(chain.from_iterable(alone.values())))
+    begin = _by_values(list(undecided.values()), values)
+    if begin is None and not alone:
+        role, side = next(iter(undecided.items()))
+        raise _two_readings(tables[role].name, side[0], "an id and a class", "id-class", "several classes", "classes")
+    return found | set(undecided) if begin else found
 
 
-def _by_values(sides: Sequence[Sequence[Sequence[str]]], is_regular: bool) -> bool | None:
-    """Return whether the first fields are ids: all different, while the others are not; None if nothing decides it."""
+def _has_names_of_files(table: _Table, side: Sequence[Sequence[str]]) -> bool:
+    """Return whether each line has the name of a file in front of its labels, or a header names the ids."""
+    if len(table.header) > 1 and table.header[0].lower() in _OF_IDS:
+        return True
+    if all(_FILE.search(row[0]) or _FOLDER.search(row[0]) for row in side):
+        return True
+    return table.by_blanks and all(any(map(_FILE.search, row)) for row in side)
+
+
+def _check_labels(table: _Table, side: Sequence[Sequence[str]]) -> None:
+    """Raise ProtocolError if lines of labels are only the names of files, all of them different."""
+    are_names = not table.is_python and all(_FILE.search(row[0]) or _FOLDER.search(row[0]) for row in side)
+    if are_names and len({tuple(row) for row in side}) == len(side):
+        raise ProtocolError(
+            f"{table.name}: ids without labels, the first {side[0][0][:80]!r}. Add a label to each line."
+        )
+
+
+def _by_values(sides: Sequence[Sequence[Sequence[str]]], labels: set[str]) -> bool | None:
+    """Return whether the first fields are ids: all different, while the others are not; None if nothing decides it.
+
+    `labels` are those in other files, which no id may be.
+    """
     rows = list(chain.from_iterable(sides))
+    is_regular = len({len(row) for row in rows}) == 1
     firsts, tails = [[row[0] for row in side] for side in sides], [row[1:] for row in rows]
-    others = set(chain.from_iterable(tails))
+    others = labels.union(*tails)
     values = others.union(*firsts)
     if any(len(set(first)) < len(first) for first in firsts):
         return False
@@ -474,7 +492,7 @@ def _two_readings(name: str, row: Sequence[str], one: str, one_form: str, other:
 def _heads_and_tails(table: _Table, tables: Mapping[str, _Table], form: str) -> tuple[list[str], list[list[str]]]:
     """Return the id of each line and its other fields; an id in a line with blanks may contain blanks itself."""
     if not table.by_blanks:
-        return [row[0] for row in table.rows], [row[1:] for row in table.rows]
+        return [row[0] for row in table.rows], [list(filter(None, row[1:])) for row in table.rows]
     lines = [row[0] for row in table.rows]
     words = [line.split() for line in lines]
     for pattern in (_FILE, _FOLDER):
@@ -561,7 +579,7 @@ def _kind(tables: Mapping[str, _Table], tails: _Tails, widths: set[int], prefix:
     are_columns = numbers <= _FLAGS or numbers <= _SIGNS or not set().union(*values) - {"0", "1"}
     if is_number and are_columns and max(widths) > 1:
         return "columns", tails
-    if widths == {1}:
+    if widths <= {0, 1}:
         return _kind_of_field(tables, values, prefix), tails
     if any(re.search(r"[;|]", value) for value in values):
         return "classes", tails

@@ -207,7 +207,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
         Row numbers.
     ids : ndarray of str, shape (n_items,)
     y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes), or None
-        Class labels; the list then has 0 or 1 for each class, up to the highest in `y`.
+        Class labels; the list then has 0 or 1 for each class, up to the highest in `y`, if there is more than one.
 
     Raises
     ------
@@ -219,6 +219,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
     if y is not None:
         classes = class_labels(y, len(ids))
         flags = (classes if classes.ndim == 2 else classes[:, None] == np.arange(classes.max() + 1))[part].astype(int)
+        flags = flags[:, : flags.shape[1] if flags.shape[1] > 1 else 0]  # a single column would be read as classes
     lines = zip(names, flags.tolist(), strict=True)
     is_table = path.suffix.lower() == ".csv"
     unfit = [] if is_table else [name for name in names if name.split() != [name] or any(map(name.count, MARKS))]

@@ -9,7 +9,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import read_array, read_labels
+from protocol.inputs.arrays import read_array, read_stored
 from protocol.splits import read_list
 
 BITS = np.random.default_rng(0).integers(0, 2, (12, 16)).astype(np.uint8)
@@ -43,7 +43,7 @@ def originals(folder):
     (folder / "body").unlink()
     (folder / "list.txt").write_text(LINES)
     (folder / "list.txt.gz").write_bytes(gzip.compress(LINES.encode(), mtime=0))
-    readers = {"words.npy": read_labels, "words.h5": read_labels, "list.txt": read_list, "list.txt.gz": read_list}
+    readers = {"words.npy": read_stored, "words.h5": read_stored, "list.txt": read_list, "list.txt.gz": read_list}
     checked = {"plain.npz", "packed.npz", "list.txt.gz"}
     return {path.name: (readers.get(path.name, read_array), path.name in checked) for path in folder.iterdir()}
 

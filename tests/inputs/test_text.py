@@ -7,7 +7,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.inputs import limits, text
-from protocol.inputs.arrays import read_lists, read_stored
+from protocol.inputs.arrays import read_lists
 from protocol.splits import read_list
 
 
@@ -35,9 +35,9 @@ def test_a_compressed_list_of_very_many_lines_is_refused(tmp_path, monkeypatch):
         ("LINE_BYTES", 4, "line 1: longer than 0 MiB."),
     ],
 )
-@pytest.mark.parametrize("read", [read_list, read_lists, read_stored])
+@pytest.mark.parametrize("read", [read_list, read_lists])
 def test_limits(tmp_path, monkeypatch, limit, value, message, read):
-    (tmp_path / "a.txt").write_text("12345 1\n" * 4 if read is not read_stored else "abcdefg\n" * 4)
+    (tmp_path / "a.txt").write_text("12345 1\n" * 4)
     monkeypatch.setattr(limits, limit, value)
     with pytest.raises(ProtocolError, match=message):
         read(tmp_path / "a.txt")

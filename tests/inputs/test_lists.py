@@ -1,0 +1,173 @@
+"""The grammar of lists and labels: the content decides the form, everywhere alike, and two readings are refused."""
+
+import logging
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy.io import savemat
+
+from protocol.auditing.inputs.items import lists_from
+from protocol.checks import ProtocolError
+from protocol.inputs.labels import label_pair, labels_from
+from protocol.inputs.lists import read_listings
+from protocol.registry import get
+from protocol.splits import read_list
+
+CASES = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text(encoding="utf-8"))
+
+
+def of_matrix(labels):
+    """Return the classes of each item, or one class for each."""
+    return [np.flatnonzero(row).tolist() for row in labels] if labels.dtype == bool else labels.tolist()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.get("ids") or case["labels"])[1:-1])
+def test_the_form_of_a_list_is_that_of_its_content(tmp_path, monkeypatch, case, caplog):
+    monkeypatch.chdir(tmp_path)
+    files = case.get("ids") or case["labels"]
+    for name, text in files.items():
+        Path(name.partition(":")[0]).write_text(text, encoding="utf-8", newline="")
+    sources = {name: name for name in files}
+    caplog.set_level(logging.INFO, logger="protocol.inputs")
+    if "error" in case:
+        with pytest.raises(ProtocolError) as error:
+            read_listings(sources, has_ids="ids" in case, sizes=case.get("sizes"))
+        assert str(error.value) == case["error"]
+        return
+    found = list(read_listings(sources, has_ids="ids" in case, sizes=case.get("sizes")).values())
+    said = [record.getMessage() for record in caplog.records]
+    if "said" in case:
+        assert said == [f"{name}: {words}" for name, words in zip(files, case["said"], strict=True)]
+    assert len(said) == len(files)
+    for listing, ids in zip(found, case.get("items", []), strict=False):
+        assert listing.ids.tolist() == ids
+    for listing, y in zip(found, case.get("y", []), strict=False):
+        assert (None if listing.labels is None else of_matrix(listing.labels)) == y
+
+
+IDS, CLASSES = ["a.png", "b.png", "c.png"], ["owl", "fox", "owl"]
+FORMS_OF_IDS = {
+    "text": lambda file: file.with_suffix(".txt").write_text("\n".join(IDS)),
+    "csv": lambda file: file.with_suffix(".csv").write_text("\n".join(["image", *IDS])),
+    "json": lambda file: file.with_suffix(".json").write_text(str(IDS).replace("'", '"')),
+    "npy": lambda file: np.save(file.with_suffix(".npy"), IDS),
+    "npy of bytes": lambda file: np.save(file.with_suffix(".npy"), np.array(IDS, dtype="S")),
+    "row of MATLAB": lambda file: savemat(file.with_suffix(".mat"), {"x": np.array([IDS], dtype=object)}),
+    "column of MATLAB": lambda file: savemat(file.with_suffix(".mat"), {"x": np.array(IDS, dtype=object)[:, None]}),
+    "HDF5": lambda file: h5py.File(file.with_suffix(".h5"), "w").create_dataset("x", data=IDS).file.close(),
+}
+
+
+@pytest.mark.parametrize("write", FORMS_OF_IDS.values(), ids=FORMS_OF_IDS)
+def test_ids_of_every_format_are_the_same_for_every_reader(tmp_path, write):
+    write(tmp_path / "list")
+    (file,) = tmp_path.iterdir()
+    assert read_list(file)[0].tolist() == IDS
+    assert lists_from({"query": file})["query"].ids.tolist() == IDS
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
+def test_row_numbers_of_matlab_are_a_row_or_a_column(tmp_path, shape):
+    savemat(tmp_path / "rows.mat", {"x": np.array([4.0, 2.0, 7.0]).reshape(shape)})
+    assert read_list(tmp_path / "rows.mat")[0].tolist() == [4, 2, 7]
+
+
+LABELS = {
+    "words.txt": "owl\nfox\nowl\n",
+    "header.csv": "label\nowl\nfox\nowl\n",
+    "with_ids.csv": "id,label\na.png,owl\nb.png,fox\nc.png,owl\n",
+    "blanks.txt": "a.png owl\nb.png fox\nc.png owl\n",
+    "other_order.tsv": "c.png\towl\na.png\towl\nb.png\tfox\n",
+    "object.json": '{"b.png": "fox", "a.png": "owl", "c.png": "owl"}',
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_path, name):
+    """Labels with ids are matched with those of the items, rather than taken in their order."""
+    (tmp_path / name).write_text(LABELS[name])
+    (tmp_path / "ids.txt").write_text("\n".join(IDS))
+    np.save(tmp_path / "x.npy", np.eye(3, dtype=np.float32))
+    data = get("dataset", "arrays")(
+        {}, features=str(tmp_path / "x.npy"), labels=str(tmp_path / name), ids=str(tmp_path / "ids.txt")
+    )
+    assert [data.class_names[label] for label in data.labels] == CLASSES
+    known = labels_from(tmp_path / name, "labels", 3, ids=np.array(IDS))
+    assert [known.class_names[label] for label in known.labels] == CLASSES
+    if not {"other_order.tsv", "object.json"} & {name}:
+        query, database, lacking = label_pair(tmp_path / name, CLASSES, 3, 3)
+        assert (query.tolist(), lacking) == (database.tolist(), ())
+
+
+def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
+    (tmp_path / "y.csv").write_text("id,label\na.png,owl\nb.png,fox\n")
+    with pytest.raises(ProtocolError, match=r"y\.csv: no label for 1 item, the first 'c\.png'\.$"):
+        labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
+
+
+SEVERAL = {
+    "lists": [["owl"], ["fox", "elk"]],
+    "tuples of numbers": [(7,), (3, 5)],
+    "sets": [{"owl"}, {"fox", "elk"}],
+    "column of lists": pd.Series([["owl"], ["fox", "elk"]]),
+    "strings": ["owl", "fox;elk"],
+    "array of strings": np.array(["owl", "fox|elk"]),
+}
+
+
+@pytest.mark.parametrize("labels", SEVERAL.values(), ids=SEVERAL)
+def test_several_labels_in_memory(labels):
+    query, database, lacking = label_pair(labels, labels, 2, 2)
+    assert query.sum(axis=1).tolist() == [1, 2]
+    np.testing.assert_array_equal(query, database)
+    assert lacking == ()
+
+
+def test_labels_that_the_database_lacks_are_named():
+    assert label_pair([["owl"], ["fox", "elk"]], [["owl"], ["fox"]], 2, 2)[2] == ("elk",)
+
+
+def test_a_class_name_with_blanks_is_one_label_in_memory():
+    query, database, _ = label_pair(["hot dog", "dog"], ["dog", "hot dog"], 2, 2)
+    assert (query.tolist(), database.tolist()) == ([1, 0], [0, 1])
+
+
+def test_random_tables_are_read_as_they_were_written(tmp_path):
+    """Lists of random sizes, classes and separators, written by this test, have one reading."""
+    rng = np.random.default_rng(0)
+    for number in range(300):
+        n_items, n_classes = rng.integers(4, 30), rng.integers(2, 6)
+        mark, suffix = [(" ", "txt"), ("\t", "txt"), (",", "csv"), (";", "txt"), (",", "txt")][rng.integers(5)]
+        ids = [f"set {n}/{n:03d}.jpg" if rng.random() < 0.5 else f"x/{n}.png" for n in range(n_items)]
+        y, matrix = rng.integers(0, n_classes, n_items), rng.random((n_items, n_classes)) < 0.5
+        y[:2] = 0, 1
+        several = [[f"c{c}" for c in np.flatnonzero(row)] or ["none"] for row in matrix]
+        kind = ["number", "name", "columns", "several"][rng.integers(4)]
+        fields = {
+            "number": [[str(label)] for label in y],
+            "name": [[f"sea{label} lion{label}"] if mark != " " else [f"class_{label}"] for label in y],
+            "columns": matrix.astype(int).astype(str).tolist(),
+            "several": [["|".join(row)] for row in several],
+        }[kind]
+        file = tmp_path / f"{number}.{suffix}"
+        file.write_text("".join(mark.join([name, *row]) + "\n" for name, row in zip(ids, fields, strict=True)))
+        listing = read_listings({"list": file}, has_ids=True)["list"]
+        assert listing.ids.tolist() == ids, file.read_text()
+        match kind:
+            case "number":
+                assert listing.labels.tolist() == y.tolist()
+            case "name":
+                assert [name[-1] for name in listing.labels.tolist()] == y.astype(str).tolist()
+            case "columns":
+                np.testing.assert_array_equal(listing.labels, matrix)
+            case _:
+                names = (
+                    [[name] for name in listing.labels.tolist()]
+                    if not listing.classes
+                    else [[listing.classes[c] for c in np.flatnonzero(row)] for row in listing.labels]
+                )
+                assert names == several
