@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.arrays import is_text_array, path_and_key
+from protocol.inputs.arrays import is_text_array, path_and_key, read_stored
 from protocol.inputs.conversion import as_numpy, is_file, named
-from protocol.inputs.lists import rows_of_text
+from protocol.inputs.lists import ARRAYS, rows_of_text
 
 _BITS, _HEX = re.compile("[01]{2,}"), re.compile("(?:0[xX])?([0-9a-fA-F]{2,})")
 _NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
+_SMALL = 64 << 20  # bytes of a file that is opened to look for strings; larger ones contain numbers
 _log = logging.getLogger("protocol.inputs")
 
 
@@ -48,7 +49,7 @@ def bits_of_strings(sides: Sequence[tuple[Any, str]], n_bits: int | None) -> lis
     length = len(words[0])
     same = all(len(word) == length for word in words)
     names = [named(*sides[n]) for n in strings]
-    if all(map(_BITS.fullmatch, words)) and n_bits in (None, length):
+    if all(map(_BITS.fullmatch, words)) and n_bits != 4 * length:
         kind, width = "strings of 0 and 1", 1
     elif all(map(_HEX.fullmatch, words)) and any(map(_NOT_DECIMAL.search, words)):
         kind, width = "hexadecimal strings", 4
@@ -80,7 +81,10 @@ def _strings(values: Any, name: str) -> list[str] | None:
     """Return the first field of each row, if the fields are strings that may be codes."""
     if is_file(values):
         path = path_and_key(values)[0]
-        if not is_text_array(path) or not _begins_like_a_code(path):
+        if not is_text_array(path):
+            is_small = path.suffix.lower() in ARRAYS and path.is_file() and path.stat().st_size <= _SMALL
+            return _of_array(read_stored(values), name) if is_small else None
+        if not _begins_like_a_code(path):
             return None
         rows = [re.split(r"[\s,;]+", fields[0]) + fields[1:] for _, fields in rows_of_text(path) if fields]
         if len(rows[0]) > 1 and not any(
@@ -88,7 +92,10 @@ def _strings(values: Any, name: str) -> list[str] | None:
         ):
             return None  # numbers from 0 to 255, for example
         return [row[0] for row in rows]
-    array = as_numpy(values, name)
+    return _of_array(as_numpy(values, name), name)
+
+
+def _of_array(array: NDArray, name: str) -> list[str] | None:
     if array.dtype.kind not in "US" or not array.size:
         return None
     array = array.ravel() if 1 in array.shape else array

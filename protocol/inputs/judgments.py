@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
 from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.inputs.lists import read_listings
 
 _COLLECTION = "ir_datasets:"
 _MOST = 2**31  # larger levels would not fit in an array
@@ -27,7 +28,7 @@ def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     Parameters
     ----------
     values : array_like, str or Path
-        Ids in the order of the items, or a text file with an id on each line.
+        Ids in the order of the items, or a list in any form of `protocol.inputs.lists`.
     role : str
         The name in error messages: "query" or "database".
     size : int
@@ -40,7 +41,7 @@ def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     """
     name = named(values, f"{role} ids")
     if is_file(values):
-        ids = list(map(str.strip, text.lines(Path(values), "an id on each line")))
+        ids = list(map(str, read_listings({role: values}, has_ids=True, form="id")[role].ids.tolist()))  # type: ignore[union-attr]
     else:
         ids = list(map(str, as_numpy(values, name).ravel().tolist()))
     positions: dict[str, int] = {}

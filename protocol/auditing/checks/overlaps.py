@@ -1,6 +1,7 @@
 """Find items in two partitions that must be disjoint, in no partition, twice in a list, or with two labels or forms."""
 
 import itertools
+import re
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def audit_entries(split: Split) -> list[Finding]:
     """Return findings on the original lists."""
     findings = []
     for name, entries in split.entries.items():
-        if len(entries) == 1:
+        if len(entries) == 1 and _may_be_a_list(split.dataset.names(entries)[0]):
             findings += split.findings("single-item", "warning", entries, part=name)
         if len(entries) > len(split[name]):
             distinct, counts = np.unique(entries, return_counts=True)
@@ -72,6 +73,13 @@ def audit_entries(split: Split) -> list[Finding]:
             removals = [Removal(name, repeated, name)]
             findings += split.findings("duplicate-id", "error", repeated, removals=removals, part=name)
     return findings + split.findings("label-conflict", "error", _in_conflict(split))
+
+
+def _may_be_a_list(name: str) -> bool:
+    """Return whether an id may be the ids of many items in one line."""
+    words = re.split(r"[\s,;|]+", name.strip())
+    files = [word for word in words if re.search(r"\.[A-Za-z]\w{1,4}$", word)]
+    return len(files or words) > 1
 
 
 def _in_conflict(split: Split) -> NDArray[np.int64]:
