@@ -21,7 +21,7 @@ from protocol.inputs import big_ann, containers, fvecs, limits, text
 
 _COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
-_PICKLED = re.compile("[Oo]bject arrays|Python objects")
+_PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
 _WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv|pt|pth)):(.+)", re.IGNORECASE)
 

@@ -194,13 +194,13 @@ def torch_conversion(path: Path, key: str | None) -> str:
         f"import numpy, torch; numpy.save({json.dumps(str(path.with_name(f'{path.stem}{suffix}.npy')))}, "
         f'torch.load({json.dumps(str(path))}, map_location="cpu", weights_only=True){index}.detach(){to_numpy})'
     )
-    contents = f" The file contains: {listed(keys)}." if keys else ""
-    contents += "" if is_tensor or keys else " If the file contains several tensors, put a key before .detach()."
+    contents = f" The tensors in this one: {listed(keys)}." if keys else ""
+    contents += "" if is_tensor or keys else " If this one contains several tensors, put a key before .detach()."
     return f"PyTorch files are not read.{contents} Convert it: python -c {shlex.quote(code)}"
 
 
 def _tensors(pickled: bytes) -> tuple[bool, list[str]]:
-    """Return whether a pickle is a tensor, and the keys if it is a dictionary of nothing but tensors."""
+    """Return whether a pickle is a tensor, and the keys of the tensors if it is a flat dictionary."""
     functions: set[Any] = set()  # positions in the pickle's memory of the functions that rebuild tensors
     keys, first, word, n_containers, is_function = list[str](), None, None, 0, False
     for operation, argument, _ in pickletools.genops(pickled) if pickled else ():

@@ -1,11 +1,14 @@
 """Forms of files that users have: items in columns, PyTorch files, folders with files that are not images."""
 
+import pickle
 import re
 import shlex
 import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import h5py
 import numpy as np
 import pytest
 from scipy import io as scipy_io
@@ -14,6 +17,7 @@ import protocol as hp
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.inputs.arrays import read_array
+from protocol.splits import read_list
 
 
 @pytest.mark.case("10-items-in-columns")
@@ -62,7 +66,7 @@ def test_the_message_for_a_pytorch_file_converts_it(case, monkeypatch, name, wri
 
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(load=load))
     code, message = conversion(name)
-    assert ("The file contains: codes, labels." in message) == (name == "both.pth")
+    assert ("The tensors in this one: codes, labels." in message) == (name == "both.pth")
     exec(code, {})
     np.testing.assert_array_equal(read_array(written), codes)
 
@@ -97,3 +101,65 @@ def test_all_files_that_are_not_images_are_in_one_message(case, capsys, command)
     error = capsys.readouterr().err
     assert error.startswith(f"protocol: {BAD}")
     assert error.count("\n") == 1
+
+
+class Rebuilt:
+    """What pickles like a tensor of PyTorch: as the call of a function."""
+
+    def __reduce__(self):
+        return sys.modules["torch._utils"]._rebuild_tensor_v2, ("storage",)
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    """A function that writes an object as `torch.save` does."""
+
+    def _rebuild_tensor_v2(storage):
+        raise AssertionError("unpickled")
+
+    _rebuild_tensor_v2.__module__, _rebuild_tensor_v2.__qualname__ = "torch._utils", "_rebuild_tensor_v2"
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "torch._utils", SimpleNamespace(_rebuild_tensor_v2=_rebuild_tensor_v2))
+    monkeypatch.chdir(tmp_path)
+
+    def save(value, name="a.pt"):
+        with zipfile.ZipFile(name, "w") as archive:
+            archive.writestr("a/data.pkl", pickle.dumps(value, protocol=2))
+        return name
+
+    return save
+
+
+def test_keys_of_tensors_are_listed_without_unpickling(saved):
+    code, message = conversion(saved({"q 1": Rebuilt(), "epoch": 3, "d": Rebuilt(), "name": "x"}))
+    assert "The tensors in this one: d, q 1." in message
+    assert 'numpy.save("a_q_1.npy"' in code
+    assert '["q 1"].detach()' in code
+    assert '["d"].detach()' in conversion(f"{saved({'q': Rebuilt(), 'd': Rebuilt()})}:d")[0]
+    code, message = conversion(saved(Rebuilt(), "a.bin"))
+    assert "If this one" not in message
+    assert "weights_only=True).detach()" in code
+
+
+@pytest.mark.parametrize("value", [{"a": {"b": Rebuilt()}}, [Rebuilt()], {"a": [Rebuilt()]}, 3, {}])
+def test_a_key_that_is_not_known_is_not_guessed(saved, value):
+    code, message = conversion(saved(value))
+    assert "If this one contains several tensors, put a key before .detach()." in message
+    assert "weights_only=True).detach()" in code
+
+
+def test_a_damaged_pytorch_file_is_refused_in_one_line(saved):
+    with zipfile.ZipFile("a.pt", "w") as archive:
+        archive.writestr("a/data.pkl", b"\x80\x02}q")
+    with pytest.raises(ProtocolError, match=r"a\.pt: can't be read as a PyTorch file \("):
+        read_array("a.pt")
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
+def test_rows_and_columns_of_matlab_and_strings_of_hdf5_are_lists(tmp_path, shape):
+    rows, ids = np.array([4.0, 0, 2]).reshape(shape), np.array(["a", "b"], dtype=object)
+    scipy_io.savemat(tmp_path / "a.mat", {"rows": rows, "ids": ids})
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["ids"] = ["a", "b"]
+    assert read_list(f"{tmp_path}/a.mat:rows")[0].tolist() == [4, 0, 2]
+    assert read_list(f"{tmp_path}/a.mat:ids")[0].tolist() == read_list(tmp_path / "a.h5")[0].tolist() == ["a", "b"]

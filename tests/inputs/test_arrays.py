@@ -305,7 +305,7 @@ def test_names_that_are_not_files_are_refused(tmp_path):
             "x" * 300 + ".npy",
             r"can't be read as a file \(File name too long",
         ),
-        ("codes.pt", r"PyTorch files are not read\. If the file contains several tensors, put a key before"),
+        ("codes.pt", r"PyTorch files are not read\. If this one contains several tensors, put a key before"),
         ("codes", r"unknown extension ''\."),
         ("a.npy:B", "unknown extension '.npy:B'"),
     ):

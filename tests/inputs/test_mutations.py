@@ -44,7 +44,7 @@ def originals(folder):
     (folder / "list.txt").write_text(LINES)
     (folder / "list.txt.gz").write_bytes(gzip.compress(LINES.encode(), mtime=0))
     readers = {"words.npy": read_stored, "words.h5": read_stored, "list.txt": read_list, "list.txt.gz": read_list}
-    checked = {"plain.npz", "packed.npz", "list.txt.gz"}
+    checked = {"plain.npz", "packed.npz", "packed.mat", "list.txt.gz"}
     return {path.name: (readers.get(path.name, read_array), path.name in checked) for path in folder.iterdir()}
 
 
