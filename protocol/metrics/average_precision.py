@@ -116,7 +116,9 @@ def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.f
     return np.where(np.isnan(precisions), undefined(empty), precisions)
 
 
-def sum_of_precisions(counts: HammingCounts, graded: bool, top: int, whole: bool = False) -> NDArray[np.float64]:
+def sum_of_precisions(
+    counts: HammingCounts, graded: bool, top: int | NDArray[np.int64], whole: bool = False
+) -> NDArray[np.float64]:
     """Return the expected sum of cumulative gain per rank at the ranks of the relevant items, (n_queries,).
 
     Parameters
@@ -124,13 +126,13 @@ def sum_of_precisions(counts: HammingCounts, graded: bool, top: int, whole: bool
     counts : HammingCounts
     graded : bool
         Whether the gain of an item is its level; if each relevant item has gain 1, this is the sum of the precisions.
-    top : int
-        The last rank that counts.
+    top : int or ndarray of int64, shape (n_queries,)
+        The last rank that counts, for all queries or for each.
     whole : bool, default=False
         Whether only whole ties count: none of the ranks of the tie that contains rank `top`.
     """
     gains, harmonic = _gains(counts, graded), _harmonic_numbers(counts.n_database)
-    tops = _last_tie(counts, top).before if whole else np.full(counts.n_queries, top)
+    tops = np.broadcast_to(_last_tie(counts, top).before if whole else top, counts.n_queries)
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -146,7 +148,7 @@ def _gains(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
     return np.einsum("l,qlr->qr", counts.levels, counts.at_level) if graded else counts.relevant
 
 
-def _last_tie(counts: HammingCounts, top: int) -> Ties:
+def _last_tie(counts: HammingCounts, top: int | NDArray[np.int64]) -> Ties:
     """Return the tie of each query that contains rank `top`."""
     return ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
 

@@ -140,6 +140,26 @@ def slow_wap(ranking, cutoff, denominator):
     return total / divisor if divisor else None
 
 
+def slow_reciprocal_rank(ranking):
+    return next((Fraction(1, rank) for rank, level in enumerate(ranking, start=1) if level), None)
+
+
+def slow_hit(ranking, cutoff):
+    return Fraction(any(ranking[:cutoff])) if any(ranking) else None
+
+
+def slow_r_precision(ranking):
+    return slow_recall(ranking, sum(level > 0 for level in ranking))
+
+
+def slow_ap_at_r(ranking):
+    return slow_ap(ranking, sum(level > 0 for level in ranking), "all")
+
+
+def slow_ap_of_first(ranking, size):
+    return slow_ap(ranking[:size], size, "all")
+
+
 @pytest.mark.parametrize("empty", ["zero", "drop"])
 def test_with_one_level_gains_are_precisions(empty):
     rng = np.random.default_rng(11)
@@ -226,6 +246,10 @@ def assert_means_over_all_orders(query, cutoff, empty):
         slow[f"WAP@{cutoff}[{name}]"] = slow_wap, min(cutoff, n_items), name
     slow |= {f"P@{cutoff}": (slow_precision, cutoff), f"R@{cutoff}": (slow_recall, cutoff)}
     slow |= {f"ACG@{cutoff}": (slow_acg, cutoff), f"nDCG@{cutoff}": (slow_ndcg, cutoff, "database")}
+    slow |= {"MRR": (slow_reciprocal_rank,), f"hit@{cutoff}": (slow_hit, cutoff)}
+    slow |= {"R-precision": (slow_r_precision,), "mAP@R": (slow_ap_at_r,)}
+    sizes = itertools.accumulate(map(len, query))
+    slow |= {f"mAP@r{radius}": (slow_ap_of_first, size) for radius, size in enumerate(sizes)}
     values = evaluate(counts_of([query]), slow, empty=empty)
     slow["retrieved"] = slow_ndcg, cutoff, "retrieved"
     values["retrieved"] = ndcg(counts_of([query]), cutoff=cutoff, ideal="retrieved", empty=empty)

@@ -1,0 +1,57 @@
+"""Precision of the Hamming ranking at the number of relevant items of each query."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.counting import HammingCounts
+from protocol.metrics._ties import found, ratio
+from protocol.registry import MetricRecord
+
+
+@MetricRecord(
+    "R-precision",
+    source="Manning, Raghavan and Schütze 2008, Introduction to Information Retrieval, section 8.4; trec_eval, Rprec",
+    range=(0.0, 1.0),
+    better="higher",
+    ties="Expected value over all orders of tied items, in closed form.",
+    empty="A query without relevant items counts as 0, or is left out.",
+    denominator="relevant items in the database",
+    synonyms=("Rprec", "R-prec", "R_precision", "RP", "P@R", "precision@R", "recall@R", "R@R"),
+)
+def r_precision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
+    r"""Share of the top R items that are relevant, if a query has R relevant items, as the expected value over ties.
+
+    .. math:: \frac{1}{R} \left(P + \frac{m}{n} (R - S)\right)
+
+    The tie that contains rank R has n items, m of them relevant, and follows S items, P of them relevant. Precision and
+    recall of the top R are equal.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    empty : {"zero", "drop"}, default="zero"
+        A query without relevant items: 0, or NaN.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `empty` is unknown.
+
+    References
+    ----------
+    Manning, Raghavan and Schütze 2008, *Introduction to Information Retrieval*, section 8.4.
+    McSherry and Najork 2008, *Computing Information Retrieval Performance Measures Efficiently in the Presence of
+    Tied Scores* (expected over ties).
+
+    Examples
+    --------
+    Two items are relevant. One is first, the other is one of two tied items, of which one is in the top 2.
+
+    >>> r_precision(HammingCounts.from_histograms([[1, 2]], [[1, 1]]))
+    array([0.75])
+    """
+    return ratio(found(counts, np.maximum(counts.n_relevant, 1)), counts.n_relevant, empty=empty)
