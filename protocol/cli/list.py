@@ -1,6 +1,7 @@
 """`protocol list`: the names that a config file or a command may use, an explanation of each, and shipped configs."""
 
 import argparse
+import operator
 import warnings
 from collections.abc import Sequence
 
@@ -11,35 +12,37 @@ from protocol.cli._output import show
 from protocol.scores import tables
 from protocol.shipped import configs, description
 
+_FURTHER = {"dataset": ("files", files), "metric": ("undefined values", operator.attrgetter("empty"))}
 _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention", "config")}
 
 
 def listing(kinds: Sequence[str]) -> str:
-    """Return the entries of some kinds as text: name, summary and source, and the files of a dataset."""
+    """Return the entries of some kinds as text: name, summary and source, and what `_FURTHER` adds."""
     parts = []
     for kind in kinds:
-        rows = _rows(kind)
+        rows, forms = _rows(kind), ["[{}]", *(f"{title}: {{}}" for title in _FURTHER.get(kind, ())[:1])]
         width, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
         for name, summary, *further in rows:
-            texts = [summary, *(form.format(text) for form, text in zip(("[{}]", "files: {}"), further, strict=False))]
+            texts = [summary, *(form.format(text) for form, text in zip(forms, further, strict=False))]
             lines += [f"  {name if text is summary else '':<{width}}  {text}" for text in texts]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
 def markdown(kind: str) -> str:
-    """Return the entries of a kind as a Markdown table: name, summary and source, and the files of a dataset."""
+    """Return the entries of a kind as a Markdown table: name, summary and source, and what `_FURTHER` adds."""
     rows = [[f"`{name}`", *others] for name, *others in _rows(kind)]
-    header = ["name", "what it is", "how the papers treat it" if kind == "finding" else "source", "files"]
+    header = ["name", "what it is", "how the papers treat it" if kind == "finding" else "source"]
+    header += _FURTHER.get(kind, ())[:1]
     return tables.markdown(header[: len(rows[0])], rows)
 
 
 def _rows(kind: str) -> list[list[str]]:
-    """Return the name, summary and source of each entry, and the files of a dataset; a config file has no source."""
+    """Return the name, summary and source of each entry, and what `_FURTHER` adds; a config file has no source."""
     if kind == "config":
         return [[name, description(path)] for name, path in configs().items()]
     return [
-        [entry.name, entry.summary, entry.source, *([files(entry)] if kind == "dataset" else [])]
+        [entry.name, entry.summary, entry.source, *(of_entry(entry) for of_entry in _FURTHER.get(kind, ())[1:])]
         for entry in entries(kind)
     ]
 

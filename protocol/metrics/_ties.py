@@ -45,6 +45,9 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike, *, empty: str) -> NDArra
 
 
 ORDERS = ("expected", "best", "worst")
+EXPECTED = "Expected value over all orders of tied items, in closed form."
+INDEX = "In the order of the database."
+TIES = ("expected", "index")
 _PROBABILITIES = 1 << 20  # computed at once: 8 MB
 _RANKS = 1 << 20  # processed at once
 

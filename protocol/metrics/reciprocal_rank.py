@@ -1,29 +1,36 @@
 """Reciprocal rank of the first relevant item of the Hamming ranking."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import Ties, ratio, ties_at
+from protocol.metrics._ties import EXPECTED, INDEX, TIES, Ties, ratio, ties_at
 from protocol.registry import MetricRecord
 
 _TERMS = 1 << 20  # computed at once: 8 MB
 _REACH = 60  # the first relevant item of n with m relevant ones is beyond 60 n / m with a probability below 1e-26
 
 
-@MetricRecord(
-    "MRR",
+_metric = partial(
+    MetricRecord,
+    module=__name__,
     printed="MRR",
     source="Voorhees 1999, The TREC-8 Question Answering Track Report; ties: McSherry and Najork 2008, Computing IR "
     "Performance Measures Efficiently in the Presence of Tied Scores",
     range=(0.0, 1.0),
     better="higher",
-    ties="Expected value over all orders of tied items, in closed form.",
     empty="A query without relevant items counts as 0, or is left out.",
     denominator="rank of the first relevant item",
-    synonyms=("RR", "mean_reciprocal_rank", "reciprocal_rank", "recip_rank", "MRR@K", "RR@K"),
 )
-def reciprocal_rank(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
+
+
+@_metric(
+    "MRR", ties=EXPECTED, synonyms=("RR", "mean_reciprocal_rank", "reciprocal_rank", "recip_rank", "MRR@K", "RR@K")
+)
+def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", empty: str = "zero") -> NDArray[np.float64]:
     r"""1 divided by the rank of the first relevant item, as the expected value over ties.
 
     .. math:: RR = \sum_{j=1}^{n-m+1} \frac{1}{S + j} \binom{n-j}{m-1} \Big/ \binom{n}{m}
@@ -34,6 +41,9 @@ def reciprocal_rank(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np
     Parameters
     ----------
     counts : HammingCounts
+    ties : {"expected", "index"}, default="expected"
+        The mean over all orders of tied items, or the order of the database, which requires
+        ``count(..., index_order=True)``.
     empty : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
@@ -44,7 +54,7 @@ def reciprocal_rank(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np
     Raises
     ------
     ProtocolError
-        If `empty` is unknown.
+        If an option is unknown, or ``index`` is requested, but was not counted.
 
     References
     ----------
@@ -59,6 +69,8 @@ def reciprocal_rank(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np
     >>> reciprocal_rank(HammingCounts.from_histograms([[1, 2]], [[0, 1]])).round(4)
     array([0.4167])
     """
+    if one_of(ties, TIES, "ties") == "index":
+        return ratio(1.0, counts.requested("index_top")[:, 0], empty=empty)
     nearest = (counts.relevant > 0).argmax(axis=1)
     tied = ties_at(counts, (np.arange(counts.n_queries), nearest))
     last = np.minimum(tied.n - tied.m + 1, _REACH * tied.n // np.maximum(tied.m, 1) + 1)
@@ -78,3 +90,11 @@ def _expected(tied: Ties, earlier: NDArray[np.int64]) -> NDArray[np.float64]:
     none_before = np.cumprod(1 - is_first, axis=1)
     none_before = np.hstack([np.ones_like(none_before[:, :1]), none_before[:, :-1]])
     return (none_before * is_first / (tied.before + earlier + 1)).sum(axis=1)
+
+
+_metric(
+    "MRR[index]",
+    ties=INDEX,
+    summary="Reciprocal rank of the first relevant item, with ties in the order of the database.",
+    needs="index_top",
+)(partial(reciprocal_rank, ties="index"))

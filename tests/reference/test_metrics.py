@@ -114,6 +114,22 @@ def test_long_ties_and_blocks_of_queries():
         assert values[q] == pytest.approx(total / relevant_before, rel=1e-12)
 
 
+def test_the_first_relevant_item_of_long_ties():
+    """Against the sum over all its ranks, one by one, and for hits exact binomial coefficients."""
+    ties = [(200_000, 1, 0), (200_000, 3, 7), (5000, 4999, 0), (4000, 40, 1000), (9, 0, 3), (1, 1, 0)]
+    retrieved = [[before, n, 300_000 - before - n] for n, _, before in ties]
+    counts = HammingCounts.from_histograms(retrieved, [[0, m, 0] for _, m, _ in ties])
+    for value, (n, m, before) in zip(evaluate(counts, ["MRR"])["MRR"], ties, strict=True):
+        none_before, total = 1.0, 0.0
+        for earlier in range(n - m + 1 if m else 0):
+            total += none_before * m / (n - earlier) / (before + earlier + 1)
+            none_before *= (n - earlier - m) / (n - earlier)
+        assert value == pytest.approx(total, rel=1e-11)
+    (hit,) = evaluate(counts, ["hit@1010"]).values()
+    reference = [1 - math.comb(n - m, 1010 - before) / math.comb(n, 1010 - before) for n, m, before in ties[:2]]
+    np.testing.assert_allclose(hit[:2], reference, rtol=1e-10)
+
+
 def slow_ndcg(ranking, cutoff, ideal):
     of = ranking if ideal == "database" else ranking[:cutoff]
     best = slow_dcg(sorted(of, reverse=True), cutoff)
@@ -362,18 +378,26 @@ def test_ball_metrics(small, radius):
         np.testing.assert_allclose(values[f"{name}@r{radius}"], expected_values, rtol=1e-13, err_msg=name)
 
 
-def test_index_order_is_a_stable_sort():
+@pytest.mark.parametrize(("n_bits", "n_items"), [(4, 40), (2, 60), (12, 30), (1, 1), (3, 2)])
+def test_index_order_is_a_stable_sort(n_bits, n_items):
     rng = np.random.default_rng(8)
-    query, database = rng.random((9, 4)) < 0.5, rng.random((40, 4)) < 0.5
-    of_query, of_database = np.append(rng.integers(0, 3, 8), 9), rng.integers(0, 3, 40)
+    query, database = rng.random((9, n_bits)) < 0.5, rng.random((n_items, n_bits)) < 0.5
+    of_query, of_database = np.append(rng.integers(0, 3, 8), 9), rng.integers(0, 3, n_items)
     truth = {"t": LabelRelevance(of_query, of_database)}
-    counts = count(codes.pack(query), codes.pack(database), 4, truth, index_order=True)["t"]
+    counts = count(codes.pack(query), codes.pack(database), n_bits, truth, index_order=True)["t"]
     relevant = of_query[:, None] == of_database
-    order = np.argsort((query[:, None] != database).sum(axis=2), axis=1, kind="stable")
-    reference = [slow_ap(relevant[q, order[q]].tolist(), 40, "all") for q in range(9)]
-    for empty in ("zero", "drop"):
-        values = evaluate(counts, ["mAP[index]"], empty=empty)["mAP[index]"]
-        np.testing.assert_allclose(values, [expected([value], empty) for value in reference], rtol=1e-13)
+    distances = (query[:, None] != database).sum(axis=2)
+    order = np.argsort(distances, axis=1, kind="stable")
+    ranked = [relevant[q, order[q]].tolist() for q in range(9)]
+    slow = {"mAP": (slow_ap, n_items, "all"), "MRR": (slow_reciprocal_rank,), "R-precision": (slow_r_precision,)}
+    slow |= {"mAP@R": (slow_ap_at_r,), **{f"hit@{k}": (slow_hit, k) for k in (1, 3, 7, 100)}}
+    references = {name: [function(one, *options) for one in ranked] for name, (function, *options) in slow.items()}
+    for radius in range(n_bits + 2):
+        balls = zip(ranked, (distances <= radius).sum(axis=1).tolist(), strict=True)
+        references[f"mAP@r{radius}"] = [slow_ap_of_first(*ball) for ball in balls]
+    for (name, reference), empty in itertools.product(references.items(), ("zero", "drop")):
+        values = evaluate(counts, [f"{name}[index]"], empty=empty)[f"{name}[index]"]
+        np.testing.assert_allclose(values, [expected([value], empty) for value in reference], rtol=1e-13, err_msg=name)
     worst, index, best = evaluate(counts, ["mAP[worst]", "mAP[index]", "mAP[best]"]).values()
     assert (worst <= index + 1e-13).all()
     assert (index <= best + 1e-13).all()
