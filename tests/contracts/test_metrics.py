@@ -56,8 +56,9 @@ def perfect(nearest=0):
 
 def hopeless(nearest=0):
     counts = HammingCounts.from_histograms([[9, 0, 0, nearest]], [[0, 0, 0, nearest]])
-    sums = np.array([[0, 0, 0, sum(rank / (9 + rank) for rank in range(1, nearest + 1))]])
-    return replace(counts, index_precisions=sums, index_top=np.array([[10.0 * (nearest > 0), 0, 0]]))
+    last = sum(rank / (9 + rank) for rank in range(1, nearest + 1))
+    first = 10 if nearest else 0
+    return replace(counts, index_precisions=np.array([[0.0, 0, 0, last]]), index_top=np.array([[first, 0.0, 0]]))
 
 
 def has_no_nan_by_default(metric, nearest=0):

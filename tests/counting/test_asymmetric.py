@@ -91,7 +91,7 @@ def test_it_is_the_order_of_exact_sums(n_bits, of_items):
         plain = {
             "mAP": sum(precisions) / n_relevant,
             "MRR": 1 / ranks[0] if ranks.size else 0,
-            "hit@3": in_order[:3].any(),
+            "hit@3": float(in_order[:3].any()),
             "R-precision": in_order[:n_relevant].mean(),
             "mAP@R": sum(precisions[: in_order[:n_relevant].sum()]) / n_relevant,
         }
