@@ -288,7 +288,8 @@ def sum_precisions(
                 before[query],
                 relevant_before[query],
             )
-            sums, of_top, last = precisions[query], top[query], n_relevant[query]
+            sums, last = precisions[query], n_relevant[query]
+            first, n_top, sum_of_top = top[query]
             for item in range(len(relevant)):
                 distance = distances[item]
                 rank[distance] += 1
@@ -297,10 +298,11 @@ def sum_precisions(
                     precision = hits[distance] / rank[distance]
                     sums[distance] += precision
                     if rank[distance] <= last:
-                        of_top[1] += 1
-                        of_top[2] += precision
+                        n_top += 1
+                        sum_of_top += precision
                     if hits[distance] == 1:
-                        of_top[0] = rank[distance]
+                        first = rank[distance]
+            top[query] = first, n_top, sum_of_top
 
 
 @compiled(error_model="numpy")
