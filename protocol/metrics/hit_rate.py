@@ -28,7 +28,7 @@ _metric = partial(
 def hit_rate(counts: HammingCounts, *, cutoff: int, ties: str = "expected", empty: str = "zero") -> NDArray[np.float64]:
     r"""Whether a relevant item is among the top K, as the expected value over ties; recall@K of metric learning.
 
-    .. math:: 1 - \binom{n-m}{K-S} \Big/ \binom{n}{K-S}
+    .. math:: 1 - \frac{\binom{n-m}{K-S}}{\binom{n}{K-S}}
 
     The tie that contains rank K has n items, m of them relevant, and follows S irrelevant items. If one of those before
     the tie is relevant, the value is 1.

@@ -33,7 +33,7 @@ _metric = partial(
 def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", empty: str = "zero") -> NDArray[np.float64]:
     r"""1 divided by the rank of the first relevant item, as the expected value over ties.
 
-    .. math:: RR = \sum_{j=1}^{n-m+1} \frac{1}{S + j} \binom{n-j}{m-1} \Big/ \binom{n}{m}
+    .. math:: RR = \sum_{j=1}^{n-m+1} \frac{1}{S + j} \frac{\binom{n-j}{m-1}}{\binom{n}{m}}
 
     The nearest tie with relevant items has n items, m of them relevant, and follows S irrelevant items. Its first
     relevant item is at place j of the tie with the probability in the sum.

@@ -475,7 +475,12 @@ def test_pytrec_eval_agrees_without_ties(k):
     truth = {f"q{q}": {f"d{i}": 2 ** int(level) - 1 for i, level in enumerate(row)} for q, row in enumerate(UNTIED)}
     run = {f"q{q}": {f"d{i}": 25.0 - i for i in range(25)} for q in range(12)}
     theirs = {f"mAP@{k}[all]": "map_cut", f"P@{k}": "P", f"R@{k}": "recall", f"nDCG@{k}": "ndcg_cut"}
-    scores = pytrec_eval.RelevanceEvaluator(truth, {f"{name}.{k}" for name in theirs.values()}).evaluate(run)
+    theirs |= {f"hit@{k}": "success"}
+    theirs = {name: f"{of_trec}.{k}" for name, of_trec in theirs.items()} | {
+        "MRR": "recip_rank",
+        "R-precision": "Rprec",
+    }
+    scores = pytrec_eval.RelevanceEvaluator(truth, set(theirs.values())).evaluate(run)
     for name, of_trec in theirs.items():
-        reference = [scores[f"q{q}"][f"{of_trec}_{k}"] for q in range(12)]
+        reference = [scores[f"q{q}"][of_trec.replace(".", "_")] for q in range(12)]
         np.testing.assert_allclose(of_untied(name), reference, atol=1e-12)
