@@ -98,10 +98,13 @@ _HDF5 = {
         "SPLIT/runR/N_BITS/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
         "SPLIT/runR/N_BITS/bucket_sizes": "The sizes of the buckets of the database, descending.",
         "SPLIT/runR/N_BITS/largest_bucket": "The largest bucket within each radius, (n_queries, n_bits + 1).",
-        "SPLIT/runR/N_BITS/index_average_precision": "The average precision in database order, (n_queries,).",
         "SPLIT/runR/N_BITS/GROUND_TRUTH/levels": "The levels of relevance, ascending.",
         "SPLIT/runR/N_BITS/GROUND_TRUTH/at_level": "Items of each level at each distance, "
         "(n_queries, n_levels, n_bits + 1).",
+        "SPLIT/runR/N_BITS/GROUND_TRUTH/index_precisions": "The sums of the precisions at the ranks of the relevant "
+        "items at each distance, in database order, (n_queries, n_bits + 1).",
+        "SPLIT/runR/N_BITS/GROUND_TRUTH/index_top": "The rank of the first relevant item in database order, and the "
+        "number and sum of precisions of the relevant items up to rank R, (n_queries, 3).",
     },
 }
 _PLACES = {"N_BITS": r"\d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}

@@ -64,10 +64,13 @@ _ABOVE = {
 }
 _FAMILIES = {
     "metric": {
-        "Average precision": ["average_precision"],
-        "Precision and recall of the top K": ["precision_recall_cutoff"],
+        "Average precision": ["average_precision", "average_precision_at_r"],
+        "Precision and recall of the top K": ["precision_recall_cutoff", "r_precision", "hit_rate"],
+        "First relevant item": ["reciprocal_rank"],
         "Graded relevance": ["ndcg", "average_cumulative_gain", "weighted_average_precision"],
-        "Hamming balls": ["precision_recall", "f_measure", "ramap", "mlgap", "hamming_balls"],
+        "Hamming balls": [
+            *("precision_recall", "f_measure", "average_precision_in_ball", "ramap", "mlgap", "hamming_balls"),
+        ],
         "Precision-recall curves": ["auprc"],
         "Nearest neighbours": ["neighbours"],
         "Buckets": ["buckets"],

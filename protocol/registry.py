@@ -18,7 +18,7 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -298,7 +298,7 @@ class MetricRecord(Record):
         How it deviates from its source.
     synonyms : tuple of str, default=()
         Other names in use, with K and R as in the name itself. They only appear in suggestions after an unknown name.
-    needs : {"", "bucket_sizes", "largest_bucket", "index_average_precision"}, default=""
+    needs : {"", "bucket_sizes", "largest_bucket", "index_precisions", "index_top"}, default=""
         The array of the counts that it reads besides the histograms. None of these arrays can be added up over parts
         of a database.
     """
@@ -316,7 +316,7 @@ class MetricRecord(Record):
     defined_on: Literal["ranking", "radius", "buckets"] = "ranking"
     deviations: str = ""
     synonyms: tuple[str, ...] = ()
-    needs: Literal["", "bucket_sizes", "largest_bucket", "index_average_precision"] = ""
+    needs: Literal["", "bucket_sizes", "largest_bucket", "index_precisions", "index_top"] = ""
 
 
 R = TypeVar("R", bound=Record, covariant=True)
@@ -562,7 +562,7 @@ class _MetricRegistry(Registry[MetricRecord]):
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the number that was requested."""
         known, request = self._with_numbers(name), _comparable(name)
-        variants = [known[key] for key in known if key.startswith(f"{request}[")]
+        variants = [metric for key in known if key.startswith(f"{request}[") for metric in known[key]]
         if variants and request not in known:
             choices = f"{', '.join(variants[:-1])} or {variants[-1]}"
             return ProtocolError(f"metric {name!r} is ambiguous: choose {choices} (protocol list metrics).")
@@ -574,16 +574,17 @@ class _MetricRegistry(Registry[MetricRecord]):
             f"{self._searched(name, has_hint=bool(near))}"
         )
 
-    def _with_numbers(self, name: str) -> dict[str, str]:
+    def _with_numbers(self, name: str) -> dict[str, list[str]]:
         """Return the metrics by comparable names, with the numbers of a requested name, or those of an example."""
         head, _, tail = name.partition("@")
         number, start = re.search("[0-9]+", tail), _F_BETA.match(head)
         cutoff = number[0] if number and int(number[0]) else "1000"
         radius, beta = number[0] if number else "2", start[1] if start else "2"
-        known: dict[str, str] = {}
+        known: dict[str, list[str]] = {}
         for registered, record in self.records.items():
             filled = registered.replace("@K", f"@{cutoff}").replace("@rR", f"@r{radius}").replace("F_beta", f"F{beta}")
-            known |= {_comparable(other): filled for other in (*record.synonyms, registered)}
+            for other in (registered, *record.synonyms):
+                known.setdefault(_comparable(other), []).append(filled)
         return known
 
 
@@ -597,21 +598,25 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def _comparable(name: str) -> str:
-    """Return a name in lower case, with # for the cutoff or radius, which may be missing or written as ``K=5``."""
+    """Return a name in lower case, with # for the cutoff or radius, which may be missing or written as ``K=5``.
+
+    An R alone remains, because it is the number of relevant items, as in ``mAP@R``.
+    """
     head, mark, tail = name.partition("@")
-    head = _F_BETA.sub("F_beta", head)
-    tail = re.sub(r"^(r?)(?:k *= *|r *= *|top-?)?(?:[0-9]+|k(?![a-z0-9])|r(?![a-z0-9]))?", r"\1#", tail.casefold())
+    head, tail = _F_BETA.sub("F_beta", head), tail.casefold()
+    if not re.match(r"r(?=\[|$)", tail):
+        tail = re.sub(r"^(r?)(?:k *= *|r *= *|top-?)?(?:[0-9]+|k(?![a-z0-9])|r(?![a-z0-9]))?", r"\1#", tail)
     return f"{head}{mark}{tail if mark else ''}".casefold()
 
 
-def _near(request: str, known: Mapping[str, str]) -> list[str]:
+def _near(request: str, known: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the metrics of which a comparable name has the cutoff as a radius, lacks the number, or is misspelt."""
     for keys in (
-        [request, request.replace("@#", "@r#")],
+        [request, request.replace("@#", "@r#"), re.sub(r"@r(?=\[|$)", "@r#", request)],
         [f"{request}@#", f"{request}@r#"],
         difflib.get_close_matches(request, known, n=1),
     ):
-        if near := [known[key] for key in keys if key in known]:
+        if near := [metric for key in keys for metric in known.get(key, ())]:
             return list(dict.fromkeys(near))
     return []
 

@@ -234,7 +234,7 @@ def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_sav
     monkeypatch.setattr(counting, "_COMPILED_START", 0.0)
     checks.warn_once.cache_clear()
     found = counting.count(*codes, 32, relevance, index_order=True)["label"]  # too little work for a warning
-    for name in ("retrieved", "at_level", "largest_bucket", "index_average_precision"):
+    for name in ("retrieved", "at_level", "largest_bucket", "index_precisions", "index_top"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
     monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
     with pytest.warns(UserWarning, match=f"^{SLOW_COUNTING}$"):

@@ -1,8 +1,10 @@
 """`protocol list`: the names that a config file or a command may use, an explanation of each, and shipped configs."""
 
 import argparse
+import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from protocol import plugin_folders, registry
 from protocol.checks import one_of
@@ -11,37 +13,46 @@ from protocol.cli._output import show
 from protocol.scores import tables
 from protocol.shipped import configs, description
 
+_FURTHER: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "dataset": ("files", files),
+    "metric": ("undefined values", operator.attrgetter("empty")),
+}
+"""What the list of a kind states about each entry after its source: a title and the function that returns it."""
 _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention", "config")}
 
 
 def listing(kinds: Sequence[str]) -> str:
-    """Return the entries of some kinds as text: name, summary and source, and the files of a dataset."""
+    """Return the entries of some kinds as text: name, summary and source, and what `_FURTHER` adds."""
     parts = []
     for kind in kinds:
-        rows = _rows(kind)
+        rows, forms = _rows(kind), ["[{}]"]
+        if kind in _FURTHER:
+            forms.append(f"{_FURTHER[kind][0]}: {{}}")
         width, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
         for name, summary, *further in rows:
-            texts = [summary, *(form.format(text) for form, text in zip(("[{}]", "files: {}"), further, strict=False))]
+            texts = [summary, *(form.format(text) for form, text in zip(forms, further, strict=False))]
             lines += [f"  {name if text is summary else '':<{width}}  {text}" for text in texts]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
 def markdown(kind: str) -> str:
-    """Return the entries of a kind as a Markdown table: name, summary and source, and the files of a dataset."""
+    """Return the entries of a kind as a Markdown table: name, summary and source, and what `_FURTHER` adds."""
     rows = [[f"`{name}`", *others] for name, *others in _rows(kind)]
-    header = ["name", "what it is", "how the papers treat it" if kind == "finding" else "source", "files"]
+    header = ["name", "what it is", "how the papers treat it" if kind == "finding" else "source"]
+    if kind in _FURTHER:
+        header.append(_FURTHER[kind][0])
     return tables.markdown(header[: len(rows[0])], rows)
 
 
 def _rows(kind: str) -> list[list[str]]:
-    """Return the name, summary and source of each entry, and the files of a dataset; a config file has no source."""
+    """Return the name, summary and source of each entry, and what `_FURTHER` adds; a config file has no source."""
     if kind == "config":
         return [[name, description(path)] for name, path in configs().items()]
-    return [
-        [entry.name, entry.summary, entry.source, *([files(entry)] if kind == "dataset" else [])]
-        for entry in entries(kind)
-    ]
+    rows = [[entry.name, entry.summary, entry.source] for entry in entries(kind)]
+    if kind in _FURTHER:
+        rows = [[*row, _FURTHER[kind][1](entry)] for row, entry in zip(rows, entries(kind), strict=True)]
+    return rows
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -34,28 +34,32 @@ class _Compiled(Plain):
             _kernels.fill_largest(self._queries[block], buckets.repeated_words, buckets.repeated_sizes, largest)
         return largest
 
-    def average_precision(
+    def in_database_order(
         self, relevance: Relevance, block: slice, retrieved: NDArray[np.int64], relevant: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return the average precision with ties in the order of the database, as `Plain.average_precision`.
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the precisions with ties in the order of the database, as `Plain.in_database_order`.
 
         Queries are processed in smaller blocks than for counting, so that the relevant items of all of them fit in
         memory, but the bit planes are not recomputed for each.
         """
-        numbers, found = np.arange(len(self._queries))[block], np.empty(len(retrieved))
+        numbers = np.arange(len(self._queries))[block]
+        precisions, top = np.zeros(relevant.shape), np.zeros((len(numbers), 3))
         step = max(16, _ROW_BYTES // len(self._items))
-        for start in range(0, len(found), step):
+        for start in range(0, len(numbers), step):
             part = slice(start, start + step)
-            found[part] = self._average_precision(relevance, numbers[part], retrieved[part], relevant[part])
-        return found
+            arrays = retrieved[part], relevant[part], precisions[part], top[part]
+            self._fill_in_database_order(relevance, numbers[part], *arrays)
+        return precisions, top
 
-    def _average_precision(
+    def _fill_in_database_order(
         self,
         relevance: Relevance,
         numbers: NDArray[np.int64],
         retrieved: NDArray[np.int64],
         relevant: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+        precisions: NDArray[np.float64],
+        top: NDArray[np.float64],
+    ) -> None:
         from protocol.counting import _kernels
 
         first, rows = numbers, np.arange(numbers.size)
@@ -65,11 +69,12 @@ class _Compiled(Plain):
         is_relevant = np.zeros((first.size, len(self._items)), dtype=bool)
         for row, query in zip(is_relevant, first.tolist(), strict=True):
             row[relevance.row(query)[0]] = True
-        sums, n_relevant = np.zeros(numbers.size), relevant.sum(axis=1)
         before, relevant_before = (at.cumsum(axis=1) - at for at in (retrieved, relevant))
         queries = np.ascontiguousarray(self._queries[numbers])
-        _kernels.sum_precisions(queries, self._columns, is_relevant, rows, before, relevant_before, sums)
-        return np.divide(sums, n_relevant, out=np.full(numbers.size, np.nan), where=n_relevant > 0)
+        n_relevant = relevant.sum(axis=1)
+        _kernels.sum_precisions(
+            queries, self._columns, is_relevant, rows, n_relevant, before, relevant_before, precisions, top
+        )
 
 
 class BitPlanes(_Compiled):

@@ -252,7 +252,15 @@ def count_words(queries: Any, words: Any, offsets: Any, rows: Any, counts: Any) 
 
 @compiled(error_model="numpy")
 def sum_precisions(
-    queries: Any, words: Any, is_relevant: Any, rows: Any, before: Any, relevant_before: Any, sums: Any
+    queries: Any,
+    words: Any,
+    is_relevant: Any,
+    rows: Any,
+    n_relevant: Any,
+    before: Any,
+    relevant_before: Any,
+    precisions: Any,
+    top: Any,
 ) -> None:
     """Sum the precision at the ranks of the relevant items of each query in the stable ranking.
 
@@ -263,11 +271,13 @@ def sum_precisions(
     is_relevant : bool (n_rows, n_database)
     rows : int64 (n_queries,)
         The row of `is_relevant` for each query.
+    n_relevant : int64 (n_queries,)
     before, relevant_before : int64 (n_queries, n_bits + 1)
         The numbers of all items and of the relevant items nearer than each distance. They are modified: items of the
         database are added in order, so that they give the rank of each item when that item is reached.
-    sums : float64 (n_queries,)
-        Must be zero on entry.
+    precisions : float64 (n_queries, n_bits + 1)
+    top : float64 (n_queries, 3)
+        `index_precisions` and `index_top` of `HammingCounts`; must be zero on entry.
     """
     distances = np.empty(_TILE, dtype=np.uint64)
     for start in range(0, words.shape[1], _TILE):
@@ -278,14 +288,21 @@ def sum_precisions(
                 before[query],
                 relevant_before[query],
             )
-            total = sums[query]
+            sums, last = precisions[query], n_relevant[query]
+            first, n_top, sum_of_top = top[query]
             for item in range(len(relevant)):
                 distance = distances[item]
                 rank[distance] += 1
                 if relevant[item]:
                     hits[distance] += 1
-                    total += hits[distance] / rank[distance]
-            sums[query] = total
+                    precision = hits[distance] / rank[distance]
+                    sums[distance] += precision
+                    if rank[distance] <= last:
+                        n_top += 1
+                        sum_of_top += precision
+                    if hits[distance] == 1:
+                        first = rank[distance]
+            top[query] = first, n_top, sum_of_top
 
 
 @compiled(error_model="numpy")

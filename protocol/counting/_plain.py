@@ -1,4 +1,4 @@
-"""Counting, and average precision with ties in database order, for small inputs: NumPy, one query at a time."""
+"""Counting, and precisions with ties in database order, for small inputs: NumPy, one query at a time."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -81,10 +81,10 @@ class Plain:
                 np.maximum.at(row, distances_from(query, buckets.repeated_words.T), buckets.repeated_sizes)
         return np.maximum.accumulate(largest, axis=1)
 
-    def average_precision(
+    def in_database_order(
         self, relevance: Relevance, block: slice, retrieved: NDArray[np.int64], relevant: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return the average precision with ties in the order of the database, over all relevant items.
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return `index_precisions` and `index_top` of `HammingCounts`, with ties in the order of the database.
 
         Parameters
         ----------
@@ -96,19 +96,32 @@ class Plain:
 
         Returns
         -------
-        ndarray of float64, shape (n_block,)
-            NaN for a query without relevant items.
+        precisions : ndarray of float64, shape (n_block, n_bits + 1)
+        top : ndarray of float64, shape (n_block, 3)
         """
         numbers = range(len(self._queries))[block]
-        values = np.full(len(numbers), np.nan)
+        precisions, top = np.zeros(relevant.shape), np.zeros((len(numbers), 3))
         rank = np.empty(len(self._items), dtype=np.int64)
         for row, query in enumerate(numbers):
             positions = relevance.row(query)[0]
             if positions.size:
                 order = np.argsort(distances_from(self._queries[query], self._items.T), kind="stable")
                 rank[order] = np.arange(1, order.size + 1)
-                values[row] = (np.arange(1, positions.size + 1) / np.sort(rank[positions])).mean()
-        return values
+                precisions[row], top[row] = precisions_of(np.sort(rank[positions]), relevant[row])
+        return precisions, top
+
+
+def precisions_of(
+    ranks: NDArray[np.int64], relevant: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a query's rows of `index_precisions` and `index_top`, from the ranks of its relevant items, ascending.
+
+    `relevant` are the numbers of relevant items at each distance.
+    """
+    precision, n_top = np.arange(1, ranks.size + 1) / ranks, np.searchsorted(ranks, ranks.size, "right")
+    sums = np.zeros(relevant.size)
+    np.add.at(sums, np.repeat(np.arange(relevant.size), relevant), precision)
+    return sums, np.array([ranks[0], n_top, precision[:n_top].sum()])
 
 
 def distances_from(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> NDArray[np.uint16]:

@@ -8,12 +8,14 @@ query's output from the threshold. If all outputs have the same magnitude, such 
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, integer
+from protocol.counting._plain import precisions_of
 from protocol.counting.counts import HammingCounts
 from protocol.counting.leave_one_out import check_same_number
 from protocol.truth.relevance import Relevance, check_relevance
@@ -24,7 +26,7 @@ _SIGN_BYTES = 64 << 20
 """Memory for the database codes as -1 and +1; for larger databases, scores are computed in parts."""
 _EXACT_BITS = 52
 """float64 represents all integers up to 2 ** 53 exactly, so sums of rounded values below it are exact."""
-_Row = tuple[NDArray[np.int64], NDArray[np.int64], float]
+_Row = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 
 def asymmetric_counts(
@@ -49,7 +51,7 @@ def asymmetric_counts(
     n_bits : int
     relevance : Relevance
     index_order : bool, default=False
-        Whether to compute the average precision with ties in database order.
+        Whether to compute the precisions with ties in database order.
     leave_one_out : bool, default=False
         Whether the queries are the database items, and item i is left out of the ranking of query i.
     threads : int, default=1
@@ -196,8 +198,8 @@ def _groups(
 ) -> _Row:
     """Count all items, and the relevant items at each level, in each group of a query's ranking.
 
-    Also return the average precision with ties in database order; it is NaN without relevant items, or if it is not
-    requested. `keys` are those of the distinct codes; smaller keys rank first.
+    Also return the rows of `index_precisions` and `index_top` with ties in database order, which are 0 without relevant
+    items, or if they are not requested. `keys` are those of the distinct codes; smaller keys rank first.
     """
     positions, levels = relevance.row(query)
     if leave_one_out:
@@ -213,10 +215,11 @@ def _groups(
     cells = np.searchsorted(relevance.levels, levels) * different.size + tie
     counted = np.bincount(cells, minlength=relevance.levels.size * different.size)
     at_level[:, 1::2] = counted.reshape(relevance.levels.size, -1)
-    precision = np.nan
+    retrieved, at_level = _merged(retrieved, at_level)
     if index_order and positions.size:
-        precision = _average_precision(keys, code_of_item, positions)
-    return *_merged(retrieved, at_level), precision
+        ranks = _ranks(keys, code_of_item, positions)
+        return retrieved, at_level, *precisions_of(ranks, at_level.sum(axis=0))
+    return retrieved, at_level, np.zeros(retrieved.size), np.zeros(3)
 
 
 def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -230,16 +233,15 @@ def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[
     return np.add.reduceat(retrieved, starts), np.add.reduceat(at_level, starts, axis=1)
 
 
-def _average_precision(
+def _ranks(
     keys: NDArray[np.float64], code_of_item: NDArray[np.int64], positions: NDArray[np.int64]
-) -> float:
-    """Return the average precision of a ranking with ties in database order; `positions` are the relevant items."""
+) -> NDArray[np.int64]:
+    """Return the ranks of the items at some positions, ascending, with ties in database order."""
     different, place = np.unique(keys, return_inverse=True)
     places = place.astype(np.min_scalar_type(different.size))  # NumPy uses radix sort for up to 16 bits
     is_relevant = np.zeros(code_of_item.size, dtype=bool)
     is_relevant[positions] = True
-    ranks = np.flatnonzero(is_relevant[np.argsort(places[code_of_item], kind="stable")]) + 1
-    return float((np.arange(1, ranks.size + 1) / ranks).mean())
+    return np.flatnonzero(is_relevant[np.argsort(places[code_of_item], kind="stable")]) + 1
 
 
 def _padded(
@@ -249,8 +251,10 @@ def _padded(
     n_groups = max(retrieved.size for retrieved, *_ in rows)
     retrieved = np.zeros((len(rows), n_groups), dtype=np.int64)
     at_level = np.zeros((len(rows), levels.size, n_groups), dtype=np.int64)
-    for at, (of_row, by_level, _) in enumerate(rows):
+    precisions, top = np.zeros((len(rows), n_groups)), np.array([row[3] for row in rows])
+    for at, (of_row, by_level, of_groups, _) in enumerate(rows):
         retrieved[at, : of_row.size] = of_row
         at_level[at, :, : of_row.size] = by_level
-    precisions = np.array([precision for *_, precision in rows]) if index_order else None
-    return HammingCounts(retrieved, at_level, levels, bucket_sizes, index_average_precision=precisions)
+        precisions[at, : of_row.size] = of_groups
+    counts = HammingCounts(retrieved, at_level, levels, bucket_sizes)
+    return replace(counts, index_precisions=precisions, index_top=top) if index_order else counts

@@ -79,7 +79,7 @@ def count(
     largest_bucket : bool, default=True
         Whether to find the largest bucket within each radius.
     index_order : bool, default=False
-        Whether to compute the average precision with ties in database order.
+        Whether to compute the precisions with ties in database order.
     calls : int, default=1
         How many such calls the process will make. The compiled code is loaded once for all of them. The results do not
         depend on it.
@@ -128,7 +128,7 @@ def count(
     for name, relevance in relevances.items():
         by_truth[name] = {"at_level": np.empty((shape[0], relevance.levels.size, shape[1]), dtype=np.int64)}
         if index_order:
-            by_truth[name]["index_average_precision"] = np.empty(shape[0])
+            by_truth[name] |= {"index_precisions": np.empty(shape), "index_top": np.empty((shape[0], 3))}
     work = partial(_count_block, counter, relevances, buckets, shared, by_truth)
     _in_blocks(work, len(queries), counter.block_size, threads, progress)
     sizes = None if buckets is None or not bucket_sizes else buckets.sizes
@@ -154,10 +154,9 @@ def _count_block(
     for name, arrays in by_truth.items():
         at_level = by_label[name] if name in by_label else counter.at_levels(relevances[name], block)
         arrays["at_level"][block] = at_level
-        if "index_average_precision" in arrays:
-            relevant = at_level.sum(axis=1)
-            precisions = counter.average_precision(relevances[name], block, retrieved, relevant)
-            arrays["index_average_precision"][block] = precisions
+        if "index_top" in arrays:
+            in_order = counter.in_database_order(relevances[name], block, retrieved, at_level.sum(axis=1))
+            arrays["index_precisions"][block], arrays["index_top"][block] = in_order
     return block.stop - block.start
 
 

@@ -16,7 +16,8 @@ Value = TypeVar("Value")
 _ORIGINS = {
     "bucket_sizes": "`count` returns it for a complete database, but it can't be added up over parts",
     "largest_bucket": "request it with count(..., largest_bucket=True)",
-    "index_average_precision": "request it with count(..., index_order=True)",
+    "index_precisions": "request it with count(..., index_order=True)",
+    "index_top": "request it with count(..., index_order=True)",
 }
 
 
@@ -37,9 +38,13 @@ class HammingCounts:
         None in a sum of counts of parts of a database, because a bucket may have items in several parts.
     largest_bucket : ndarray of int64, shape (n_queries, n_bits + 1), optional
         The size of the largest bucket within each radius; 0 for an empty ball. None if it was not requested.
-    index_average_precision : ndarray of float64, shape (n_queries,), optional
-        Average precision with ties in database order, over all relevant items; NaN for a query without relevant items.
-        None if it was not requested.
+    index_precisions : ndarray of float64, shape (n_queries, n_bits + 1), optional
+        With ties in database order, the sum of the precisions at the ranks of the relevant items at each distance. None
+        if it was not requested.
+    index_top : ndarray of float64, shape (n_queries, 3), optional
+        With ties in database order, the rank of the first relevant item, the number of relevant items up to rank R, and
+        the sum of the precisions at their ranks, where R is the number of relevant items of the query; 0 without
+        relevant items. None if it was not requested.
 
     Raises
     ------
@@ -53,7 +58,8 @@ class HammingCounts:
     levels: Counts
     bucket_sizes: Counts | None = None
     largest_bucket: Counts | None = None
-    index_average_precision: NDArray[np.float64] | None = None
+    index_precisions: NDArray[np.float64] | None = None
+    index_top: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         self._check_shapes()
@@ -72,9 +78,10 @@ class HammingCounts:
                 (self.largest_bucket > self.retrieved_within)
                 | ((self.largest_bucket < 1) & (self.retrieved_within > 0))
             ).any(),
-            "average precision must be NaN exactly for queries without relevant items": (
-                self.index_average_precision is not None
-                and (np.isnan(self.index_average_precision) != (self.n_relevant == 0)).any()
+            "precisions must be positive exactly for distances with relevant items": self.index_precisions is not None
+            and ((self.index_precisions > 0) != (self.relevant > 0)).any(),
+            "the first relevant item must have a rank exactly for queries with relevant items": (
+                self.index_top is not None and ((self.index_top[:, 0] > 0) != (self.n_relevant > 0)).any()
             ),
         }
         for rule, is_broken in broken.items():
@@ -94,7 +101,8 @@ class HammingCounts:
             "levels": ((self.levels.size,), np.int64),
             "bucket_sizes": ((-1 if self.bucket_sizes is None else self.bucket_sizes.size,), np.int64),
             "largest_bucket": ((n_queries, n_distances), np.int64),
-            "index_average_precision": ((n_queries,), np.float64),
+            "index_precisions": ((n_queries, n_distances), np.float64),
+            "index_top": ((n_queries, 3), np.float64),
         }
         for name, array in self.to_arrays().items():
             shape, dtype = expected[name]
@@ -154,7 +162,7 @@ class HammingCounts:
 
         Parameters
         ----------
-        name : {"bucket_sizes", "largest_bucket", "index_average_precision"}
+        name : {"bucket_sizes", "largest_bucket", "index_precisions", "index_top"}
 
         Raises
         ------
@@ -169,8 +177,7 @@ class HammingCounts:
     def __add__(self, other: Self) -> Self:
         """Return the counts of a database from those of two disjoint parts.
 
-        The sum has the levels of both parts. It lacks `bucket_sizes`, `largest_bucket` and `index_average_precision`,
-        which can't be added up.
+        The sum has the levels of both parts. It lacks the optional arrays, which can't be added up.
 
         Raises
         ------
@@ -209,7 +216,7 @@ class HammingCounts:
         >>> HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]]).of_queries(np.array([1])).retrieved
         array([[2, 0]])
         """
-        per_query = ("retrieved", "at_level", "largest_bucket", "index_average_precision")
+        per_query = ("retrieved", "at_level", "largest_bucket", "index_precisions", "index_top")
         arrays = self.to_arrays()
         return type(self)(**{name: array[rows] if name in per_query else array for name, array in arrays.items()})
 
@@ -238,7 +245,7 @@ class HammingCounts:
             return self
         before, after = (extension_bits, 0) if extension == "different" else (0, extension_bits)
         arrays = self.to_arrays()
-        for name in ("retrieved", "at_level", "largest_bucket"):
+        for name in ("retrieved", "at_level", "largest_bucket", "index_precisions"):
             if name in arrays:
                 width = [(0, 0)] * (arrays[name].ndim - 1) + [(before, after)]
                 arrays[name] = np.pad(arrays[name], width)
@@ -253,7 +260,7 @@ class HammingCounts:
         """The counts summed over the queries as a single row, for micro averages.
 
         The largest buckets are also summed, so that the row is consistent, although the sum is not the size of any
-        bucket. The average precision with ties in database order is omitted, because it is not a count.
+        bucket. The arrays of the database order are omitted, because they are not counts.
         """
         return type(self)(
             retrieved=self.retrieved.sum(axis=0, keepdims=True),
@@ -335,8 +342,8 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
     -------
     dict of str to ndarray
         ``retrieved``, ``largest_bucket``, ``bucket_sizes``, and ``<truth>/at_level`` and ``<truth>/levels``, each in
-        the smallest sufficient unsigned integer type; ``<truth>/index_average_precision`` in float64. Arrays that are
-        None are omitted.
+        the smallest sufficient unsigned integer type; ``<truth>/index_precisions`` and ``<truth>/index_top`` in
+        float64. Arrays that are None are omitted.
     """
     arrays = {}
     for truth, counts in by_truth.items():

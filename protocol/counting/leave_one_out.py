@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.counting._plain import distances_from
+from protocol.counting._plain import distances_from, precisions_of
 from protocol.counting.counts import HammingCounts
 from protocol.counting.sharding import count_in_shards
 from protocol.truth.relevance import LabelRelevance, Relevance
@@ -45,7 +45,7 @@ def count_leave_one_out(
     largest_bucket : bool, default=False
         Whether to find the largest bucket within each radius.
     index_order : bool, default=False
-        Whether to compute the average precision with ties in database order, which takes a sort for each query.
+        Whether to compute the precisions with ties in database order, which takes a sort for each query.
     threads : int, default=1
         The results do not depend on it.
     progress : callable, optional
@@ -90,14 +90,10 @@ def count_leave_one_out(
         if largest_bucket and largest is None:
             of_query = of_all.requested("largest_bucket"), retrieved.cumsum(axis=1)
             largest = _largest_buckets(*of_query, query_codes, database_codes, own)
-        precisions = _in_index_order(query_codes, database_codes, relevance, threads) if index_order else None
-        counts[name] = replace(
-            of_all,
-            retrieved=retrieved,
-            at_level=at_level,
-            largest_bucket=largest,
-            index_average_precision=precisions,
-        )
+        counts[name] = replace(of_all, retrieved=retrieved, at_level=at_level, largest_bucket=largest)
+        if index_order:
+            in_order = _in_database_order(query_codes, database_codes, relevance, counts[name].relevant, threads)
+            counts[name] = replace(counts[name], index_precisions=in_order[0], index_top=in_order[1])
     return counts
 
 
@@ -157,18 +153,23 @@ def _largest_buckets(
     return np.where(is_only_largest, np.maximum(size[:, None] - 1, within > 0), largest)
 
 
-def _in_index_order(
-    query_codes: NDArray[np.uint8], database_codes: NDArray[np.uint8], relevance: Relevance, threads: int
-) -> NDArray[np.float64]:
-    """Return the average precision with ties in database order, NaN without relevant items, (n_queries,)."""
+def _in_database_order(
+    query_codes: NDArray[np.uint8],
+    database_codes: NDArray[np.uint8],
+    relevance: Relevance,
+    relevant: NDArray[np.int64],
+    threads: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `index_precisions` and `index_top` of `HammingCounts`; `relevant` are the items at each distance."""
     queries, items = codes.words(query_codes), np.ascontiguousarray(codes.words(database_codes).T)
 
-    def precision(query: int) -> float:
+    def of_query(query: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         is_relevant = np.zeros(items.shape[1], dtype=bool)
         is_relevant[relevance.row(query)[0]] = True
         order = np.argsort(distances_from(queries[query], items), kind="stable")
         ranks = np.flatnonzero(is_relevant[order[order != query]]) + 1
-        return float((np.arange(1, ranks.size + 1) / ranks).mean()) if ranks.size else np.nan
+        return precisions_of(ranks, relevant[query]) if ranks.size else (np.zeros(relevant.shape[1]), np.zeros(3))
 
     with ThreadPoolExecutor(threads) as pool:
-        return np.array(list(pool.map(precision, range(len(queries)))))
+        precisions, top = zip(*pool.map(of_query, range(len(queries))), strict=True)
+    return np.array(precisions), np.array(top)

@@ -15,7 +15,7 @@ from protocol.evaluation.ground_truth import GroundTruth, Truth, files_of, groun
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring, score, with_nearest
-from protocol.metrics import needs
+from protocol.metrics import in_database_order, needs
 from protocol.truth.relevance import Relevance, ground_truth_sha256
 
 
@@ -151,7 +151,7 @@ def _counted(
 ) -> dict[int, Iterable[HammingCounts]]:
     """Return the counts of blocks of queries for each ground truth; a single block for the Hamming ranking."""
     needed = needs(names)
-    index_order = scoring.spread or "index_average_precision" in needed
+    index_order = scoring.spread or in_database_order(names)
     if codes.ranking != "hamming":
         report = stage(progress, "counting", len(codes.query) * len(truth.by_number))
         return {
@@ -168,7 +168,7 @@ def _counted(
     counter: Callable[..., dict[str, HammingCounts]]
     if scoring.leave_one_out:
         counter = partial(count_leave_one_out, index_order=index_order)
-    else:  # average precisions with ties in database order can't be added up over shards
+    else:  # precisions with ties in database order can't be added up over shards
         counter = partial(count, index_order=True) if index_order else count_in_shards
         counter = partial(counter, bucket_sizes="bucket_sizes" in needed)
     counts = counter(
@@ -188,14 +188,16 @@ def _joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
         return parts[0]
     n_distances = max(part.retrieved.shape[-1] for part in parts)
 
-    def padded(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    def padded(array: NDArray) -> NDArray:
         return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n_distances - array.shape[-1])])
 
-    precisions = [part.index_average_precision for part in parts if part.index_average_precision is not None]
+    precisions = [padded(part.index_precisions) for part in parts if part.index_precisions is not None]
+    top = [part.index_top for part in parts if part.index_top is not None]
     return HammingCounts(
         retrieved=np.concatenate([padded(part.retrieved) for part in parts]),
         at_level=np.concatenate([padded(part.at_level) for part in parts]),
         levels=parts[0].levels,
         bucket_sizes=parts[0].bucket_sizes,
-        index_average_precision=np.concatenate(precisions) if precisions else None,
+        index_precisions=np.concatenate(precisions) if precisions else None,
+        index_top=np.concatenate(top) if top else None,
     )

@@ -1,6 +1,14 @@
 """Metrics as pure functions of the counts, one file per family."""
 
-from protocol.metrics._by_name import ALL, evaluate, evaluate_extended, everything, keywords, needs
+from protocol.metrics._by_name import (
+    ALL,
+    evaluate,
+    evaluate_extended,
+    everything,
+    in_database_order,
+    keywords,
+    needs,
+)
 from protocol.metrics._ties import ORDERS, hypergeometric, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
 from protocol.metrics.neighbours import neighbours_found
@@ -16,6 +24,7 @@ __all__ = [
     "evaluate_extended",
     "everything",
     "hypergeometric",
+    "in_database_order",
     "keywords",
     "mean",
     "needs",

@@ -116,7 +116,7 @@ def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
     Examples
     --------
     >>> needs(["mAP", "mAP[index]", "mLGAP@r2"])
-    {'index_average_precision': ['mAP[index]'], 'largest_bucket': ['mLGAP@r2']}
+    {'index_precisions': ['mAP[index]'], 'largest_bucket': ['mLGAP@r2']}
     """
     found: dict[str, list[str]] = {}
     for name in metrics:
@@ -124,3 +124,14 @@ def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
         if array:
             found.setdefault(array, []).append(name)
     return found
+
+
+def in_database_order(metrics: Iterable[str]) -> bool:
+    """Return whether a metric orders ties as the database, and therefore requires ``count(..., index_order=True)``.
+
+    Examples
+    --------
+    >>> in_database_order(["mAP", "mAP[index]"]), in_database_order(["mAP"])
+    (True, False)
+    """
+    return any(array.startswith("index_") for array in needs(metrics))

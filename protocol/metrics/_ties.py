@@ -45,6 +45,9 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike, *, empty: str) -> NDArra
 
 
 ORDERS = ("expected", "best", "worst")
+EXPECTED = "Expected value over all orders of tied items, in closed form."
+INDEX = "In the order of the database."
+TIES = ("expected", "index")
 _PROBABILITIES = 1 << 20  # computed at once: 8 MB
 _RANKS = 1 << 20  # processed at once
 
@@ -92,21 +95,21 @@ def ties_at(counts: HammingCounts, cells: Any) -> Ties:
     return Ties(n, m, counts.retrieved_within[cells] - n, counts.relevant_within[cells] - m)
 
 
-def last_distance(counts: HammingCounts, top: int) -> NDArray[np.intp]:
+def last_distance(counts: HammingCounts, top: int | NDArray[np.int64]) -> NDArray[np.intp]:
     """Return, for each query, the distance of the tie that contains rank `top`, (n_queries,)."""
-    return (counts.retrieved_within >= top).argmax(axis=1)
+    return (counts.retrieved_within >= np.reshape(top, (-1, 1))).argmax(axis=1)
 
 
 def found(
-    counts: HammingCounts, top: int, *, ties: str = "expected", at_most: int | None = None
+    counts: HammingCounts, top: int | NDArray[np.int64], *, ties: str = "expected", at_most: int | None = None
 ) -> NDArray[np.float64]:
     """Return the number of relevant items among the top `top`, (n_queries,).
 
     Parameters
     ----------
     counts : HammingCounts
-    top : int
-        From 1 to the size of the database.
+    top : int or ndarray of int64, shape (n_queries,)
+        From 1 to the size of the database; one rank for all queries, or one for each.
     ties : {"expected", "best", "worst"}, default="expected"
         The mean over all orders of tied items, or the order with relevant items first, or last.
     at_most : int, optional

@@ -8,7 +8,17 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import Ties, hypergeometric, last_distance, places, ratio, running_sums, ties_at, undefined
+from protocol.metrics._ties import (
+    EXPECTED,
+    INDEX,
+    Ties,
+    hypergeometric,
+    last_distance,
+    places,
+    ratio,
+    running_sums,
+    ties_at,
+)
 from protocol.registry import MetricRecord
 
 TIES = ("expected", "best", "worst", "index")
@@ -112,11 +122,12 @@ def average_precision(
 def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
     if top < counts.n_database:
         raise ProtocolError(f"ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
-    precisions = counts.requested("index_average_precision")
-    return np.where(np.isnan(precisions), undefined(empty), precisions)
+    return ratio(counts.requested("index_precisions").sum(axis=1), counts.n_relevant, empty=empty)
 
 
-def sum_of_precisions(counts: HammingCounts, graded: bool, top: int, whole: bool = False) -> NDArray[np.float64]:
+def sum_of_precisions(
+    counts: HammingCounts, graded: bool, top: int | NDArray[np.int64], whole: bool = False
+) -> NDArray[np.float64]:
     """Return the expected sum of cumulative gain per rank at the ranks of the relevant items, (n_queries,).
 
     Parameters
@@ -124,13 +135,13 @@ def sum_of_precisions(counts: HammingCounts, graded: bool, top: int, whole: bool
     counts : HammingCounts
     graded : bool
         Whether the gain of an item is its level; if each relevant item has gain 1, this is the sum of the precisions.
-    top : int
-        The last rank that counts.
+    top : int or ndarray of int64, shape (n_queries,)
+        The last rank that counts, for all queries or for each.
     whole : bool, default=False
         Whether only whole ties count: none of the ranks of the tie that contains rank `top`.
     """
     gains, harmonic = _gains(counts, graded), _harmonic_numbers(counts.n_database)
-    tops = _last_tie(counts, top).before if whole else np.full(counts.n_queries, top)
+    tops = np.broadcast_to(_last_tie(counts, top).before if whole else top, counts.n_queries)
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -146,7 +157,7 @@ def _gains(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
     return np.einsum("l,qlr->qr", counts.levels, counts.at_level) if graded else counts.relevant
 
 
-def _last_tie(counts: HammingCounts, top: int) -> Ties:
+def _last_tie(counts: HammingCounts, top: int | NDArray[np.int64]) -> Ties:
     """Return the tie of each query that contains rank `top`."""
     return ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
 
@@ -239,12 +250,11 @@ _metric = partial(
     empty="A query without relevant items counts as 0, or is left out.",
 )
 _BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
-_EXPECTED = "Expected value over all orders of tied items, in closed form."
 
 _metric(
     "mAP",
     source=f"{_TALR}, eq. 6",
-    ties=_EXPECTED,
+    ties=EXPECTED,
     denominator=_ALL,
     summary="Mean precision at the ranks of the relevant items, as the expected value over ties.",
     synonyms=("AP", "mAP@all", "mAP@-1"),
@@ -266,15 +276,15 @@ _metric(
 _metric(
     "mAP[index]",
     source="released code of GRH and MIH, which use a stable sort of the distances; not in the reproduced papers",
-    ties="In the order of the database.",
+    ties=INDEX,
     denominator=_ALL,
     summary="mAP if every tie were broken by the positions of the items in the database.",
-    needs="index_average_precision",
+    needs="index_precisions",
 )(partial(average_precision, ties="index"))
 _metric(
     "mAP@K[all]",
     source=f"{_TALR}, eq. 17",
-    ties=_EXPECTED,
+    ties=EXPECTED,
     denominator=_ALL,
     beyond=_BEYOND,
     summary="mAP of the top K, divided by all relevant items.",
@@ -282,7 +292,7 @@ _metric(
 _metric(
     "mAP@K[retrieved]",
     source="Evaluation metrics (mAP@p, nDCG@p), eq. 2-5; Moran 2016, thesis, eq. 3.12",
-    ties=_EXPECTED,
+    ties=EXPECTED,
     denominator=_RETRIEVED,
     beyond=_BEYOND,
     summary="mAP of the top K, divided by the relevant items among the top K.",
@@ -291,7 +301,7 @@ _metric(
 _metric(
     "mAP@K[min]",
     source="Weyand et al. 2020, Google Landmarks Dataset v2, mAP@100; not in the reproduced papers",
-    ties=_EXPECTED,
+    ties=EXPECTED,
     denominator=_MIN,
     beyond=_BEYOND,
     summary="mAP of the top K, divided by the largest possible number of relevant items among the top K.",

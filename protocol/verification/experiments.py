@@ -14,7 +14,7 @@ from protocol.checks import ProtocolError, need
 from protocol.checks import counted as number_of
 from protocol.evaluation.exclusion import excluded_labels, read_positions
 from protocol.evaluation.progress import Progress, stage
-from protocol.metrics import evaluate_extended, mean, needs
+from protocol.metrics import evaluate_extended, in_database_order, mean
 from protocol.provenance import storage
 from protocol.provenance.checksums import verify
 from protocol.scores import summary as tables
@@ -209,7 +209,7 @@ def _counts(
     run, truth = codes.parts[-3], codes.parents[1] / "ground_truth.h5"
     with storage.opened(truth) as arrays:
         splits = sorted({name.partition("/")[0] for name in arrays})
-    in_order = "index_average_precision" in needs(metrics)
+    in_order = in_database_order(metrics)
     for split in splits:
         files = {"codes": codes, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
         place = (split, int(run.removeprefix("run")))

@@ -55,6 +55,14 @@ def test_a_metric(capsys):
     assert capsys.readouterr().out == out.replace("metric mAP@K[all]", "metric mAP@100[all]").replace("@10[", "@100[")
 
 
+def test_the_list_of_metrics_names_undefined_values(capsys):
+    text = listed(capsys, "metrics")
+    assert "[Musgrave, Belongie and Lim 2020, A Metric Learning Reality Check, MAP@R] undefined values: A query" in text
+    assert text.count(" undefined values: ") == len(registry.names("metric"))
+    assert main(["list", "metrics", "--markdown"]) == 0
+    assert capsys.readouterr().out.startswith("| name | what it is | source | undefined values |\n")
+
+
 def test_a_split(capsys):
     text = listed(capsys, "splits", "cifar10_s1")
     assert "query: 100 items of each class drawn at random train: 500 items of each class drawn at random " in text

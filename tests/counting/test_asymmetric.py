@@ -14,6 +14,7 @@ from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 METRICS = [
     *("mAP", "mAP[best]", "mAP[worst]", "mAP[index]", "mAP@7[all]", "mAP@7[retrieved]", "mAP@7[min]", "nDCG", "nDCG@7"),
     *("P@7", "R@7", "ACG@7", "WAP", "WAP@7[all]", "WAP@7[retrieved]", "WAP@7[min]"),
+    *("MRR", "MRR[index]", "hit@3", "hit@3[index]", "R-precision", "R-precision[index]", "mAP@R", "mAP@R[index]"),
 ]
 
 
@@ -81,13 +82,21 @@ def test_it_is_the_order_of_exact_sums(n_bits, of_items):
     expected, ranked = by_exact_sums(outputs, bits, relevance)
     blocks = list(asymmetric_counts(outputs, codes.pack(bits), n_bits, relevance, index_order=True))
     found = values(blocks, METRICS)
-    names = [name for name in METRICS if name != "mAP[index]"]
+    names = [name for name in METRICS if not name.endswith("[index]")]
     for name, of_queries in metrics.evaluate(expected, names).items():
         np.testing.assert_allclose(found[name], of_queries, rtol=1e-12, atol=1e-15, err_msg=name)
-    for in_order, precision in zip(ranked > 0, found["mAP[index]"], strict=True):
-        ranks = np.flatnonzero(in_order) + 1
-        plain = [(at + 1) / rank for at, rank in enumerate(ranks)]
-        assert precision == pytest.approx(np.mean(plain) if plain else 0.0, rel=1e-12)
+    for query, in_order in enumerate(ranked > 0):
+        ranks, n_relevant = np.flatnonzero(in_order) + 1, max(1, in_order.sum())
+        precisions = [(at + 1) / rank for at, rank in enumerate(ranks)]
+        plain = {
+            "mAP": sum(precisions) / n_relevant,
+            "MRR": 1 / ranks[0] if ranks.size else 0,
+            "hit@3": float(in_order[:3].any()),
+            "R-precision": in_order[:n_relevant].mean(),
+            "mAP@R": sum(precisions[: in_order[:n_relevant].sum()]) / n_relevant,
+        }
+        for name, value in plain.items():
+            assert found[f"{name}[index]"][query] == pytest.approx(value, rel=1e-12), name
 
 
 def test_scikit_learn_agrees_without_ties():
@@ -154,7 +163,8 @@ def test_blocks_parts_and_threads_change_nothing(monkeypatch):
         width = counts.retrieved.shape[1]
         np.testing.assert_array_equal(counts.retrieved, complete.retrieved[rows, :width])
         np.testing.assert_array_equal(counts.at_level, complete.at_level[rows, :, :width])
-        np.testing.assert_array_equal(counts.index_average_precision, complete.index_average_precision[rows])
+        np.testing.assert_array_equal(counts.index_precisions, complete.index_precisions[rows, :width])
+        np.testing.assert_array_equal(counts.index_top, complete.index_top[rows])
         start += counts.n_queries
 
 
@@ -162,7 +172,8 @@ def test_a_query_without_relevant_items():
     relevance = NeighbourRelevance([0, 0, 1], [2], n_database=3)
     (counts,) = asymmetric_counts(np.array([[1.0], [0.5]]), codes.pack([[1], [0], [0]]), 1, relevance, index_order=True)
     assert counts.relevant.tolist() == [[0, 0], [0, 1]]
-    np.testing.assert_array_equal(counts.index_average_precision, [np.nan, 1 / 3])
+    np.testing.assert_array_equal(counts.index_precisions, [[0, 0], [0, 1 / 3]])
+    np.testing.assert_array_equal(counts.index_top, [[0, 0, 0], [3, 0, 0]])
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_ground_truths_share_common_arrays():
 
 
 @pytest.mark.parametrize("algorithm", [BitPlanes, Words])
-def test_the_average_precision_in_database_order_does_not_depend_on_its_blocks(algorithm, monkeypatch):
+def test_the_precisions_in_database_order_do_not_depend_on_their_blocks(algorithm, monkeypatch):
     rng, block = np.random.default_rng(0), slice(10, 60)
     query, database = (codes.words(codes.pack(rng.random((n, 5)) < 0.5)) for n in (70, 90))
     truth = LabelRelevance(rng.integers(0, 4, 70), rng.integers(0, 4, 90))
@@ -45,8 +45,9 @@ def test_the_average_precision_in_database_order_does_not_depend_on_its_blocks(a
     retrieved, by_label = expected.count(block)
     relevant = by_label["t"].sum(axis=1)
     monkeypatch.setattr(_compiled, "_ROW_BYTES", 1)  # blocks of 16 queries
-    precisions = [counter.average_precision(truth, block, retrieved, relevant) for counter in (expected, found)]
-    np.testing.assert_allclose(*precisions, rtol=1e-12)
+    arrays = [counter.in_database_order(truth, block, retrieved, relevant) for counter in (expected, found)]
+    for slow, fast in zip(*arrays, strict=True):
+        np.testing.assert_allclose(fast, slow, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +76,11 @@ def test_refusals(query, database, n_bits, truth, message):
 def test_only_requested_arrays_are_computed():
     plain = count(QUERY, DATABASE, 3, {"t": LABELS}, largest_bucket=False)["t"]
     assert plain.largest_bucket is None
-    assert plain.index_average_precision is None
+    assert (plain.index_precisions, plain.index_top) == (None, None)
     # The ranking of the first query is 0 | 1 2 | 4 | 3, with items 0 and 1 relevant; of the second 3 | 4 | 1 2 | 0.
     ordered = count(QUERY, DATABASE, 3, {"t": LABELS}, index_order=True)["t"]
-    np.testing.assert_allclose(ordered.index_average_precision, [1, (1 + 2 / 4) / 2])
+    np.testing.assert_allclose(ordered.index_precisions.sum(axis=1), [2, 1 + 2 / 4])
+    np.testing.assert_allclose(ordered.index_top, [[1, 2, 2], [1, 1, 1]])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

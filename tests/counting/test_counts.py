@@ -66,9 +66,11 @@ def test_from_arrays_lists_missing_arrays():
         ("retrieved", [[1.0, 2, 0], [0, 1, 2]], "retrieved: expected int64 .* got float64"),
         ("retrieved", np.empty((0, 3), int), "at least one query"),
         ("levels", np.empty(0, int), "0 levels"),
-        ("index_average_precision", [0.5, np.nan], "NaN exactly for queries without relevant items"),
-        ("index_average_precision", [0.5], r"index_average_precision: expected float64 \(2,\), got float64 \(1,\)"),
-        ("index_average_precision", [0, 1], "index_average_precision: expected float64 .* got int64"),
+        ("index_precisions", [[1.0, 0, 0], [0, 0, np.nan]], "positive exactly for distances with relevant items"),
+        ("index_precisions", [0.5], r"index_precisions: expected float64 \(2, 3\), got float64 \(1,\)"),
+        ("index_precisions", [[0, 1, 2]], "index_precisions: expected float64 .* got int64"),
+        ("index_top", [[1.0, 1, 1], [0, 0, 0]], "a rank exactly for queries with relevant items"),
+        ("index_top", [[1.0, 1, 1]], r"index_top: expected float64 \(2, 3\), got float64 \(1, 3\)"),
     ],
 )
 def test_impossible_counts_are_refused(name, array, message):
@@ -86,15 +88,17 @@ def test_arrays_that_were_not_requested_are_absent():
     assert unpack_counts(arrays)["a"].bucket_sizes is None
 
 
-def test_average_precision_in_index_order_is_stored_by_ground_truth():
-    values = np.array([0.1, 1 / 3])
-    counts = HammingCounts(**GOOD, index_average_precision=values)
+def test_precisions_in_index_order_are_stored_by_ground_truth():
+    in_order = {"index_precisions": np.array([[1, 2 / 3, 0], [0, 0, 5 / 6]]), "index_top": np.array([[1.0, 1, 1]] * 2)}
+    counts = HammingCounts(**GOOD, **in_order)
     arrays = pack_counts({"a": counts, "b": HammingCounts(**GOOD)})
-    assert arrays["a/index_average_precision"].dtype == np.float64
     again = unpack_counts(arrays)
-    np.testing.assert_array_equal(again["a"].index_average_precision, values)
-    assert again["b"].index_average_precision is None
-    assert counts.pooled.index_average_precision is None
+    for name, values in in_order.items():
+        assert arrays[f"a/{name}"].dtype == np.float64
+        np.testing.assert_array_equal(getattr(again["a"], name), values)
+        np.testing.assert_array_equal(getattr(counts.of_queries(np.array([1])), name), values[1:])
+        assert getattr(again["b"], name) is None
+        assert getattr(counts.pooled, name) is None
 
 
 def test_from_histograms():
@@ -134,7 +138,7 @@ def test_the_sum_of_parts_has_the_levels_of_both():
     assert total.retrieved.tolist() == [[2, 1], [2, 1]]
     assert total.levels.tolist() == [1, 2, 3]
     assert total.at_level.tolist() == [[[1, 0], [0, 1], [1, 0]], [[0, 0], [0, 0], [1, 0]]]
-    assert (total.bucket_sizes, total.largest_bucket, total.index_average_precision) == (None, None, None)
+    assert total.to_arrays().keys() == {"retrieved", "at_level", "levels"}
     assert total.pooled.bucket_sizes is None
     assert unpack_counts(pack_counts({"a": total}))["a"].at_level.tolist() == total.at_level.tolist()
 

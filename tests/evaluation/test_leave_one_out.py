@@ -17,6 +17,7 @@ from protocol.counting.leave_one_out import own_levels
 from protocol.evaluation import Codes, Evaluator, Judgments, Labels, Nearest, Outputs, Relevant, TrecOptions, evaluate
 from protocol.verification import verify
 
+PER_QUERY = ("retrieved", "largest_bucket", "index_precisions", "index_top")
 N, N_BITS = 24, 4  # at most 16 codes, so that most items are tied
 RNG = np.random.default_rng(7)
 CODES = RNG.random((N, N_BITS)) < 0.35
@@ -94,7 +95,7 @@ def test_every_value_is_that_of_the_database_without_the_row_of_the_query(tmp_pa
     assert result.levels == (levels.min(), levels.max())
     if ranking == "hamming":
         of_parts = [part.counts for part in parts]
-        arrays = {one: of_rows(of_parts, one) for one in ("retrieved", "largest_bucket", "index_average_precision")}
+        arrays = {one: of_rows(of_parts, one) for one in PER_QUERY}
         joined = HammingCounts(**arrays, at_level=of_rows(of_parts, "at_level"), levels=np.arange(1, 10))
         assert pooled
         for metric in pooled:

@@ -16,8 +16,14 @@ from protocol.metrics.precision_recall import precision
 
 # No relevant item for the second query, nothing within radius 0 for the third.
 COUNTS = HammingCounts.from_histograms([[2, 2, 0], [1, 0, 3], [0, 1, 3]], [[1, 0, 0], [0, 0, 0], [0, 1, 0]])
+# The first query has its relevant item second, the third one first.
+IN_ORDER = {
+    "index_precisions": np.array([[0.5, 0, 0], [0, 0, 0], [0, 1, 0]]),
+    "index_top": np.array([[2.0, 0, 0], [0, 0, 0], [1, 1, 1]]),
+}
 ONE_EACH = ["P@1", "R@1", "F1@r1", "F1_micro@r1", "entropy", "collision", "largest_bucket", "lookups@r1", "empty@r1"]
 ONE_EACH += ["utilisation", "AUPRC[sum]", "mAP", "ACG@1", "WAP", "WAP@1[retrieved]"]
+ONE_EACH += ["MRR", "hit@1", "R-precision", "mAP@R", "mAP@r1"]
 
 
 def test_mean_ignores_nan():
@@ -44,7 +50,7 @@ def test_evaluate_keeps_the_order_and_the_numbers():
 
 def test_every_metric_of_extended_codes_is_that_of_their_counts():
     names, extensions = [*everything(2), "mAP@2[retrieved]"], [("none", 0), ("same", 2), ("different", 1)]
-    counts = replace(COUNTS, index_average_precision=np.array([0.75, np.nan, 1.0]))
+    counts = replace(COUNTS, **IN_ORDER)
     for empty in ("zero", "drop"):
         values = list(evaluate_extended(counts, extensions, names, empty=empty))
         assert [own[:2] for own in values] == extensions
@@ -72,6 +78,12 @@ def test_every_metric_of_extended_codes_is_that_of_their_counts():
         ("empty@r0", [0.0, 0.0, 1.0]),
         ("P@1", [0.5, 0.0, 1.0]),
         ("R@1", [0.5, np.nan, 1.0]),
+        ("MRR", [0.75, np.nan, 1.0]),
+        ("hit@1", [0.5, np.nan, 1.0]),
+        ("hit@2", [1.0, np.nan, 1.0]),
+        ("R-precision", [0.5, np.nan, 1.0]),
+        ("mAP@R", [0.5, np.nan, 1.0]),
+        ("mAP@r0", [0.75, np.nan, np.nan]),  # no relevant item in the second ball, no item in the third
         ("F1@r0", [2 / 3, 0.0, 0.0]),  # nothing in the third query's ball, but something to find
         ("F2@r0", [5 / 6, 0.0, 0.0]),
         ("F1@r1", [0.4, 0.0, 1.0]),
@@ -131,6 +143,8 @@ def test_numbers_beyond_the_database_and_the_code():
         ("F1@r9", "F1@r2"),
         ("F0.5_micro@r9", "F0.5_micro@r2"),
         ("lookups@r9", "lookups@r2"),
+        ("mAP@r9", "mAP"),
+        ("hit@99", "R@99"),
     ]:
         values = evaluate(COUNTS, [far, complete])
         np.testing.assert_array_equal(values[far], values[complete])
@@ -203,7 +217,7 @@ def test_two_numbers_in_a_name():
 
 def test_missing_arrays_are_reported():
     with pytest.raises(
-        ProtocolError, match=r"counts have no index_average_precision: request it with count\(..., index_order=True\)."
+        ProtocolError, match=r"counts have no index_precisions: request it with count\(..., index_order=True\)."
     ):
         evaluate(COUNTS, ["mAP[index]"])
     without = replace(COUNTS, largest_bucket=None)
@@ -215,10 +229,24 @@ def test_missing_arrays_are_reported():
             evaluate(without, [name])
 
 
-def test_index_order_returns_the_counted_values():
-    counts = replace(COUNTS, index_average_precision=np.array([0.5, np.nan, 1.0]))
-    assert evaluate(counts, ["mAP[index]"])["mAP[index]"].tolist() == [0.5, 0.0, 1.0]
-    assert mean(evaluate(counts, ["mAP[index]"], empty="drop")["mAP[index]"]) == 0.75
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mAP[index]", [0.5, np.nan, 1.0]),
+        ("mAP@r0[index]", [0.5, np.nan, np.nan]),
+        ("mAP@r9[index]", [0.5, np.nan, 1.0]),
+        ("MRR[index]", [0.5, np.nan, 1.0]),
+        ("hit@1[index]", [0.0, np.nan, 1.0]),
+        ("hit@2[index]", [1.0, np.nan, 1.0]),
+        ("hit@99[index]", [1.0, np.nan, 1.0]),
+        ("R-precision[index]", [0.0, np.nan, 1.0]),
+        ("mAP@R[index]", [0.0, np.nan, 1.0]),
+    ],
+)
+def test_index_order_returns_the_counted_values(name, expected):
+    counts = replace(COUNTS, **IN_ORDER)
+    np.testing.assert_array_equal(evaluate(counts, [name], empty="drop")[name], expected)
+    np.testing.assert_array_equal(evaluate(counts, [name])[name], np.nan_to_num(expected))
 
 
 def test_gain_relative_to_the_best_order_of_the_retrieved_items():

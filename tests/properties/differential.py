@@ -85,6 +85,16 @@ def found_at(groups, cutoff):
     return sum(Fraction(sum(level > 0 for level in group), len(group)) for rank, group, *_ in own if rank <= cutoff)
 
 
+def first_hit(groups):
+    """Return the probability of each rank to be that of the first relevant item."""
+    chances, none_before = {}, Fraction(1)
+    for rank, group, found, within in positions(groups):
+        m = 0 if found else sum(level > 0 for level in group)
+        chances[rank] = none_before * Fraction(m, len(group) - within + 1) if none_before else 0
+        none_before -= chances[rank]
+    return chances
+
+
 def ndcg(groups, cutoff):
     """Return the expected nDCG over all orders of ties, with the best order of the database as ideal."""
     own = [(rank, sum(2**level - 1 for level in group) / len(group)) for rank, group, *_ in positions(groups)]
@@ -101,6 +111,9 @@ def expected(groups, n_bits, cutoffs, distances):
         "mAP": average_precision(groups, n, m),
         "mAP[best]": of_one_order(groups, n, m, best=True),
         "mAP[worst]": of_one_order(groups, n, m, best=False),
+        "mAP@R": average_precision(groups, m, m),
+        "R-precision": found_at(groups, m) / m if m else None,
+        "MRR": sum(chance / rank for rank, chance in first_hit(groups).items()) if m else None,
     }
     for k in cutoffs:
         values[f"mAP@{k}[all]"] = average_precision(groups, k, m)
@@ -108,10 +121,12 @@ def expected(groups, n_bits, cutoffs, distances):
         values[f"P@{k}"] = found_at(groups, k) / min(k, n)
         values[f"R@{k}"] = found_at(groups, k) / m if m else None
         values[f"nDCG@{k}"] = ndcg(groups, k)
+        values[f"hit@{k}"] = sum(chance for rank, chance in first_hit(groups).items() if rank <= k) if m else None
     for radius in range(n_bits + 1) if distances else ():
         ball = [level > 0 for distance, level in distances if distance <= radius]
         values[f"precision@r{radius}"] = Fraction(sum(ball), len(ball)) if ball else None
         values[f"recall@r{radius}"] = Fraction(sum(ball), m) if m else None
+        values[f"mAP@r{radius}"] = average_precision(groups, len(ball), sum(ball))
     return values
 
 

@@ -31,7 +31,7 @@ def counted(n_bits, query, database, of_query, of_database, **options):
 def names(n_bits):
     of_radius = [f"{name}@r{min(RADII, n_bits)}" for name in ("RAMAP", "mLGAP", "precision", "recall_micro", "empty")]
     of_radius += [f"{name}@r{min(RADII, n_bits)}" for name in ("F1", "F0.5_micro")]
-    of_cutoff = ["mAP@4[retrieved]", "mAP@4[min]", "nDCG@4", "P@4", "R@4"]
+    of_cutoff = ["mAP@4[retrieved]", "mAP@4[min]", "nDCG@4", "P@4", "R@4", "hit@4", "mAP@R", "R-precision", "MRR"]
     return ["mAP", "mAP[best]", "mAP[worst]", *of_cutoff, "AUPRC[area]", "collision", "largest_bucket", *of_radius]
 
 
@@ -64,7 +64,8 @@ def test_every_item_twice_keeps_precision_and_recall(case):
 @given(cases())
 def test_bounds(case):
     n_bits = case[0]
-    values = evaluate(counted(*case, index_order=True), [*names(n_bits), "mAP[index]"])
+    in_order = ["mAP[index]", "mAP@r1[index]", "hit@4[index]", "mAP@R[index]", "R-precision[index]", "MRR[index]"]
+    values = evaluate(counted(*case, index_order=True), [*names(n_bits), *in_order])
     for name in ("mAP", "mAP[index]"):
         assert (values["mAP[worst]"] <= values[name] + 1e-12).all()
         assert (values[name] <= values["mAP[best]"] + 1e-12).all()

@@ -25,10 +25,15 @@ def forced(monkeypatch, algorithm):
     monkeypatch.setattr(counting, "_choose", lambda *args: algorithm)
 
 
-def index_average_precision(distances, relevant):
-    """Return the average precision of one query, with ties in the order of the database; NaN without relevant items."""
-    places = np.flatnonzero(relevant[np.argsort(distances, kind="stable")]) + 1
-    return (np.arange(1, len(places) + 1) / places).mean() if len(places) else np.nan
+def in_database_order(distances, relevant, n_bits):
+    """Return the precisions at the relevant items, summed by distance, and the three values of the top of one query."""
+    order, by_distance, n_relevant = np.argsort(distances, kind="stable"), np.zeros(n_bits + 1), int(relevant.sum())
+    ranks = np.flatnonzero(relevant[order]) + 1
+    precisions = [hits / rank for hits, rank in enumerate(ranks.tolist(), start=1)]
+    for rank, precision in zip(ranks, precisions, strict=True):
+        by_distance[distances[order[rank - 1]]] += precision
+    top = [precision for rank, precision in zip(ranks, precisions, strict=True) if rank <= n_relevant]
+    return by_distance, [ranks[0] if ranks.size else 0, len(top), sum(top)]
 
 
 def check(query, database, n_bits, truths, **options):
@@ -44,8 +49,9 @@ def check(query, database, n_bits, truths, **options):
             for level, here in zip(found.levels, found.at_level[q], strict=True):
                 np.testing.assert_array_equal(here, np.bincount(row[levels == level], minlength=n_bits + 1))
             if options.get("index_order"):
-                expected = index_average_precision(row, levels > 0)
-                assert found.index_average_precision[q] == pytest.approx(expected, rel=1e-12, nan_ok=True)
+                precisions, top = in_database_order(row, levels > 0, n_bits)
+                np.testing.assert_allclose(found.index_precisions[q], precisions, rtol=1e-12)
+                np.testing.assert_allclose(found.index_top[q], top, rtol=1e-12)
         assert set(np.unique(level_of)) - {0} <= set(found.levels.tolist())
         if options.get("largest_bucket", True):
             for radius in range(n_bits + 1):

@@ -114,6 +114,22 @@ def test_long_ties_and_blocks_of_queries():
         assert values[q] == pytest.approx(total / relevant_before, rel=1e-12)
 
 
+def test_the_first_relevant_item_of_long_ties():
+    """Against the sum over all its ranks, one by one, and for hits exact binomial coefficients."""
+    ties = [(200_000, 1, 0), (200_000, 3, 7), (5000, 4999, 0), (4000, 40, 1000), (9, 0, 3), (1, 1, 0)]
+    retrieved = [[before, n, 300_000 - before - n] for n, _, before in ties]
+    counts = HammingCounts.from_histograms(retrieved, [[0, m, 0] for _, m, _ in ties])
+    for value, (n, m, before) in zip(evaluate(counts, ["MRR"])["MRR"], ties, strict=True):
+        none_before, total = 1.0, 0.0
+        for earlier in range(n - m + 1 if m else 0):
+            total += none_before * m / (n - earlier) / (before + earlier + 1)
+            none_before *= (n - earlier - m) / (n - earlier)
+        assert value == pytest.approx(total, rel=1e-11)
+    (hit,) = evaluate(counts, ["hit@1010"]).values()
+    reference = [1 - math.comb(n - m, 1010 - before) / math.comb(n, 1010 - before) for n, m, before in ties[:2]]
+    np.testing.assert_allclose(hit[:2], reference, rtol=1e-10)
+
+
 def slow_ndcg(ranking, cutoff, ideal):
     of = ranking if ideal == "database" else ranking[:cutoff]
     best = slow_dcg(sorted(of, reverse=True), cutoff)
@@ -138,6 +154,26 @@ def slow_wap(ranking, cutoff, denominator):
     n_relevant, found = (sum(level > 0 for level in part) for part in (ranking, ranking[:cutoff]))
     divisor = {"all": n_relevant, "retrieved": found, "min": min(n_relevant, cutoff)}[denominator]
     return total / divisor if divisor else None
+
+
+def slow_reciprocal_rank(ranking):
+    return next((Fraction(1, rank) for rank, level in enumerate(ranking, start=1) if level), None)
+
+
+def slow_hit(ranking, cutoff):
+    return Fraction(any(ranking[:cutoff])) if any(ranking) else None
+
+
+def slow_r_precision(ranking):
+    return slow_recall(ranking, sum(level > 0 for level in ranking))
+
+
+def slow_ap_at_r(ranking):
+    return slow_ap(ranking, sum(level > 0 for level in ranking), "all")
+
+
+def slow_ap_of_first(ranking, size):
+    return slow_ap(ranking[:size], size, "all")
 
 
 @pytest.mark.parametrize("empty", ["zero", "drop"])
@@ -226,6 +262,10 @@ def assert_means_over_all_orders(query, cutoff, empty):
         slow[f"WAP@{cutoff}[{name}]"] = slow_wap, min(cutoff, n_items), name
     slow |= {f"P@{cutoff}": (slow_precision, cutoff), f"R@{cutoff}": (slow_recall, cutoff)}
     slow |= {f"ACG@{cutoff}": (slow_acg, cutoff), f"nDCG@{cutoff}": (slow_ndcg, cutoff, "database")}
+    slow |= {"MRR": (slow_reciprocal_rank,), f"hit@{cutoff}": (slow_hit, cutoff)}
+    slow |= {"R-precision": (slow_r_precision,), "mAP@R": (slow_ap_at_r,)}
+    sizes = itertools.accumulate(map(len, query))
+    slow |= {f"mAP@r{radius}": (slow_ap_of_first, size) for radius, size in enumerate(sizes)}
     values = evaluate(counts_of([query]), slow, empty=empty)
     slow["retrieved"] = slow_ndcg, cutoff, "retrieved"
     values["retrieved"] = ndcg(counts_of([query]), cutoff=cutoff, ideal="retrieved", empty=empty)
@@ -338,18 +378,26 @@ def test_ball_metrics(small, radius):
         np.testing.assert_allclose(values[f"{name}@r{radius}"], expected_values, rtol=1e-13, err_msg=name)
 
 
-def test_index_order_is_a_stable_sort():
+@pytest.mark.parametrize(("n_bits", "n_items"), [(4, 40), (2, 60), (12, 30), (1, 1), (3, 2)])
+def test_index_order_is_a_stable_sort(n_bits, n_items):
     rng = np.random.default_rng(8)
-    query, database = rng.random((9, 4)) < 0.5, rng.random((40, 4)) < 0.5
-    of_query, of_database = np.append(rng.integers(0, 3, 8), 9), rng.integers(0, 3, 40)
+    query, database = rng.random((9, n_bits)) < 0.5, rng.random((n_items, n_bits)) < 0.5
+    of_query, of_database = np.append(rng.integers(0, 3, 8), 9), rng.integers(0, 3, n_items)
     truth = {"t": LabelRelevance(of_query, of_database)}
-    counts = count(codes.pack(query), codes.pack(database), 4, truth, index_order=True)["t"]
+    counts = count(codes.pack(query), codes.pack(database), n_bits, truth, index_order=True)["t"]
     relevant = of_query[:, None] == of_database
-    order = np.argsort((query[:, None] != database).sum(axis=2), axis=1, kind="stable")
-    reference = [slow_ap(relevant[q, order[q]].tolist(), 40, "all") for q in range(9)]
-    for empty in ("zero", "drop"):
-        values = evaluate(counts, ["mAP[index]"], empty=empty)["mAP[index]"]
-        np.testing.assert_allclose(values, [expected([value], empty) for value in reference], rtol=1e-13)
+    distances = (query[:, None] != database).sum(axis=2)
+    order = np.argsort(distances, axis=1, kind="stable")
+    ranked = [relevant[q, order[q]].tolist() for q in range(9)]
+    slow = {"mAP": (slow_ap, n_items, "all"), "MRR": (slow_reciprocal_rank,), "R-precision": (slow_r_precision,)}
+    slow |= {"mAP@R": (slow_ap_at_r,), **{f"hit@{k}": (slow_hit, k) for k in (1, 3, 7, 100)}}
+    references = {name: [function(one, *options) for one in ranked] for name, (function, *options) in slow.items()}
+    for radius in range(n_bits + 2):
+        balls = zip(ranked, (distances <= radius).sum(axis=1).tolist(), strict=True)
+        references[f"mAP@r{radius}"] = [slow_ap_of_first(*ball) for ball in balls]
+    for (name, reference), empty in itertools.product(references.items(), ("zero", "drop")):
+        values = evaluate(counts, [f"{name}[index]"], empty=empty)[f"{name}[index]"]
+        np.testing.assert_allclose(values, [expected([value], empty) for value in reference], rtol=1e-13, err_msg=name)
     worst, index, best = evaluate(counts, ["mAP[worst]", "mAP[index]", "mAP[best]"]).values()
     assert (worst <= index + 1e-13).all()
     assert (index <= best + 1e-13).all()
@@ -427,7 +475,12 @@ def test_pytrec_eval_agrees_without_ties(k):
     truth = {f"q{q}": {f"d{i}": 2 ** int(level) - 1 for i, level in enumerate(row)} for q, row in enumerate(UNTIED)}
     run = {f"q{q}": {f"d{i}": 25.0 - i for i in range(25)} for q in range(12)}
     theirs = {f"mAP@{k}[all]": "map_cut", f"P@{k}": "P", f"R@{k}": "recall", f"nDCG@{k}": "ndcg_cut"}
-    scores = pytrec_eval.RelevanceEvaluator(truth, {f"{name}.{k}" for name in theirs.values()}).evaluate(run)
+    theirs |= {f"hit@{k}": "success"}
+    theirs = {name: f"{of_trec}.{k}" for name, of_trec in theirs.items()} | {
+        "MRR": "recip_rank",
+        "R-precision": "Rprec",
+    }
+    scores = pytrec_eval.RelevanceEvaluator(truth, set(theirs.values())).evaluate(run)
     for name, of_trec in theirs.items():
-        reference = [scores[f"q{q}"][f"{of_trec}_{k}"] for q in range(12)]
+        reference = [scores[f"q{q}"][of_trec.replace(".", "_")] for q in range(12)]
         np.testing.assert_allclose(of_untied(name), reference, atol=1e-12)

@@ -46,6 +46,14 @@ def test_a_number_in_a_name_becomes_a_keyword():
     assert registry.get("metric", "precision@r12").keywords == {"radius": 12}
 
 
+def test_a_radius_a_cutoff_and_the_number_of_relevant_items_are_told_apart():
+    names = {name: registry.entry("metric", name).name for name in ("mAP@R", "mAP@r2", "mAP@2[all]", "R@2")}
+    assert list(names.values()) == ["mAP@R", "mAP@rR", "mAP@K[all]", "R@K"]
+    assert not hasattr(registry.get("metric", "mAP@R"), "keywords")
+    assert registry.get("metric", "mAP@r2").keywords == {"radius": 2}
+    assert registry.get("metric", "mAP@2[all]").keywords == {"cutoff": 2}
+
+
 @pytest.mark.parametrize("name", ["mAP@x[all]", "precision@r-1", "precision@2", "map"])
 def test_names_that_do_not_match_are_unknown(name):
     with pytest.raises(
@@ -84,7 +92,18 @@ MEANT = {
     "P@": "'P@1000'",
     "precision@K=5": "'P@5' or 'precision@r5'",
     "precision@2": "'P@2' or 'precision@r2'",
-    "recall@100": "'R@100' or 'recall@r100'",
+    "recall@100": "'R@100' or 'hit@100' or 'recall@r100'",
+    "success@5": "'hit@5'",
+    "map@r": "'mAP@R' or 'mAP@r2'",
+    "MAP@R": "'mAP@R' or 'mAP@r2'",
+    "map@r3": "'mAP@r3'",
+    "mAP@H<=2": "'mAP@r2'",
+    "RAMAP@R": "'RAMAP@r2'",
+    "precision@R": "'R-precision' or 'precision@r2'",
+    "P@R": "'R-precision'",
+    "Rprec": "'R-precision'",
+    "MRR@10": "'MRR'",
+    "rr": "'MRR'",
     "map@50[retreived]": "'mAP@50[retrieved]'",
     "RAMAP": "'RAMAP@r2'",
     "F1": "'F1@r2'",

@@ -20,7 +20,7 @@ rule count:
         **needs("count"),
     params:
         combinations=keys("split", "run"),
-        index_order="index_average_precision" in needs_of_metrics(CONFIG["metrics"]),
+        index_order=in_database_order(CONFIG["metrics"]),
         code=code("count.py"),
     message:
         "counts: {wildcards.hasher} on {wildcards.feature}"

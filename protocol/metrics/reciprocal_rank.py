@@ -1,0 +1,100 @@
+"""Reciprocal rank of the first relevant item of the Hamming ranking."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import one_of
+from protocol.counting import HammingCounts
+from protocol.metrics._ties import EXPECTED, INDEX, TIES, Ties, ratio, ties_at
+from protocol.registry import MetricRecord
+
+_TERMS = 1 << 20  # computed at once: 8 MB
+_REACH = 60  # the first relevant item of n with m relevant ones is beyond 60 n / m with a probability below 1e-26
+
+
+_metric = partial(
+    MetricRecord,
+    module=__name__,
+    printed="MRR",
+    source="Voorhees 1999, The TREC-8 Question Answering Track Report; ties: McSherry and Najork 2008, Computing IR "
+    "Performance Measures Efficiently in the Presence of Tied Scores",
+    range=(0.0, 1.0),
+    better="higher",
+    empty="A query without relevant items counts as 0, or is left out.",
+    denominator="rank of the first relevant item",
+)
+
+
+@_metric(
+    "MRR", ties=EXPECTED, synonyms=("RR", "mean_reciprocal_rank", "reciprocal_rank", "recip_rank", "MRR@K", "RR@K")
+)
+def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", empty: str = "zero") -> NDArray[np.float64]:
+    r"""1 divided by the rank of the first relevant item, as the expected value over ties.
+
+    .. math:: RR = \sum_{j=1}^{n-m+1} \frac{1}{S + j} \frac{\binom{n-j}{m-1}}{\binom{n}{m}}
+
+    The nearest tie with relevant items has n items, m of them relevant, and follows S irrelevant items. Its first
+    relevant item is at place j of the tie with the probability in the sum.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    ties : {"expected", "index"}, default="expected"
+        The mean over all orders of tied items, or the order of the database, which requires
+        ``count(..., index_order=True)``.
+    empty : {"zero", "drop"}, default="zero"
+        A query without relevant items: 0, or NaN.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If an option is unknown, or ``index`` is requested, but was not counted.
+
+    References
+    ----------
+    Voorhees 1999, *The TREC-8 Question Answering Track Report*.
+    McSherry and Najork 2008, *Computing Information Retrieval Performance Measures Efficiently in the Presence of
+    Tied Scores* (expected over ties).
+
+    Examples
+    --------
+    An irrelevant item is followed by two tied ones, one of them relevant, which is second or third: (1/2 + 1/3) / 2.
+
+    >>> reciprocal_rank(HammingCounts.from_histograms([[1, 2]], [[0, 1]])).round(4)
+    array([0.4167])
+    """
+    if one_of(ties, TIES, "ties") == "index":
+        return ratio(1.0, counts.requested("index_top")[:, 0], empty=empty)
+    nearest = (counts.relevant > 0).argmax(axis=1)
+    tied = ties_at(counts, (np.arange(counts.n_queries), nearest))
+    last = np.minimum(tied.n - tied.m + 1, _REACH * tied.n // np.maximum(tied.m, 1) + 1)
+    values = np.empty(counts.n_queries)
+    by_width = np.argsort(last, kind="stable")  # so that widths in a block are similar
+    size = max(1, _TERMS // int(last.max()))
+    for start in range(0, counts.n_queries, size):
+        rows = by_width[start : start + size]
+        values[rows] = _expected(Ties(*(part[rows, None] for part in tied)), np.arange(last[rows[-1]]))
+    return ratio(values, counts.n_relevant > 0, empty=empty)
+
+
+def _expected(tied: Ties, earlier: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the expected reciprocal rank, given the numbers of items of the tie before its first relevant one."""
+    left = np.maximum(tied.n - earlier, 1)
+    is_first = np.minimum(tied.m / left, 1.0)
+    none_before = np.cumprod(1 - is_first, axis=1)
+    none_before = np.hstack([np.ones_like(none_before[:, :1]), none_before[:, :-1]])
+    return (none_before * is_first / (tied.before + earlier + 1)).sum(axis=1)
+
+
+_metric(
+    "MRR[index]",
+    ties=INDEX,
+    summary="Reciprocal rank of the first relevant item, with ties in the order of the database.",
+    needs="index_top",
+)(partial(reciprocal_rank, ties="index"))
