@@ -343,8 +343,8 @@ def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> N
     for listing in read_listings(lists, has_ids=True).values():
         if n_items is not None and len(listing) > n_items:
             raise ProtocolError(f"{listing.name}: {len(listing):,} items, but the dataset has {n_items:,}.")
-        if n_items is not None and listing.ids is not None and listing.ids.dtype.kind in "iu":
-            rows(listing.ids, n_items, listing.name)
+        if n_items is not None and listing.items.dtype.kind in "iu":
+            rows(listing.items, n_items, listing.name)
         check_classes(listing, n_classes)
 
 

@@ -60,8 +60,7 @@ def _labels(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tupl
 
 
 def _ids(file: str) -> NDArray[np.str_]:
-    listing = read_listings({"ids": file}, has_ids=True, form="id")["ids"]
-    return np.asarray(listing.ids).astype(np.str_)
+    return read_listings({"ids": file}, has_ids=True, form="id")["ids"].items.astype(np.str_)
 
 
 @DatasetRecord(

@@ -41,7 +41,7 @@ def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     """
     name = named(values, f"{role} ids")
     if is_file(values):
-        ids = list(map(str, read_listings({role: values}, has_ids=True, form="id")[role].ids.tolist()))  # type: ignore[union-attr]
+        ids = list(map(str, read_listings({role: values}, has_ids=True, form="id")[role].items.tolist()))
     else:
         ids = list(map(str, as_numpy(values, name).ravel().tolist()))
     positions: dict[str, int] = {}

@@ -22,7 +22,7 @@ _BFLOAT16_EXACT = 256
 class Labelled(NamedTuple):
     """Labels of a dataset's items, the names of the classes 0, 1, ..., and the ids that a list has next to them."""
 
-    labels: NDArray | None = None
+    labels: NDArray
     """Integers (n,), or bool (n, n_classes)."""
     class_names: tuple[str, ...] = ()
     """Empty if the classes have only numbers."""

@@ -76,6 +76,13 @@ class Listing:
         is_row = array.ndim == 0 or (len(array) == 1 and array.dtype != bool)
         return array.size if is_row else len(array)
 
+    @property
+    def items(self) -> NDArray:
+        """The ids or row numbers of a list that was read as one of ids; raises ProtocolError if it has labels alone."""
+        if self.ids is None:
+            raise ProtocolError(f"{self.name}: {self.form}, but no ids.")
+        return self.ids
+
     def __str__(self) -> str:
         return f"{self.name}: {counted(len(self), 'item')}, {self.form}"
 

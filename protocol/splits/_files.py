@@ -85,7 +85,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray | None]:
         If the file is missing, damaged, empty or too large (`protocol.inputs.limits`), or can be read in two ways.
     """
     listing = read_listings({"list": file}, has_ids=True)["list"]
-    return listing.ids, listing.labels  # type: ignore[return-value] - a list with ids has them
+    return listing.items, listing.labels
 
 
 def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
@@ -184,7 +184,7 @@ def read_lists(
     listings = read_listings(files, has_ids=True)
     for listing in listings.values():
         check_classes(listing, n_classes)
-    return {name: rows_of(listing.ids, ids, listing.name) for name, listing in listings.items()}
+    return {name: rows_of(listing.items, ids, listing.name) for name, listing in listings.items()}
 
 
 def check_classes(listing: Listing, n_classes: int | None) -> None:

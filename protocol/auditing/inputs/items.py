@@ -141,7 +141,7 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         if names is None or names.dtype.kind in "iu":
             raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
         _check_distinct(names, named(ids, "ids"))
-    known = Labelled()
+    known: Labelled | None = None
     if labels is not None:
         known = labels_from(labels, "labels", ids=names)
         if names is None and known.ids is not None:
@@ -149,11 +149,12 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
             _check_distinct(names, named(labels, "labels"))
     elif listed is not None and listed.labels is not None:
         known = labels_from(listed.labels, listed.name)
-    y = known.labels
-    if names is not None and y is not None and len(names) != len(y):
-        raise ProtocolError(f"{named(labels, 'labels')}: {counted(len(y), 'label')} for {counted(len(names), 'item')}.")
-    n_items = next((len(values) for values in (names, y) if values is not None), None)
-    return Dataset(n_items=n_items, ids=names, y=y, class_names=known.class_names)
+    if known is None:
+        return Dataset(n_items=None if names is None else len(names), ids=names)
+    if names is not None and len(names) != len(known.labels):
+        n_labels = counted(len(known.labels), "label")
+        raise ProtocolError(f"{named(labels, 'labels')}: {n_labels} for {counted(len(names), 'item')}.")
+    return Dataset(n_items=len(known.labels), ids=names, y=known.labels, class_names=known.class_names)
 
 
 def _check_distinct(ids: NDArray, name: str) -> None:

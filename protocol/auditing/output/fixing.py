@@ -192,7 +192,7 @@ def _original_names(paths: Set[Path]) -> dict[Path, Path]:
 
 def _suffix(run: Run, part: str, items: Any) -> str:
     """Return the format in which an array is written: text if the format allows all ids."""
-    if items_from(items, part).ids.dtype.kind in "iu":
+    if items_from(items, part).items.dtype.kind in "iu":
         return ".npy"
     names = run.split.dataset.names(run.split.entries[part])
     is_plain = all(name.split() == [name] and not {",", ";"} & set(name) for name in names)
@@ -259,7 +259,7 @@ def write_files(folder: Path, split: Reduction) -> None:
         if is_file(file.source):
             write_subset(target, file.source, masks)
         else:
-            write_items(target, items_from(file.source, "items").ids[masks[SINGLE_LIST]])
+            write_items(target, items_from(file.source, "items").items[masks[SINGLE_LIST]])
         for part, listing in _read(target, file, split).items():
             first = int(split.keep[part][: file.entries.start or 0].sum())
             _check_written(audited, part, listing, file.target, slice(first, first + int(keep[part].sum())))
@@ -276,7 +276,7 @@ def _read(target: Path, file: File, split: Reduction) -> dict[str, Listing]:
 def _check_written(audited: Split, part: str, listing: Listing, file: str, written: slice) -> None:
     """Raise ProtocolError unless the items and labels of a written list are those of the audited split."""
     ids, expected, labels = audited.dataset.ids, audited.entries[part][written], audited.flags.get(part)
-    numbers = listing.ids if ids is None else places_of(listing.ids, ids, file)
+    numbers = listing.items if ids is None else places_of(listing.items, ids, file)
     found = numbered({part: listing}, audited.dataset)[1].get(part)
     has_labels = labels is None or (found is not None and np.array_equal(found, labels[written]))
     if not (np.array_equal(numbers, expected) and has_labels):
