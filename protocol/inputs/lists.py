@@ -153,10 +153,9 @@ def read_listings(
         else:
             listings[role] = _of_array(content, values, name, has_ids)
     if tables:
-        forms = {table.form for table in tables.values()} - {""}
-        if len(forms) > 1:
-            raise ProtocolError(f"lists: the forms {' and '.join(sorted(forms))} differ. Choose one for all lists.")
-        listings |= _read(tables, has_ids, "".join(forms) or form, sizes or {})
+        for table in tables.values():
+            table.form = table.form or form
+        listings |= _read(tables, has_ids, sizes or {})
     for role, values in sources.items():
         if log and is_file(values):
             _log.info("%s", listings[role])
@@ -241,7 +240,7 @@ def _of_text(path: Path, column: str | None) -> _Table:
     if column is None:
         return table
     if column in FORMS and column not in table.rows[0]:
-        table.form = column
+        table.name, table.form = f"{path}:{column}", column
         return table
     table.drop_header()
     if column not in table.header:
@@ -386,29 +385,32 @@ def _is_number(value: str) -> bool:
 # Forms
 
 
-def _read(tables: Mapping[str, _Table], has_ids: bool, form: str, sizes: Mapping[str, int]) -> dict[str, Listing]:
+def _read(tables: Mapping[str, _Table], has_ids: bool, sizes: Mapping[str, int]) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
     _drop_headers(tables, sizes)
     wide = {role: table for role, table in tables.items() if len(table.rows) == 1 and sizes.get(role, 2) > 1}
-    for table in wide.values() if not has_ids and not form else ():
+    for table in wide.values() if not has_ids else ():
         numbers = _divided(table.rows[0], table)
-        if len(numbers) > 1 and all(map(_is_number, numbers)):  # one line with the labels of all items
+        if (
+            not table.form and len(numbers) > 1 and all(map(_is_number, numbers))
+        ):  # one line with the labels of all items
             table.rows, table.by_blanks = [[number] for number in numbers], False
-    if form:
-        with_ids = set(tables) if form.startswith("id") else set()
-    else:
-        with_ids = set(tables) if has_ids else _with_ids(tables)
+    undecided = {role: table for role, table in tables.items() if not table.form}
+    with_ids = {role for role, table in tables.items() if table.form.startswith("id")}
+    with_ids |= set(undecided) if has_ids else _with_ids(undecided)
     ids: dict[str, list[str]] = {}
     labels: dict[str, list[list[str]]] = {}
     for role, table in tables.items():
         if role in with_ids:
-            ids[role], labels[role] = _heads_and_tails(table, tables, form)
+            ids[role], labels[role] = _heads_and_tails(table, tables)
         else:
             labels[role] = _all_fields(table)
-    said, arrays, classes = _labels(tables, labels, form, bool(with_ids))
+    said, arrays, classes = _labels(tables, labels, bool(with_ids))
     listings = {}
     for role, table in tables.items():
-        words = " and ".join(filter(None, ["id" if role in ids else "", said if any(labels[role]) else ""]))
+        words = " and ".join(
+            filter(None, ["id" if role in ids else "", said if role in arrays or any(labels[role]) else ""])
+        )
         header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
         names = text.string_array(ids[role], table.name) if role in ids else None
         listings[role] = Listing(table.name, names, arrays.get(role), f"{words}{header}", classes)
@@ -496,7 +498,7 @@ def _two_readings(name: str, row: Sequence[str], one: str, one_form: str, other:
     )
 
 
-def _heads_and_tails(table: _Table, tables: Mapping[str, _Table], form: str) -> tuple[list[str], list[list[str]]]:
+def _heads_and_tails(table: _Table, tables: Mapping[str, _Table]) -> tuple[list[str], list[list[str]]]:
     """Return the id of each line and its other fields; an id in a line with blanks may contain blanks itself."""
     if not table.by_blanks:
         return [row[0] for row in table.rows], [list(filter(None, row[1:])) for row in table.rows]
@@ -509,9 +511,9 @@ def _heads_and_tails(table: _Table, tables: Mapping[str, _Table], form: str) -> 
     flags = [next((n for n, word in enumerate(reversed(row)) if word not in ("0", "1")), len(row) - 1) for row in words]
     if all(flags):
         return _cut(lines, flags)
-    if form == "id" or all(len(row) == 1 for row in words):
+    if table.form == "id" or all(len(row) == 1 for row in words):
         return lines, [[] for _ in lines]
-    if not form:
+    if not table.form:
         _check_first_words(table, words, tables)
     return _cut(lines, [len(row) - 1 for row in words])
 
@@ -542,14 +544,16 @@ _Tails = Mapping[str, list[list[str]]]
 
 
 def _labels(
-    tables: Mapping[str, _Table], tails: _Tails, form: str, with_id: bool
+    tables: Mapping[str, _Table], tails: _Tails, with_id: bool
 ) -> tuple[str, dict[str, NDArray], tuple[str, ...]]:
     """Return the form of the labels in words, the labels of each table, and the names of their columns."""
-    rows = list(chain.from_iterable(tails.values()))
-    kind = form.removeprefix("id").removeprefix("-")
-    if not any(rows) or form == "id":
+    tails = {role: part for role, part in tails.items() if any(part) and tables[role].form != "id"}
+    if not tails:
         return "", {}, ()
-    tails = {role: part for role, part in tails.items() if any(part)}  # a list may have ids alone
+    kinds = {tables[role].form.removeprefix("id-") for role in tails} - {""}
+    if len(kinds) > 1:
+        raise ProtocolError(f"lists: {' and '.join(sorted(kinds))} differ. Choose one form of labels for all lists.")
+    kind = "".join(kinds)
     widths = {len(row) for part in tails.values() for row in part}
     if not kind:
         kind, tails = _kind(tables, tails, widths, "id-" if with_id else "")
