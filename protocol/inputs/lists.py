@@ -6,13 +6,10 @@ tabs, commas, semicolons or blanks. Which of these forms a file has is decided b
 files that are read together. A file that can be read in two ways is refused; ``F:FORM``, with one of `FORMS`, chooses.
 """
 
-import csv
 import json
 import logging
-import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,25 +19,12 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.arrays import FORMS, as_integers, path_and_key, read_stored
+from protocol.inputs.arrays import as_integers, path_and_key, read_stored
 from protocol.inputs.conversion import as_numpy, is_file, named
-from protocol.inputs.validation import array_of, class_labels
+from protocol.inputs.fields import FILE, FOLDER, OF_IDS, Table, drop_headers, is_number, read_table
+from protocol.inputs.label_forms import are_columns, labels_of, n_classes, two_readings
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
-MARKS = ",;"
-"""Characters that may separate fields, besides blanks and tabs."""
-_HEADER = ("id", "partition")
-_OF_LABELS = frozenset(["category", "class", "class_name", "classes", "label", "labels", "tag", "tags", "target"])
-_OF_IDS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
-_WORDS = _OF_LABELS | _OF_IDS | {"partition"}
-"""Usual names of columns; the first words of a list are a header if one of them is among these, and no item's."""
-_FILE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
-_FOLDER = re.compile(r"[/\\]")
-_LABELS_AFTER_MARKS = re.compile(r".[,;][01](?:[,;][01])*$")
-_WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
-_FLAGS, _SIGNS = frozenset((0.0, 1.0)), frozenset((-1.0, 1.0))
-_WHAT = "a list of items"
-_UNUSED = "\x1f"
 _FEW_LABELS = 1 << 22  # the classes of larger arrays, which may be mapped from a file, are not counted
 _log = logging.getLogger("protocol.inputs")
 
@@ -87,21 +71,6 @@ class Listing:
         return f"{self.name}: {counted(len(self), 'item')}, {self.form}"
 
 
-@dataclass(eq=False)
-class _Table:
-    """The rows of a source, each with its fields; a single field if no separator divides the line."""
-
-    name: str
-    rows: list[list[str]]
-    by_blanks: bool = False  # a single field may have to be divided at its blanks
-    header: list[str] = field(default_factory=list)
-    is_python: bool = False  # a row is an object, so its fields are certain
-    form: str = ""  # one of FORMS, if the user chose it
-
-    def drop_header(self) -> None:
-        self.header, self.rows = self.rows[0], self.rows[1:]
-
-
 def read_listings(
     sources: Mapping[str, Any],
     *,
@@ -143,12 +112,12 @@ def read_listings(
     >>> print(found["database"], found["database"].labels.astype(int).tolist())
     database: 2 items, several of 3 classes [[1, 0, 1], [0, 1, 0]]
     """
-    tables: dict[str, _Table] = {}
+    tables: dict[str, Table] = {}
     listings: dict[str, Listing] = {}
     for role, values in sources.items():
         name = named(values, role)
         content = _content(values, name, has_ids)
-        if isinstance(content, _Table):
+        if isinstance(content, Table):
             tables[role] = content
         else:
             listings[role] = _of_array(content, values, name, has_ids)
@@ -165,31 +134,30 @@ def read_listings(
 # Sources
 
 
-def _content(values: Any, name: str, has_ids: bool) -> "_Table | NDArray":
+def _content(values: Any, name: str, has_ids: bool) -> "Table | NDArray":
     """Return the rows of a source of text, or an array of numbers."""
     if is_file(values):
         path, key = path_and_key(values)
         if path.suffix.lower() == ".json":
             values = _json(path)
         elif is_text(path):
-            return _of_text(path, key)
+            return read_table(path, key)
         else:
             values = read_stored(values)
-    if isinstance(values, np.ndarray) and values.dtype.kind == "S":
-        values = _decoded(values, name, "strict" if has_ids else "backslashreplace")
     rows = _nested(values)
     if rows is not None:
-        return _Table(name, rows, is_python=True)
+        return Table(name, rows, is_python=True)
     array = as_numpy(values, name)
     if array.dtype.kind == "O" and (nested := _nested(array.ravel().tolist())) is not None:
-        return _Table(name, nested, is_python=True)  # a column of a data frame that contains lists
+        return Table(name, nested, is_python=True)  # a column of a data frame that contains lists
     if array.dtype.kind not in "US" or not array.size:
         return array
-    array = _decoded(array, name, "backslashreplace") if array.dtype.kind == "S" else array
+    if array.dtype.kind == "S":
+        array = _decoded(array, name, "strict" if has_ids else "backslashreplace")
     array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
     if array.ndim not in (1, 2):
         raise ProtocolError(f"{name}: strings of shape {array.shape}, but a list has one row for each item.")
-    return _Table(name, array.reshape(len(array), -1).tolist(), is_python=True)
+    return Table(name, array.reshape(len(array), -1).tolist(), is_python=True)
 
 
 def _decoded(array: NDArray, name: str, errors: str) -> NDArray:
@@ -232,168 +200,16 @@ def is_text(path: Path) -> bool:
     return path.suffix.lower() not in ARRAYS
 
 
-def _of_text(path: Path, column: str | None) -> _Table:
-    rows, by_blanks = _rows(path)
-    table = _Table(str(path), [fields for _, fields in rows if fields], by_blanks)
-    if not table.rows:
-        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
-    if column is None:
-        return table
-    if column in FORMS and column not in table.rows[0]:
-        table.name, table.form = f"{path}:{column}", column
-        return table
-    table.drop_header()
-    if column not in table.header:
-        raise ProtocolError(f"{path}: no column {column!r}. Its columns are {', '.join(table.header)[:200]}.")
-    place = table.header.index(column)
-    if any(len(row) <= place for row in table.rows):
-        raise ProtocolError(f"{path}: a line without a field for the column {column!r}.")
-    return _Table(f"{path}:{column}", [[row[place]] for row in table.rows], is_python=True)
-
-
-def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
-    """Yield the line numbers and the fields of each row of a list; blank lines and the header have no fields.
-
-    A row of a ``.csv`` file has several lines if a quoted field contains a line break.
-
-    Raises
-    ------
-    ProtocolError
-        As for `protocol.inputs.text.lines`; or if a quotation mark is not closed.
-    """
-    rows, by_blanks = _rows(path)
-    items = [fields for _, fields in rows if fields]
-    header = items[0] if items and _is_header(_Table(str(path), items, by_blanks)) else None
-    for lines, fields in rows:
-        yield lines, [] if fields is header else fields
-
-
-def _rows(path: Path) -> tuple[list[tuple[range, list[str]]], bool]:
-    """Return the line numbers and fields of each row, and whether a single field may be divided at its blanks."""
-    lines = list(text.lines(path, _WHAT))
-    filled = [line for line in lines if line.strip()]
-    delimiter = _delimiter(path, filled)
-    quoted = delimiter is None and any(line.lstrip().startswith('"') for line in filled)
-    if delimiter is None and not quoted:
-        rows = [(range(n, n + 1), [line.strip()] if line.strip() else []) for n, line in enumerate(lines, start=1)]
-        for numbers, fields in rows:
-            if fields and len(fields[0].split()) == 1 and _LABELS_AFTER_MARKS.search(fields[0]):
-                raise ProtocolError(
-                    f"{path}: line {numbers[0]}: {fields[0]!r} has labels after commas or semicolons, unlike another "
-                    "line. Write all lines in the same form."
-                )
-        return rows, True
-    if quoted and all(line.strip()[-1] == '"' and line.count('"') == 2 for line in filled if '"' in line):
-        delimiter = _UNUSED  # quotation marks enclose complete lines
-    reader = csv.reader(lines, delimiter=delimiter or " ", strict=True, skipinitialspace=quoted)
-    rows, last = [], 0
-    try:
-        for fields in reader:
-            numbers = range(last + 1, reader.line_num + 1)
-            last = reader.line_num
-            values = [text.unsafe(fields[0]), *map(str.strip, fields[1:])] if any(map(str.strip, fields)) else []
-            rows.append((numbers, [value for value in values if value or not quoted]))
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
-    return rows, False
-
-
-def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
-    """Return what separates the fields of every line; None for blanks, or if nothing does."""
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    kind = suffixes[-1] if suffixes else ""
-    if kind == ".tsv" or (lines and all("\t" in line.strip() for line in lines)):
-        return "\t"
-    for mark in MARKS:
-        if lines and mark in lines[0] and _divides(mark, lines):
-            return mark
-    return "," if kind == ".csv" else None
-
-
-def _divides(mark: str, lines: Sequence[str]) -> bool:
-    """Return whether a mark divides every line into as many fields, and is not a part of the ids."""
-    try:
-        rows = list(csv.reader(lines, delimiter=mark, strict=True))
-    except csv.Error:
-        return mark == ","
-    if len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
-        return False
-    last = [row[-1].strip() for row in rows]
-    if all(len(value.split()) > 1 and value.split()[-1] in ("0", "1") for value in last):
-        return False  # labels after blanks: the mark is a part of the id
-    return not (all(map(_FILE.search, last)) and not any(_FILE.search(row[0].strip()) for row in rows))
-
-
-# Headers
-
-
-def _is_header(table: _Table, size: int | None = None) -> bool:
-    """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
-    if table.is_python or not table.rows:
-        return False
-    first, rest = _divided(table.rows[0], table), [_divided(row, table) for row in table.rows[1:]]
-    name = first[0].strip().lower()
-    if not table.by_blanks and name in _HEADER:
-        return True
-    if not rest or not all(map(_is_word, first[:1])):
-        return False
-    if size is not None and len(rest) in (size, size - 1):
-        return len(rest) == size
-    if name in _WORDS and all(row[0].strip().lower() != name for row in rest) and len(first) == len(rest[0]):
-        return True
-    if any(map(_FILE.search, first)) or len(first) > max(map(len, rest)):
-        return False
-    if all(any(map(_FILE.search, row)) or any(map(_FOLDER.search, row)) for row in rest):
-        return len(rest) > 1 and not any(map(_FOLDER.search, first))
-    columns = range(1, min(map(len, [first, *rest])))
-    return any(not _is_number(first[c]) and all(_is_number(row[c]) for row in rest) for c in columns)
-
-
-def _drop_headers(tables: Mapping[str, _Table], sizes: Mapping[str, int]) -> None:
-    """Move the headers of tables out of their rows, also a first row that all of several tables share."""
-    for role, table in tables.items():
-        if not table.header and _is_header(table, sizes.get(role)):
-            table.drop_header()
-            if not table.rows:
-                raise ProtocolError(f"{table.name}: only a header, and no items. Write one item per line.")
-    others = [table for table in tables.values() if not table.header and not table.is_python]
-    firsts = [table.rows[0] for table in others]
-    if len({table.name for table in others}) < 2 or any(first != firsts[0] for first in firsts) or sizes:
-        return
-    items = [row[0] for table in others for row in table.rows[1:]]
-    if _is_word(firsts[0][0]) and items and all(any(map(str.isdigit, item)) for item in items):
-        for table in others:
-            table.drop_header()
-
-
-def _divided(row: list[str], table: _Table) -> list[str]:
-    return row[0].split() if table.by_blanks else row
-
-
-def _is_word(value: str) -> bool:
-    return _WORD.fullmatch(value.strip().replace("_", " ")) is not None
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return "_" not in value
-
-
 # Forms
 
 
-def _read(tables: Mapping[str, _Table], has_ids: bool, sizes: Mapping[str, int]) -> dict[str, Listing]:
+def _read(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
-    _drop_headers(tables, sizes)
-    wide = {role: table for role, table in tables.items() if len(table.rows) == 1 and sizes.get(role, 2) > 1}
-    for table in wide.values() if not has_ids else ():
-        numbers = _divided(table.rows[0], table)
-        if (
-            not table.form and len(numbers) > 1 and all(map(_is_number, numbers))
-        ):  # one line with the labels of all items
+    drop_headers(tables, sizes)
+    for role, table in tables.items():
+        numbers = table.words(table.rows[0])
+        is_row = len(table.rows) == 1 and len(numbers) > 1 and sizes.get(role) != 1 and not table.form
+        if is_row and not has_ids and all(map(is_number, numbers)):  # one line with the labels of all items
             table.rows, table.by_blanks = [[number] for number in numbers], False
     undecided = {role: table for role, table in tables.items() if not table.form}
     with_ids = {role for role, table in tables.items() if table.form.startswith("id")}
@@ -405,27 +221,26 @@ def _read(tables: Mapping[str, _Table], has_ids: bool, sizes: Mapping[str, int])
             ids[role], labels[role] = _heads_and_tails(table, tables)
         else:
             labels[role] = _all_fields(table)
-    said, arrays, classes = _labels(tables, labels, bool(with_ids))
+    said, arrays, classes = labels_of(tables, labels, bool(with_ids))
     listings = {}
     for role, table in tables.items():
-        words = " and ".join(
-            filter(None, ["id" if role in ids else "", said if role in arrays or any(labels[role]) else ""])
-        )
+        has_labels = any(map(any, labels[role])) and table.form != "id"
+        words = " and ".join(filter(None, ["id" if role in ids else "", said if has_labels else ""]))
         header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
         names = text.string_array(ids[role], table.name) if role in ids else None
         listings[role] = Listing(table.name, names, arrays.get(role), f"{words}{header}", classes)
     return listings
 
 
-def _all_fields(table: _Table) -> list[list[str]]:
+def _all_fields(table: Table) -> list[list[str]]:
     """Return the labels on each line; blanks divide them unless a mark does."""
-    by_blanks = table.by_blanks and not any(re.search("[,;|]", row[0]) for row in table.rows)
-    return [row[0].split() if by_blanks else list(filter(None, map(str.strip, row))) for row in table.rows]
+    by_blanks = table.by_blanks and not any({",", ";", "|"} & set(row[0]) for row in table.rows)
+    return [row[0].split() if by_blanks else list(map(str.strip, row)) for row in table.rows]
 
 
-def _with_ids(tables: Mapping[str, _Table]) -> set[str]:
+def _with_ids(tables: Mapping[str, Table]) -> set[str]:
     """Return the tables of labels whose lines begin with an id; raise ProtocolError if nothing decides it."""
-    sides = {role: [_divided(row, table) for row in table.rows] for role, table in tables.items()}
+    sides = {role: [table.words(row) for row in table.rows] for role, table in tables.items()}
     alone = {role: side for role, side in sides.items() if any(len(row) < 2 for row in side)}
     found = {role for role, table in tables.items() if role not in alone and _has_names_of_files(table, sides[role])}
     for role, side in alone.items():
@@ -437,22 +252,22 @@ def _with_ids(tables: Mapping[str, _Table]) -> set[str]:
     begin = _by_values(list(undecided.values()), values)
     if begin is None and not alone:
         role, side = next(iter(undecided.items()))
-        raise _two_readings(tables[role].name, side[0], "an id and a class", "id-class", "several classes", "classes")
+        raise two_readings(tables[role].name, side[0], "an id and a class", "id-class", "several classes", "classes")
     return found | set(undecided) if begin else found
 
 
-def _has_names_of_files(table: _Table, side: Sequence[Sequence[str]]) -> bool:
+def _has_names_of_files(table: Table, side: Sequence[Sequence[str]]) -> bool:
     """Return whether each line has the name of a file in front of its labels, or a header names the ids."""
-    if len(table.header) > 1 and table.header[0].lower() in _OF_IDS:
+    if len(table.header) > 1 and table.header[0].lower() in OF_IDS:
         return True
-    if all(_FILE.search(row[0]) or _FOLDER.search(row[0]) for row in side):
+    if all(FILE.search(row[0]) or FOLDER.search(row[0]) for row in side):
         return True
-    return table.by_blanks and all(any(map(_FILE.search, row)) for row in side)
+    return table.by_blanks and all(any(map(FILE.search, row)) for row in side)
 
 
-def _check_labels(table: _Table, side: Sequence[Sequence[str]]) -> None:
+def _check_labels(table: Table, side: Sequence[Sequence[str]]) -> None:
     """Raise ProtocolError if lines of labels are only the names of files, all of them different."""
-    are_names = not table.is_python and all(_FILE.search(row[0]) or _FOLDER.search(row[0]) for row in side)
+    are_names = not table.is_python and all(FILE.search(row[0]) or FOLDER.search(row[0]) for row in side)
     if are_names and len({tuple(row) for row in side}) == len(side):
         raise ProtocolError(
             f"{table.name}: ids without labels, the first {side[0][0][:80]!r}. Add a label to each line."
@@ -471,10 +286,9 @@ def _by_values(sides: Sequence[Sequence[Sequence[str]]], labels: set[str]) -> bo
     values = others.union(*firsts)
     if any(len(set(first)) < len(first) for first in firsts):
         return False
-    if all(map(_is_number, values)):
-        numbers = set(map(float, values))
-        if numbers <= _FLAGS or numbers <= _SIGNS:
-            return False
+    if are_columns(values):
+        return False
+    if all(map(is_number, values)):
         if is_regular and len(rows[0]) > 2 and others <= {"0", "1"}:
             return True
         if all(first in (_counting(0, first), _counting(1, first)) for first in firsts):
@@ -491,20 +305,13 @@ def _counting(start: int, like: Sequence[str]) -> list[str]:
     return list(map(str, range(start, start + len(like))))
 
 
-def _two_readings(name: str, row: Sequence[str], one: str, one_form: str, other: str, other_form: str) -> ProtocolError:
-    shown = " ".join(row)
-    return ProtocolError(
-        f"{name}: {shown[:80]!r} may be {one} or {other}. Write {name}:{one_form} or {name}:{other_form}."
-    )
-
-
-def _heads_and_tails(table: _Table, tables: Mapping[str, _Table]) -> tuple[list[str], list[list[str]]]:
+def _heads_and_tails(table: Table, tables: Mapping[str, Table]) -> tuple[list[str], list[list[str]]]:
     """Return the id of each line and its other fields; an id in a line with blanks may contain blanks itself."""
     if not table.by_blanks:
-        return [row[0] for row in table.rows], [list(filter(None, row[1:])) for row in table.rows]
+        return [row[0] for row in table.rows], [row[1:] for row in table.rows]
     lines = [row[0] for row in table.rows]
     words = [line.split() for line in lines]
-    for pattern in (_FILE, _FOLDER):
+    for pattern in (FILE, FOLDER):
         if all(any(map(pattern.search, row)) for row in words):
             lengths = [len(row) - max(n for n, word in enumerate(row) if pattern.search(word)) - 1 for row in words]
             return _cut(lines, lengths)
@@ -518,9 +325,9 @@ def _heads_and_tails(table: _Table, tables: Mapping[str, _Table]) -> tuple[list[
     return _cut(lines, [len(row) - 1 for row in words])
 
 
-def _check_first_words(table: _Table, words: Sequence[Sequence[str]], tables: Mapping[str, _Table]) -> None:
+def _check_first_words(table: Table, words: Sequence[Sequence[str]], tables: Mapping[str, Table]) -> None:
     """Raise ProtocolError unless the first words of lines can only be ids, and the others labels."""
-    rows = [_divided(row, other) for other in tables.values() for row in other.rows]
+    rows = [other.words(row) for other in tables.values() for row in other.rows]
     short = next((number for number, row in enumerate(words, start=1) if len(row) == 1), None)
     if short is not None:
         odd = next(row for row in words if len(row) > 1)
@@ -530,206 +337,14 @@ def _check_first_words(table: _Table, words: Sequence[Sequence[str]], tables: Ma
         )
     tails = [tuple(row[1:]) for row in rows]
     is_id = len({row[0] for row in words}) == len(words)
-    if not (is_id and len(set(tails)) < len(tails)) and not all(_is_number(word) for tail in tails for word in tail):
-        raise _two_readings(table.name, words[0], "an id", "id", "an id and a class", "id-class")
+    if not (is_id and len(set(tails)) < len(tails)) and not all(is_number(word) for tail in tails for word in tail):
+        raise two_readings(table.name, words[0], "an id", "id", "an id and a class", "id-class")
 
 
 def _cut(lines: Sequence[str], lengths: Sequence[int]) -> tuple[list[str], list[list[str]]]:
     """Return lines without their last words, and these words."""
     parts = [line.rsplit(None, length) if length else [line] for line, length in zip(lines, lengths, strict=True)]
     return [part[0] for part in parts], [part[1:] for part in parts]
-
-
-_Tails = Mapping[str, list[list[str]]]
-
-
-def _labels(
-    tables: Mapping[str, _Table], tails: _Tails, with_id: bool
-) -> tuple[str, dict[str, NDArray], tuple[str, ...]]:
-    """Return the form of the labels in words, the labels of each table, and the names of their columns."""
-    tails = {role: part for role, part in tails.items() if any(part) and tables[role].form != "id"}
-    if not tails:
-        return "", {}, ()
-    kinds = {tables[role].form.removeprefix("id-") for role in tails} - {""}
-    if len(kinds) > 1:
-        raise ProtocolError(f"lists: {' and '.join(sorted(kinds))} differ. Choose one form of labels for all lists.")
-    kind = "".join(kinds)
-    widths = {len(row) for part in tails.values() for row in part}
-    if not kind:
-        kind, tails = _kind(tables, tails, widths, "id-" if with_id else "")
-    if kind == "columns":
-        return *_columns(tables, tails), ()
-    if kind == "class":
-        joined = {role: [[" ".join(row)] if row else [] for row in part] for role, part in tails.items()}
-        return *_classes(tables, joined, with_id), ()
-    separator = _separator(tails)
-    if separator is not None:
-        tails = {role: [_parts(row, separator) for row in part] for role, part in tails.items()}
-    return _several(tails)
-
-
-def _parts(row: Iterable[str], pattern: str) -> list[str]:
-    return [part for value in row for part in map(str.strip, re.split(pattern, value)) if part]
-
-
-def _separator(tails: _Tails) -> str | None:
-    """Return the pattern that divides the labels of an item in one field; None if they are fields of their own."""
-    values = set(chain.from_iterable(chain.from_iterable(tails.values())))
-    for pattern in (r"[;|]", ",", r"\s+"):
-        if any(re.search(pattern, value) for value in values):
-            return pattern
-    return None
-
-
-def _kind(tables: Mapping[str, _Table], tails: _Tails, widths: set[int], prefix: str) -> tuple[str, _Tails]:
-    """Return whether labels are a class, classes or columns, and the fields that are labels."""
-    rows = list(chain.from_iterable(tails.values()))
-    values = set(chain.from_iterable(rows))
-    is_number = all(map(_is_number, values))
-    numbers = set(map(float, values)) if is_number else set()
-    are_columns = numbers <= _FLAGS or numbers <= _SIGNS or not set().union(*values) - {"0", "1"}
-    if is_number and are_columns and max(widths) > 1:
-        return "columns", tails
-    if widths <= {0, 1}:
-        return _kind_of_field(tables, values, prefix), tails
-    if any(re.search(r"[;|]", value) for value in values):
-        return "classes", tails
-    by_blanks = any(table.by_blanks for table in tables.values())
-    if len(widths) > 1 and (is_number or not by_blanks):
-        return "classes", tails
-    if by_blanks and not is_number:
-        lines = {tuple(row) for row in rows}
-        return ("classes" if _are_several(tables, lines, prefix) else "class"), tails
-    return _kind_of_table(tables, tails, is_number, prefix)
-
-
-def _kind_of_field(tables: Mapping[str, _Table], values: set[str], prefix: str) -> str:
-    """Return whether the single field of each item has a class or several."""
-    if any(re.search(r"[;|]", value) for value in values):
-        return "classes"
-    certain = all(table.is_python for table in tables.values())
-    for pattern in () if certain else (",", r"\s+"):
-        lines = {tuple(re.split(rf"{pattern}\s*", value)) for value in values}
-        if any(len(line) > 1 for line in lines):
-            return "classes" if _are_several(tables, lines, prefix) else "class"
-    return "class"
-
-
-def _are_several(tables: Mapping[str, _Table], lines: set[tuple[str, ...]], prefix: str) -> bool:
-    """Return whether words are labels of their own, rather than parts of a name.
-
-    They are if each word of a line with several words also occurs in another line, alone or with other words; they are
-    parts of a name if none does.
-
-    Raises
-    ------
-    ProtocolError
-        If some do and some do not.
-    """
-    occurrences: dict[str, set[frozenset[str]]] = defaultdict(set)
-    for line in lines:
-        for word in line:
-            occurrences[word].add(frozenset(line))
-    several = [line for line in lines if len(line) > 1]
-    free = [len(occurrences[word]) > 1 for line in several for word in line]
-    if all(free) or not any(free):
-        return all(free)
-    raise _two_readings(
-        next(iter(tables.values())).name,
-        min(several),
-        "one class",
-        f"{prefix}class",
-        "several classes",
-        f"{prefix}classes",
-    )
-
-
-def _kind_of_table(tables: Mapping[str, _Table], tails: _Tails, is_number: bool, prefix: str) -> tuple[str, _Tails]:
-    """Return the kind of labels in a table whose rows have as many fields; unlike ids, labels occur more than once."""
-    table = next(iter(tables.values()))
-    rows = list(chain.from_iterable(tails.values()))
-    columns = list(zip(*rows, strict=True))
-    if all(other.is_python for other in tables.values()):
-        return "classes", tails
-    if table.header:
-        names = [name.strip().lower() for name in table.header[-len(columns) :]]
-        chosen = [n for n, name in enumerate(names) if name in _OF_LABELS]
-        if len(chosen) == 1:
-            return "class", {role: [[row[chosen[0]]] for row in part] for role, part in tails.items()}
-        raise ProtocolError(
-            f"{table.name}: its columns are {', '.join(table.header)[:200]}. Name the column of the labels as "
-            f"{table.name}:COLUMN."
-        )
-    labels = [n for n, column in enumerate(columns) if len(set(column)) < len(column) or _is_number(column[0])]
-    if len(labels) == 1:
-        return "class", {role: [[row[labels[0]]] for row in part] for role, part in tails.items()}
-    shared = set.intersection(*map(set, columns))
-    if shared and not is_number:
-        return "classes", tails
-    raise ProtocolError(
-        f"{table.name}: {' '.join(rows[0])[:80]!r} may be several classes or different columns. Write "
-        f"{table.name}:{prefix}classes, or add a header and name the column as F.csv:COLUMN."
-    )
-
-
-def _columns(tables: Mapping[str, _Table], tails: _Tails) -> tuple[str, dict[str, NDArray]]:
-    arrays, signs = {}, False
-    for role, part in tails.items():
-        width = len(part[0])
-        for number, row in enumerate(part, start=1):
-            if len(row) != width:
-                raise ProtocolError(
-                    f"{tables[role].name}: item {number} has {counted(len(row), 'label')}, 0 or 1, but the first item "
-                    f"has {width:,}."
-                )
-        try:
-            matrix = np.array(list(chain.from_iterable(part)), dtype=np.float64).reshape(len(part), width)
-        except ValueError as error:
-            raise ProtocolError(f"{tables[role].name}: the columns must be 0 and 1, or -1 and +1 ({error}).") from error
-        signs = signs or bool((matrix < 0).any())
-        arrays[role] = class_labels(matrix.astype(np.int64), len(part), tables[role].name)
-    widths = sorted({array.shape[1] for array in arrays.values()})
-    return f"{'-1 or +1' if signs else '0 or 1'} for each of {' and '.join(map(str, widths))} classes", arrays
-
-
-def _classes(tables: Mapping[str, _Table], tails: _Tails, with_id: bool) -> tuple[str, dict[str, NDArray]]:
-    for role, part in tails.items():
-        missing = next((number for number, row in enumerate(part, start=1) if not row), None)
-        if missing is not None:
-            raise ProtocolError(f"{tables[role].name}: item {missing} has no label, but other items have.")
-    values = {role: [row[0] for row in part] for role, part in tails.items()}
-    distinct = set(chain.from_iterable(values.values()))
-    n_items = sum(map(len, values.values()))
-    if with_id and len(distinct) == 1 and n_items > 1:
-        return f"the placeholder {next(iter(distinct))!r} instead of a class", {}
-    convert = _numbers if all(map(_is_number, distinct)) else text.string_array
-    arrays = {role: convert(part, tables[role].name) for role, part in values.items()}
-    return f"one of {_n_classes(len(distinct))}", arrays
-
-
-def _n_classes(n: int) -> str:
-    return "1 class" if n == 1 else f"{n:,} classes"
-
-
-def _numbers(values: Sequence[str], name: str) -> NDArray:
-    """Return class numbers exactly, even if they are written as 3.0, or no integer dtype can represent them."""
-    try:
-        return array_of(list(map(int, values)))
-    except ValueError:
-        return as_integers(np.array(values, dtype=np.float64), name)
-
-
-def _several(tails: _Tails) -> tuple[str, dict[str, NDArray], tuple[str, ...]]:
-    """Return a column for each label that occurs in any table."""
-    distinct = set(chain.from_iterable(chain.from_iterable(tails.values())))
-    order: Callable[[str], Any] = int if all(value.isascii() and value.isdecimal() for value in distinct) else str
-    numbers = {value: number for number, value in enumerate(sorted(distinct, key=order))}
-    arrays = {}
-    for role, part in tails.items():
-        arrays[role] = np.zeros((len(part), len(numbers)), dtype=np.bool_)
-        items = np.repeat(np.arange(len(part)), [len(row) for row in part])
-        arrays[role][items, [numbers[value] for row in part for value in row]] = True
-    return f"several of {_n_classes(len(numbers))}", arrays, tuple(numbers)
 
 
 # Arrays
@@ -739,7 +354,7 @@ def _of_array(array: NDArray, values: Any, name: str, has_ids: bool) -> Listing:
     """Return a list of row numbers, or labels that are numbers."""
     if not has_ids:
         if array.size <= _FEW_LABELS and (array.ndim == 1 or 1 in array.shape):
-            return Listing(name, None, array, f"one of {_n_classes(len(np.unique(array)))}")
+            return Listing(name, None, array, f"one of {n_classes(len(np.unique(array)))}")
         return Listing(name, None, array, "labels" if array.ndim == 1 else f"labels of shape {array.shape}")
     array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
     if array.ndim != 1:

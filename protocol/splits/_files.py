@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_stored
+from protocol.inputs.fields import MARKS, rows_of_text
 from protocol.inputs.limits import check_regular
-from protocol.inputs.lists import ARRAYS, MARKS, Listing, read_listings, rows_of_text
+from protocol.inputs.lists import ARRAYS, Listing, read_listings
 from protocol.inputs.text import raw_lines, string_array, unsafe
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
