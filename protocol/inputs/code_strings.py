@@ -87,7 +87,7 @@ def _strings(values: Any, name: str) -> list[str] | None:
             return _of_array(read_stored(values), name) if is_small else None
         if not _begins_like_a_code(path):
             return None
-        rows = [re.split(r"[\s,;]+", fields[0]) + fields[1:] for _, fields in rows_of_text(path) if fields]
+        rows = [fields for _, fields in rows_of_text(path) if fields]
         if len(rows[0]) > 1 and not any(
             re.fullmatch("[01]{5,}", row[0]) or _NOT_DECIMAL.search(row[0]) for row in rows
         ):

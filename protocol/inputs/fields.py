@@ -16,8 +16,7 @@ OF_LABELS = frozenset(["category", "class", "class_name", "classes", "label", "l
 """Usual names of columns of labels."""
 OF_IDS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
 """Usual names of columns of ids."""
-FILE, FOLDER = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$"), re.compile(r"[/\\]")
-"""Parts of a word that show that it names a file: an extension, or a folder."""
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
 _HEADER = ("id", "partition")
 _LABELS_AFTER_MARKS = re.compile(r".[,;][01](?:[,;][01])*$")
 _WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
@@ -27,28 +26,37 @@ _UNUSED = "\x1f"
 
 @dataclass(eq=False)
 class Table:
-    """The rows of a source, each with its fields; a single field if no separator divides the line."""
+    """The rows of a source, each with its fields.
+
+    Parameters
+    ----------
+    name : str
+    rows : list of list of str
+    lines : list of str
+        The line of each row, if only blanks separate its fields, which may belong to a field as well; otherwise empty.
+    header : list of str
+    is_python : bool
+        Whether a row is an object in memory, whose fields are certain.
+    form : str
+        One of `FORMS`, if the user chose it.
+    """
 
     name: str
     rows: list[list[str]]
-    by_blanks: bool = False  # a single field may have to be divided at its blanks
+    lines: list[str] = field(default_factory=list)
     header: list[str] = field(default_factory=list)
-    is_python: bool = False  # a row is an object, so its fields are certain
-    form: str = ""  # one of FORMS, if the user chose it
+    is_python: bool = False
+    form: str = ""
 
     def drop_header(self) -> None:
         """Move the first row to the header."""
-        self.header, self.rows = self.rows[0], self.rows[1:]
-
-    def words(self, row: list[str]) -> list[str]:
-        """Return the fields of a row, divided at blanks if nothing else separates them."""
-        return row[0].split() if self.by_blanks else row
+        self.header, self.rows, self.lines = self.rows[0], self.rows[1:], self.lines[1:]
 
 
 def read_table(path: Path, column: str | None) -> Table:
     """Return the rows of a list, or one column of it; the name of the column may also be one of `FORMS`."""
-    rows, by_blanks = _rows(path)
-    table = Table(str(path), [fields for _, fields in rows if fields], by_blanks)
+    rows, lines = _rows(path)
+    table = Table(str(path), [fields for _, fields in rows if fields], lines)
     if not table.rows:
         raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
     if column is None:
@@ -75,29 +83,29 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
     ProtocolError
         As for `protocol.inputs.text.lines`; or if a quotation mark is not closed.
     """
-    rows, by_blanks = _rows(path)
+    rows, lines = _rows(path)
     items = [fields for _, fields in rows if fields]
-    header = items[0] if items and _is_header(Table(str(path), items, by_blanks)) else None
-    for lines, fields in rows:
-        yield lines, [] if fields is header else fields
+    header = items[0] if items and _is_header(Table(str(path), items, lines)) else None
+    for numbers, fields in rows:
+        yield numbers, [] if fields is header else fields
 
 
-def _rows(path: Path) -> tuple[list[tuple[range, list[str]]], bool]:
-    """Return the line numbers and fields of each row, and whether a single field may be divided at its blanks."""
+def _rows(path: Path) -> tuple[list[tuple[range, list[str]]], list[str]]:
+    """Return the line numbers and fields of each row, and the filled lines if only blanks separate the fields."""
     lines = list(text.lines(path, _WHAT))
-    filled = [line for line in lines if line.strip()]
+    filled = [line.strip() for line in lines if line.strip()]
     delimiter = _delimiter(path, filled)
-    quoted = delimiter is None and any(line.lstrip().startswith('"') for line in filled)
+    quoted = delimiter is None and any(line.startswith('"') for line in filled)
     if delimiter is None and not quoted:
-        rows = [(range(n, n + 1), [line.strip()] if line.strip() else []) for n, line in enumerate(lines, start=1)]
+        rows = [(range(number, number + 1), line.split()) for number, line in enumerate(lines, start=1)]
         for numbers, fields in rows:
-            if fields and len(fields[0].split()) == 1 and _LABELS_AFTER_MARKS.search(fields[0]):
+            if len(fields) == 1 and _LABELS_AFTER_MARKS.search(fields[0]):
                 raise ProtocolError(
                     f"{path}: line {numbers[0]}: {fields[0]!r} has labels after commas or semicolons, unlike another "
                     "line. Write all lines in the same form."
                 )
-        return rows, True
-    if quoted and all(line.strip()[-1] == '"' and line.count('"') == 2 for line in filled if '"' in line):
+        return rows, filled
+    if quoted and all(line[-1] == '"' and line.count('"') == 2 for line in filled if '"' in line):
         delimiter = _UNUSED  # quotation marks enclose complete lines
     reader = csv.reader(lines, delimiter=delimiter or " ", strict=True, skipinitialspace=quoted)
     rows, last = [], 0
@@ -109,14 +117,14 @@ def _rows(path: Path) -> tuple[list[tuple[range, list[str]]], bool]:
             rows.append((numbers, [value for value in values if value or not quoted]))
     except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
-    return rows, False
+    return rows, []
 
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
     """Return what separates the fields of every line; None for blanks, or if nothing does."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     kind = suffixes[-1] if suffixes else ""
-    if kind == ".tsv" or (lines and all("\t" in line.strip() for line in lines)):
+    if kind == ".tsv" or (lines and all("\t" in line for line in lines)):
         return "\t"
     for mark in MARKS:
         if lines and mark in lines[0] and _divides(mark, lines):
@@ -135,16 +143,16 @@ def _divides(mark: str, lines: Sequence[str]) -> bool:
     last = [row[-1].strip() for row in rows]
     if all(len(value.split()) > 1 and value.split()[-1] in ("0", "1") for value in last):
         return False  # labels after blanks: the mark is a part of the id
-    return not (all(map(FILE.search, last)) and not any(FILE.search(row[0].strip()) for row in rows))
+    return not (all(map(has_extension, last)) and not any(has_extension(row[0].strip()) for row in rows))
 
 
 def _is_header(table: Table, size: int | None = None) -> bool:
     """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
     if table.is_python or not table.rows:
         return False
-    first, rest = table.words(table.rows[0]), [table.words(row) for row in table.rows[1:]]
+    first, rest = table.rows[0], table.rows[1:]
     name = first[0].strip().lower()
-    if not table.by_blanks and name in _HEADER:
+    if not table.lines and name in _HEADER:
         return True
     if not rest or not all(map(_is_word, first[:1])):
         return False
@@ -156,10 +164,10 @@ def _is_header(table: Table, size: int | None = None) -> bool:
         and len(first) == len(rest[0])
     ):
         return True
-    if any(map(FILE.search, first)) or len(first) > max(map(len, rest)):
+    if any(map(has_extension, first)) or len(first) > max(map(len, rest)):
         return False
-    if all(any(map(FILE.search, row)) or any(map(FOLDER.search, row)) for row in rest):
-        return len(rest) > 1 and not any(map(FOLDER.search, first))
+    if all(any(map(has_extension, row)) or any(map(has_folder, row)) for row in rest):
+        return len(rest) > 1 and not any(map(has_folder, first))
     columns = range(1, min(map(len, [first, *rest])))
     return any(not is_number(first[c]) and all(is_number(row[c]) for row in rest) for c in columns)
 
@@ -183,6 +191,16 @@ def drop_headers(tables: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
 
 def _is_word(value: str) -> bool:
     return _WORD.fullmatch(value.strip().replace("_", " ")) is not None
+
+
+def has_extension(word: str) -> bool:
+    """Return whether a word ends like the name of a file."""
+    return "." in word and _EXTENSION.search(word) is not None
+
+
+def has_folder(word: str) -> bool:
+    """Return whether a word contains a slash."""
+    return "/" in word or "\\" in word
 
 
 def is_number(value: str) -> bool:

@@ -76,7 +76,7 @@ def _kind(tables: Mapping[str, Table], tails: _Tails, widths: set[int], prefix: 
         return _kind_of_field(tables, values, prefix), tails
     if any(re.search(r"[;|]", value) for value in values):
         return "classes", tails
-    by_blanks = any(table.by_blanks for table in tables.values())
+    by_blanks = any(table.lines for table in tables.values())
     if len(widths) > 1 and (all_numbers or not by_blanks):
         return "classes", tails
     if by_blanks and not all_numbers:
@@ -164,6 +164,10 @@ def _columns(tables: Mapping[str, Table], tails: _Tails) -> tuple[str, dict[str,
                     f"{tables[role].name}: item {number} has {counted(len(row), 'label')}, 0 or 1, but the first item "
                     f"has {width:,}."
                 )
+        digits = "".join(chain.from_iterable(part))
+        if len(digits) == len(part) * width and digits.isascii() and not digits.strip("01"):
+            arrays[role] = np.frombuffer(digits.encode(), dtype=np.uint8).reshape(len(part), width) == ord("1")
+            continue
         try:
             matrix = np.array(list(chain.from_iterable(part)), dtype=np.float64).reshape(len(part), width)
         except ValueError as error:

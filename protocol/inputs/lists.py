@@ -21,7 +21,7 @@ from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
 from protocol.inputs.arrays import as_integers, path_and_key, read_stored
 from protocol.inputs.conversion import as_numpy, is_file, named
-from protocol.inputs.fields import FILE, FOLDER, OF_IDS, Table, drop_headers, is_number, read_table
+from protocol.inputs.fields import OF_IDS, Table, drop_headers, has_extension, has_folder, is_number, read_table
 from protocol.inputs.label_forms import are_columns, labels_of, n_classes, two_readings
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
@@ -207,10 +207,10 @@ def _read(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) 
     """Return the listings of tables, whose form is decided by all of them together."""
     drop_headers(tables, sizes)
     for role, table in tables.items():
-        numbers = table.words(table.rows[0])
+        numbers = table.rows[0]
         is_row = len(table.rows) == 1 and len(numbers) > 1 and sizes.get(role) != 1 and not table.form
         if is_row and not has_ids and all(map(is_number, numbers)):  # one line with the labels of all items
-            table.rows, table.by_blanks = [[number] for number in numbers], False
+            table.rows, table.lines = [[number] for number in numbers], []
     undecided = {role: table for role, table in tables.items() if not table.form}
     with_ids = {role for role, table in tables.items() if table.form.startswith("id")}
     with_ids |= set(undecided) if has_ids else _with_ids(undecided)
@@ -234,13 +234,13 @@ def _read(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) 
 
 def _all_fields(table: Table) -> list[list[str]]:
     """Return the labels on each line; blanks divide them unless a mark does."""
-    by_blanks = table.by_blanks and not any({",", ";", "|"} & set(row[0]) for row in table.rows)
-    return [row[0].split() if by_blanks else list(map(str.strip, row)) for row in table.rows]
+    has_marks = any({",", ";", "|"} & set(line) for line in table.lines)
+    return [[line] for line in table.lines] if has_marks else [list(map(str.strip, row)) for row in table.rows]
 
 
 def _with_ids(tables: Mapping[str, Table]) -> set[str]:
     """Return the tables of labels whose lines begin with an id; raise ProtocolError if nothing decides it."""
-    sides = {role: [table.words(row) for row in table.rows] for role, table in tables.items()}
+    sides = {role: table.rows for role, table in tables.items()}
     alone = {role: side for role, side in sides.items() if any(len(row) < 2 for row in side)}
     found = {role for role, table in tables.items() if role not in alone and _has_names_of_files(table, sides[role])}
     for role, side in alone.items():
@@ -260,14 +260,14 @@ def _has_names_of_files(table: Table, side: Sequence[Sequence[str]]) -> bool:
     """Return whether each line has the name of a file in front of its labels, or a header names the ids."""
     if len(table.header) > 1 and table.header[0].lower() in OF_IDS:
         return True
-    if all(FILE.search(row[0]) or FOLDER.search(row[0]) for row in side):
+    if all(has_extension(row[0]) or has_folder(row[0]) for row in side):
         return True
-    return table.by_blanks and all(any(map(FILE.search, row)) for row in side)
+    return bool(table.lines) and all(any(map(has_extension, row)) for row in side)
 
 
 def _check_labels(table: Table, side: Sequence[Sequence[str]]) -> None:
     """Raise ProtocolError if lines of labels are only the names of files, all of them different."""
-    are_names = not table.is_python and all(FILE.search(row[0]) or FOLDER.search(row[0]) for row in side)
+    are_names = not table.is_python and all(has_extension(row[0]) or has_folder(row[0]) for row in side)
     if are_names and len({tuple(row) for row in side}) == len(side):
         raise ProtocolError(
             f"{table.name}: ids without labels, the first {side[0][0][:80]!r}. Add a label to each line."
@@ -307,27 +307,26 @@ def _counting(start: int, like: Sequence[str]) -> list[str]:
 
 def _heads_and_tails(table: Table, tables: Mapping[str, Table]) -> tuple[list[str], list[list[str]]]:
     """Return the id of each line and its other fields; an id in a line with blanks may contain blanks itself."""
-    if not table.by_blanks:
+    if not table.lines:
         return [row[0] for row in table.rows], [row[1:] for row in table.rows]
-    lines = [row[0] for row in table.rows]
-    words = [line.split() for line in lines]
-    for pattern in (FILE, FOLDER):
-        if all(any(map(pattern.search, row)) for row in words):
-            lengths = [len(row) - max(n for n, word in enumerate(row) if pattern.search(word)) - 1 for row in words]
-            return _cut(lines, lengths)
+    lines, words = table.lines, table.rows
+    for names_file in (has_extension, has_folder):
+        lengths = [next((n for n, word in enumerate(reversed(row)) if names_file(word)), -1) for row in words]
+        if min(lengths) >= 0:
+            return _cut(table, lengths)
     flags = [next((n for n, word in enumerate(reversed(row)) if word not in ("0", "1")), len(row) - 1) for row in words]
     if all(flags):
-        return _cut(lines, flags)
+        return _cut(table, flags)
     if table.form == "id" or all(len(row) == 1 for row in words):
         return lines, [[] for _ in lines]
     if not table.form:
         _check_first_words(table, words, tables)
-    return _cut(lines, [len(row) - 1 for row in words])
+    return _cut(table, [len(row) - 1 for row in words])
 
 
 def _check_first_words(table: Table, words: Sequence[Sequence[str]], tables: Mapping[str, Table]) -> None:
     """Raise ProtocolError unless the first words of lines can only be ids, and the others labels."""
-    rows = [other.words(row) for other in tables.values() for row in other.rows]
+    rows = [row for other in tables.values() for row in other.rows]
     short = next((number for number, row in enumerate(words, start=1) if len(row) == 1), None)
     if short is not None:
         odd = next(row for row in words if len(row) > 1)
@@ -341,10 +340,11 @@ def _check_first_words(table: Table, words: Sequence[Sequence[str]], tables: Map
         raise two_readings(table.name, words[0], "an id", "id", "an id and a class", "id-class")
 
 
-def _cut(lines: Sequence[str], lengths: Sequence[int]) -> tuple[list[str], list[list[str]]]:
-    """Return lines without their last words, and these words."""
-    parts = [line.rsplit(None, length) if length else [line] for line, length in zip(lines, lengths, strict=True)]
-    return [part[0] for part in parts], [part[1:] for part in parts]
+def _cut(table: Table, lengths: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+    """Return the lines of a table without their last words, and these words."""
+    rows = list(zip(table.lines, table.rows, lengths, strict=True))
+    heads = [row[0] if len(row) == n + 1 else line.rsplit(None, n)[0] if n else line for line, row, n in rows]
+    return heads, [row[len(row) - n :] for _, row, n in rows]
 
 
 # Arrays
