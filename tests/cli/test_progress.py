@@ -9,8 +9,9 @@ import threading
 from protocol.cli import _progress, main
 
 
-def test_no_30_seconds_pass_without_a_line(capsys):
+def test_no_30_seconds_pass_without_a_line(capsys, monkeypatch):
     """With a clock that only waiting moves; the command ends after 100 seconds."""
+    monkeypatch.setattr(_progress, "_FIRST", 10)
     now = 0.0
 
     def wait(seconds):
