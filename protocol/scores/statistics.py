@@ -52,8 +52,7 @@ def shared_variance(n_queries: Any, n_database: Any) -> float:
 
     Nadeau and Bengio add n_test / n_train instead, for a test set that has no influence through training. The
     simulations of `results/reference/resampling` compare the false alarms. The result is larger than necessary if a
-    run leaves items out, if the hasher learns, and near n_q = n_d, where pairs of items, not single ones, make the
-    runs differ; it is too small if nearly all items are training items.
+    run leaves items out, if the hasher learns, and near n_q = n_d, where pairs of items make the runs differ.
 
     References
     ----------
