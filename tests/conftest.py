@@ -21,6 +21,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_lines_of_progress():
+    """After ten seconds, which a busy machine may need for any command, a line would be printed on standard error."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("protocol.cli._progress._FIRST", 10**6)
+        yield
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT

@@ -51,7 +51,6 @@ def run(*command, folder, **variables):
         env=outside() | {"PYTHONDONTWRITEBYTECODE": "1"} | variables,
         capture_output=True,
         text=True,
-        timeout=300,
     )
 
 

@@ -102,9 +102,7 @@ def libraries(tmp_path):
 
 def release(*arguments, **variables):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
-    return subprocess.run(
-        [ROOT / ".ci" / "release", *arguments], env=clean | variables, capture_output=True, text=True, timeout=600
-    )
+    return subprocess.run([ROOT / ".ci" / "release", *arguments], env=clean | variables, capture_output=True, text=True)
 
 
 @pytest.mark.ci

@@ -15,9 +15,9 @@ import numpy as np
 from protocol import registry
 from protocol.checks import ProtocolError, counted, need, one_of, positive_number, printable
 from protocol.comparison.curves import Curves, curves_section, own_styles
-from protocol.comparison.differences import UNCORRECTED, Difference, Differences, differences
+from protocol.comparison.differences import UNCORRECTED, UNTESTED, Difference, Differences, differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed, assumptions, match
-from protocol.comparison.reading import Score, read_sources
+from protocol.comparison.reading import RUN, Score, read_sources
 from protocol.evaluation import Evaluation, WithoutQueries, plots
 from protocol.report.figure import (
     ABSENT,
@@ -31,7 +31,16 @@ from protocol.report.figure import (
     tooltips,
 )
 from protocol.scores.metadata import NONE_EXCLUDED, NOTED, PROTOCOL
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, half_width, shared_variance
+from protocol.scores.statistics import (
+    CONFIDENCE,
+    CORRECTED,
+    NO_TEST,
+    ONE_DATASET,
+    TWO_RUNS,
+    half_width,
+    shared_variance,
+    shown_interval,
+)
 from protocol.scores.tables import Table, filled
 
 if TYPE_CHECKING:
@@ -46,6 +55,7 @@ _SIZES = {"n_queries": "queries", "n_database": "database items"}
 _MOST_TABLES = 6
 _HEADLINE, _ALL = "mAP", "all"
 _TESTED = {
+    UNTESTED: NO_TEST,
     CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
     UNCORRECTED: "Over runs: paired t-test (Student's t), not corrected for the items that the runs share, because no "
     "file records the numbers of queries and database items; its p-values and intervals are too small.",
@@ -162,7 +172,9 @@ class Comparison:
 
     def with_figures(self) -> list[Section]:
         """Return the sections with figures of the scores, each followed by a section of curves if there are any."""
-        scores, parts = self.to_frame().assign(half=[_half_width(score) for _, score, _ in self.scores]), []
+        ends = [_interval(score) for _, score, _ in self.scores]
+        scores, parts = self.to_frame(), []
+        scores[["low", "high"]] = ends
         for part in self.sections:
             of_part = scores[scores["section"] == part.name]
             if of_part.empty:
@@ -315,13 +327,16 @@ def _verdict(metric: str, of_table: Differences) -> str:
     """Return a sentence about the reference and the method that comes nearest to it or is farthest above it."""
     sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
     one = max(of_table.comparisons, key=lambda one: sign * one.outcome.difference)
-    difference, low, high, p = one.outcome[:4]
+    difference, p, (low, high) = one.outcome.difference, one.outcome.p, _limits(metric, one)
     names = [one.method, str(of_table.reference)]
     if difference * sign < 0:
         names, difference, low, high = names[::-1], -difference, -high, -low
     if sign < 0:
         low, high = -high, -low
-    at = f"{abs(difference):.3f} [{low:.3f}, {high:.3f}] ({metric}, {one.n_bits} bits, {_pairs(one)})"
+    interval = "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
+    at = f"{abs(difference):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
+    if math.isnan(p):
+        return f"The difference between {names[0]} and {names[1]} is not tested: {at}."
     if p < _LEVEL:
         return f"{names[0]} beats {names[1]} by {at}."
     return f"The difference between {names[0]} and {names[1]} is not significant: {at}."
@@ -461,21 +476,34 @@ def _differences_table(name: str, metric: str, of_table: Differences, margin: fl
     caption = " ".join(
         [caption, *dict.fromkeys(_TESTED[one.test] for one in of_table.comparisons if one.test in _TESTED)]
     )
-    rows = [_row(one, margin) for one in of_table.comparisons]
+    is_hidden = any(
+        math.isfinite(one.outcome.low) and math.isnan(_limits(metric, one)[0]) for one in of_table.comparisons
+    )
+    caption += f" {TWO_RUNS}" if is_hidden else ""
+    rows = [_row(metric, one, margin) for one in of_table.comparisons]
     return Table(f"{name}-differences", caption, header, rows, n_labels=1)
 
 
-def _row(one: Difference, margin: float | None) -> list[str]:
+def _limits(metric: str, one: Difference) -> tuple[float, float]:
+    """Return the limits of the interval of a difference; NaN if there is none, or it is not shown."""
+    low, high = one.outcome.low, one.outcome.high
+    n_runs = one.pairs.one.size if one.pairs.unit == RUN else 0
+    low, high = map(float, shown_interval(low, high, n_runs, metric, difference=True))
+    return low, high
+
+
+def _row(metric: str, one: Difference, margin: float | None) -> list[str]:
     test = one.outcome
+    low, high = _limits(metric, one)
     cells = [
         one.method,
         str(one.n_bits),
         f"{test.difference:+.4f}",
-        f"{test.low:+.4f} to {test.high:+.4f}",
-        "< 0.0001" if test.p < _TINY else f"{test.p:.4f}",
+        ABSENT if math.isnan(low) else f"{low:+.4f} to {high:+.4f}",
+        ABSENT if math.isnan(test.p) else "< 0.0001" if test.p < _TINY else f"{test.p:.4f}",
         _pairs(one),
     ]
-    verdicts = ["yes" if p < _LEVEL else "no" for p in (test.p_no_worse, test.p_equal)]
+    verdicts = [ABSENT if math.isnan(p) else "yes" if p < _LEVEL else "no" for p in (test.p_no_worse, test.p_equal)]
     return [*cells, *verdicts] if margin is not None else cells
 
 
@@ -485,30 +513,31 @@ def _pairs(one: Difference) -> str:
     return f"{n:,} {noun}" if n == of else f"{n:,} of {of:,} {noun}"
 
 
-def _half_width(score: Score) -> float:
-    """Return half the width of the interval of a mean over the runs, or else over the queries; NaN if it is unknown."""
+def _interval(score: Score) -> tuple[float, float]:
+    """Return the limits of the interval of a mean over the runs, or else over the queries; NaN if it is not shown."""
+    half = math.nan
     if score.n_runs is not None:
         shared = shared_variance(*(score.fields[size] for size in _SIZES))
-        return float(half_width(score.std, score.n_runs, shared=np.nan_to_num(shared)))
-    values = score.values()
-    if isinstance(values, str):
-        return math.nan
-    defined = values.numbers[~np.isnan(values.numbers)]
-    return float(half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan
+        half = float(half_width(score.std, score.n_runs, shared=0.0 if math.isnan(shared) else shared))
+    elif not isinstance(values := score.values(), str):
+        defined = values.numbers[~np.isnan(values.numbers)]
+        half = float(half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan
+    low, high = map(float, shown_interval(score.mean - half, score.mean + half, score.n_runs or 0, score.metric))
+    return low, high
 
 
 def _figure(name: str, scores: "pd.DataFrame") -> Figure:
     """Return a figure of the means of a section, by method; the reader selects the metric and the code length."""
     import altair as alt
 
-    scores = scores.assign(low=scores["mean"] - scores["half"], high=scores["mean"] + scores["half"])
     rows = scores[["metric", "n_bits", "method", "file", "mean", "low", "high", "n_runs"]]
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
     shows = f"{metric} is undefined for all methods."
-    of_runs = scores.dropna(subset="half")["n_runs"].notna()
+    of_runs = scores.dropna(subset="low")["n_runs"].notna()
     units = " or ".join([*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])])
     drawn = f" Lines: {100 * CONFIDENCE:g} % intervals of the means over the {units}." if units else ""
+    drawn += f" {TWO_RUNS}" if ((scores["n_runs"] == 2) & scores["low"].isna()).any() else ""
     if len(here):
         best, worst = here.loc[[here["mean"].idxmax(), here["mean"].idxmin()]].itertuples()
         ends = [f"{end.mean:.4f} ({end.method})" for end in (worst, best)]

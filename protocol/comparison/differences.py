@@ -19,6 +19,8 @@ from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_o
 OVER_QUERIES = "paired t-test"
 UNCORRECTED = "paired t-test, not corrected"
 """The name of the test over runs if no file records their numbers of queries and database items."""
+UNTESTED = "none"
+"""The name of the test over runs if `shared_variance` is infinite."""
 EQUAL = "sign test"
 
 
@@ -27,7 +29,8 @@ class Outcome(NamedTuple):
 
     ``low`` and ``high`` bound the mean difference. ``p`` belongs to the two-sided paired t-test. ``p_no_worse`` belongs
     to the one-sided test of the hypothesis that the method is worse by the margin or more, ``p_equal`` to the two
-    one-sided tests of the hypothesis that it differs by the margin or more; both are NaN without a margin.
+    one-sided tests of the hypothesis that it differs by the margin or more; both are NaN without a margin. All but the
+    difference are NaN if nothing was tested.
     """
 
     difference: float
@@ -123,10 +126,11 @@ def differences(
 
 def _mean(pairs: Pairs, shared: float) -> tuple[Mean, str]:
     """Return the mean difference and the name of its test; `shared` is the `shared_variance` of runs."""
-    test = OVER_QUERIES
-    if pairs.unit == RUN:
-        test = UNCORRECTED if math.isnan(shared) else CORRECTED
-    variance = shared if test == CORRECTED else 0.0
+    test, variance = OVER_QUERIES, 0.0
+    if pairs.unit == RUN and math.isnan(shared):
+        test = UNCORRECTED
+    elif pairs.unit == RUN:
+        test, variance = UNTESTED if math.isinf(shared) else CORRECTED, shared
     mean = mean_of(pairs.one - pairs.other, np.abs(pairs.one) + np.abs(pairs.other), shared=variance)
     return mean, test if mean.error else EQUAL
 

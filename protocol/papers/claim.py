@@ -1,5 +1,6 @@
 """Claims, and the derivation of their status from computed evidence."""
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,27 +55,38 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference between runs, and half the width of its interval at a level of 95 %."""
+    """A mean difference between runs, and half the width of its interval at a level of 95 %.
+
+    The interval of a difference that can't be tested has an infinite width, so the difference decides nothing.
+    """
 
     mean: float
     half_width: float
 
     @classmethod
-    def of_runs(cls, mean: float, standard_error: float, degrees_of_freedom: float) -> Self:
-        """Return the difference with the interval of Student's t distribution."""
+    def of_runs(cls, mean: float, variance: float, degrees_of_freedom: float) -> Self:
+        """Return the difference with the interval of Student's t distribution; infinite if the variance is unknown."""
+        if not math.isfinite(variance):
+            return cls(mean, math.inf)
         from scipy.special import stdtrit
 
-        return cls(mean, float(stdtrit(degrees_of_freedom, 0.975)) * standard_error)
+        return cls(mean, float(stdtrit(degrees_of_freedom, 0.975)) * variance**0.5)
 
     @classmethod
     def of_means(cls, upper: Mean, lower: Mean) -> Self:
-        """Return the difference of two means with Welch's interval, which has no width for single runs."""
-        mean = upper.mean - lower.mean
-        variances = [row.std**2 / row.n_runs for row in (upper, lower) if row.std > 0 and row.n_runs > 1]
-        if len(variances) < 2:
+        """Return the difference of two means, with an interval that has no width for single runs.
+
+        The variance of each mean contains `protocol.scores.statistics.shared_variance`, and the number of degrees of
+        freedom is Welch's, because summaries don't contain the covariance of the runs.
+        """
+        mean, rows = upper.mean - lower.mean, [row for row in (upper, lower) if row.std > 0 and row.n_runs > 1]
+        if len(rows) < 2:
             return cls(mean, 0)
-        squares = [variance**2 / (row.n_runs - 1) for variance, row in zip(variances, (upper, lower), strict=True)]
-        return cls.of_runs(mean, sum(variances) ** 0.5, sum(variances) ** 2 / sum(squares))
+        variances = [row.std**2 * (1 / row.n_runs + row.shared) for row in rows]
+        if not math.isfinite(sum(variances)):
+            return cls(mean, math.inf)
+        squares = [variance**2 / (row.n_runs - 1) for variance, row in zip(variances, rows, strict=True)]
+        return cls.of_runs(mean, sum(variances), sum(variances) ** 2 / sum(squares))
 
     @property
     def low(self) -> float:
@@ -99,6 +111,8 @@ class Difference:
     def __str__(self) -> str:
         if not self.half_width:
             return f"{self.mean:.6g}"
+        if math.isinf(self.half_width):
+            return f"{self.mean:.4g}; not tested: n_queries is unknown, or not below n_database"
         none = "; no difference shown" if self.low <= 0 <= self.high else ""
         return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]{none}"
 

@@ -1,11 +1,13 @@
 """The results by which data claims are judged: summary tables of experiments, and stored reference results."""
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from protocol.checks import ProtocolError, one_of
+from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
 from protocol.scores.tables import read_text
 
@@ -14,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class Mean(NamedTuple):
-    """A mean over runs, with their standard deviation and number."""
+    """A mean over runs, with their standard deviation and number; `shared` is their `shared_variance`."""
 
     mean: float
     std: float
     n_runs: int
+    shared: float = math.nan
 
 
 _COLUMNS = ("folder", *COMBINATION, *Mean._fields)
@@ -68,7 +71,8 @@ class Results:
         """Return the statistics of a dataset as a table: ``dataset``, ``statistic`` and the columns of `Mean`."""
         import pandas as pd
 
-        rows = [(dataset, name, value, 0.0, 1) for (of, name), value in self._content[1].items() if of == dataset]
+        values = {name: value for (of, name), value in self._content[1].items() if of == dataset}
+        rows = [(dataset, name, *Mean(value, 0.0, 1)) for name, value in values.items()]
         return pd.DataFrame(rows, columns=["dataset", "statistic", *Mean._fields])
 
     def statistic(self, dataset: str, name: str) -> float | None:
@@ -88,7 +92,9 @@ class Results:
             if columns == ["dataset", "statistic", "value"]:
                 statistics |= {(row["dataset"], row["statistic"]): float(row["value"]) for row in table}
             elif of_experiment or set(REQUIRED) <= set(columns):
-                rows += [{"folder": str(path.parent)} | values for values in summary_of(table, path)]
+                for row in summary_of(table, path):
+                    shared = shared_variance(row.get("n_queries"), row.get("n_database"))
+                    rows.append({"folder": str(path.parent)} | row | {"shared": shared})
         return pd.DataFrame(rows, columns=_COLUMNS).dropna(subset="mean"), statistics
 
 

@@ -135,7 +135,7 @@ def _printed(paper: str, number: str) -> "pd.DataFrame":
     import pandas as pd
 
     lists = expected(paper, number).items()
-    rows = [(name, place, value, 0.0, 1) for name, values in lists for place, value in enumerate(values)]
+    rows = [(name, place, *Mean(value, 0.0, 1)) for name, values in lists for place, value in enumerate(values)]
     return pd.DataFrame(rows, columns=["name", "place", *Mean._fields])
 
 

@@ -1,5 +1,6 @@
 """The leak study: tables, text and a figure from the four scores of every run."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from protocol.report.description import vega
 from protocol.report.drawing import pictures
 from protocol.report.figure import listed
-from protocol.scores.statistics import POWER, detectable_effect, effect, holm, runs_needed
+from protocol.scores.statistics import (
+    POWER,
+    TWO_RUNS,
+    detectable_effect,
+    effect,
+    holm,
+    runs_needed,
+    shown_interval,
+)
 from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
@@ -45,10 +54,11 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     DataFrame
         A row per combination. ``outside`` is the mean score on the database that does not contain the training set;
         ``leak`` is the mean leak; ``std``, ``low``, ``high``, ``p`` and ``p_wilcoxon`` are those of
-        `protocol.scores.statistics.Effect`. ``p_holm`` is p, corrected over all combinations of the hashers that learn,
-        as one family. It is missing for the controls, since a correction would hide a leak that should not be there.
-        ``detectable`` is the leak that a test with this number of runs detects with a power of 0.8 at the strictest
-        level of the correction, and ``runs_needed`` the number of runs with which it detects `SMALL_LEAK`.
+        `protocol.scores.statistics.Effect`, without intervals that `shown_interval` leaves out. ``p_holm`` is p,
+        corrected over all combinations of the hashers that learn, as one family. It is missing for the controls, since
+        a correction would hide a leak that should not be there. ``detectable`` is the leak that a test with this number
+        of runs detects with a power of 0.8 at the strictest level of the correction, and ``runs_needed`` the number of
+        runs with which it detects `SMALL_LEAK`.
     """
     import numpy as np
     import pandas as pd
@@ -61,7 +71,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
         | effect(own["leak"], _operands(own))._asdict()
         for values, own in table.groupby(_COMBINATION, sort=True)
     ]
-    summary = pd.DataFrame(rows).rename(columns={"mean": "leak"})
+    summary = _shown(pd.DataFrame(rows)).rename(columns={"mean": "leak"})
     learns = ~summary["control"]
     summary["p_holm"] = np.nan
     summary.loc[learns, "p_holm"] = holm(summary.loc[learns, "p"])
@@ -99,7 +109,13 @@ def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
         for values, own in by_run.groupby(place, sort=True)
     ]
     keys = ["dataset", "feature", "ground_truth", "control", "n_train"]
-    return pd.DataFrame(rows).rename(columns={"mean": "leak"}).sort_values(keys, ignore_index=True)
+    return _shown(pd.DataFrame(rows)).rename(columns={"mean": "leak"}).sort_values(keys, ignore_index=True)
+
+
+def _shown(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Return rows without the intervals over two runs that leave the range of a leak."""
+    low, high = shown_interval(rows["low"], rows["high"], rows["n_runs"], "mAP", difference=True)
+    return rows.assign(low=low, high=high)
 
 
 def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:
@@ -123,7 +139,8 @@ def _label(size: str) -> str:
 
 
 def _interval(row: Any) -> str:
-    return f"{_MILLI * row.leak:+.2f} [{_MILLI * row.low:+.2f}, {_MILLI * row.high:+.2f}]"
+    interval = "" if math.isnan(row.low) else f" [{_MILLI * row.low:+.2f}, {_MILLI * row.high:+.2f}]"
+    return f"{_MILLI * row.leak:+.2f}{interval}"
 
 
 def leak_text(
@@ -162,6 +179,7 @@ def leak_text(
         study=study,
         conclusion=conclusion(summary, pooled),
         n_runs=int(summary["n_runs"].min()),
+        why=TWO_RUNS if (summary["n_runs"] == 2).any() else "",
         n_learners=len(learners),
         n_controls=len(controls),
         n_alarms=int((controls["p"] < LEVEL).sum()),
@@ -193,7 +211,8 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
     for (feature, truth), rows in named.groupby(["feature", "ground_truth"], sort=True):
-        values = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]].to_dict("records")
+        shown = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]]
+        values = shown.astype(object).where(shown.notna(), None).to_dict("records")
         panels.append(vega(chart, shared | {"title": f"{feature}, {truth}: by training set", "values": values}))
     (picture,) = pictures([{"vconcat": panels}])
     return picture["svg"].decode()

@@ -4,11 +4,14 @@ import bisect
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from protocol import registry
+from protocol.checks import ProtocolError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +20,9 @@ CONFIDENCE = 0.95
 POWER = 0.8
 CORRECTED = "corrected resampled t-test after Nadeau and Bengio (2003)"
 """The name of the test over runs in captions."""
+NO_TEST = "There are no intervals or tests over runs: the variance that runs share is known only if there are fewer "
+NO_TEST += "queries than database items."
+TWO_RUNS = "With two runs, an interval that leaves the range of the metric or of its differences is not shown."
 ONE_DATASET = "The runs are resamples of one dataset and share items, for which this test is corrected."
 _WRITTEN = 5e-9  # the largest relative rounding error of a number that is written with nine digits
 
@@ -25,20 +31,28 @@ def shared_variance(n_queries: Any, n_database: Any) -> float:
     r"""Return the variance that all runs have in common, as a multiple of their sample variance.
 
     The arguments are as in summary.csv; of numbers that differ between runs ("90 to 100"), those with the largest
-    result count. Without numbers, the result is NaN.
+    result count. Without numbers, the result is NaN; if there are at least as many queries as database items, it is
+    infinite, and there are no intervals or tests.
 
-    The runs are resamples of one dataset, so their mean varies by more than s^2 / n. Nadeau and Bengio add
-    n_test / n_train, the variance that n random subsamples for testing have in common. Here the queries are the test
-    set. The other items are the database, but an item of the dataset is a query in some runs and a database item in the
-    others, and changes the scores in both roles. If it does so by the same amount, which is so for a relation between
-    pairs of items, its influence on the mean is doubled and the variance is four times as large:
+    Notes
+    -----
+    The runs are resamples of one dataset, so their mean varies by more than s^2 / n. Let each of N = n_q + n_d items
+    have the same influence a_i, with variance v, as a query and as a database item, which is so for a relation between
+    pairs of items. If S is the sum of the a_i of the queries and A that of all items, the score of a run is
 
-    .. math:: \mathrm{Var}(\bar m) \approx s^2 \left( \tfrac1n + 4 \frac{n_q}{n_d} \right)
+    .. math:: m = \mu + \frac{S}{n_q} + \frac{A - S}{n_d}
+        = \mu + \frac{A}{n_d} + \frac{n_d - n_q}{n_q n_d} S .
 
-    Without the factor 4, the test gives two to five times as many false alarms as its level in the simulations of
-    `results/reference/resampling`; with the hasher's training set in place of the database, up to five times, if that
-    set is most of the database. With the factor, it gives up to twice as many in that case, and at most about its
-    level otherwise. It is larger than necessary for small training sets, and for queries that are the same in all runs.
+    Queries are sampled without replacement, so on one dataset S has mean n_q A / N and variance n_q n_d v / N. The mean
+    of many runs is therefore \(\mu + 2 A / N\), whose variance over datasets is 4 v / N, while the runs vary by
+    \(v (n_d - n_q)^2 / (N n_q n_d)\) only, because a query that becomes a database item keeps part of its influence.
+    The ratio is the result:
+
+    .. math:: \mathrm{Var}(\bar m) \approx s^2 \left( \tfrac1n + \frac{4 n_q n_d}{(n_d - n_q)^2} \right) .
+
+    Nadeau and Bengio add n_test / n_train instead, for a test set that has no influence through training. The
+    simulations of `results/reference/resampling` compare the false alarms. The result is larger than necessary if a
+    run leaves items out, if the hasher learns, and near n_q = n_d, where pairs of items make the runs differ.
 
     References
     ----------
@@ -46,17 +60,23 @@ def shared_variance(n_queries: Any, n_database: Any) -> float:
 
     Examples
     --------
-    >>> shared_variance(100, 1600), shared_variance("90 to 100", 1600), shared_variance("not recorded", None)
-    (0.25, 0.25, nan)
+    >>> shared_variance(100, 1700), shared_variance("90 to 100", 1700), shared_variance("not recorded", None)
+    (0.265625, 0.265625, nan)
+    >>> shared_variance(100, 100)
+    inf
     """
-    queries, database = (re.findall("[0-9]+", str(size)) for size in (n_queries, n_database))
-    return 4 * int(queries[-1]) / int(database[0]) if queries and database else math.nan
+    sizes = [re.findall("[0-9]+", str(size)) for size in (n_queries, n_database)]
+    if not all(sizes):
+        return math.nan
+    queries, database = int(sizes[0][-1]), int(sizes[1][0])
+    return 4 * queries * database / (database - queries) ** 2 if queries < database else math.inf
 
 
 class Mean(NamedTuple):
     """A mean of n values with its standard error, and t-tests; sign tests if all values are equal (error 0).
 
-    A sign test has p = 2^(1 - n) for equal values. A t-test would have p = 0 after two values.
+    A sign test has p = 2^(1 - n) for equal values. A t-test would have p = 0 after two values. If the error is NaN, p
+    and the limits of intervals are NaN.
     """
 
     mean: float
@@ -77,7 +97,7 @@ class Mean(NamedTuple):
 
     def p(self) -> float:
         """Return p of the two-sided test that the expectation is 0."""
-        return min(1.0, 2 * min(self.p_above(), self.p_below()))
+        return float(np.minimum(1, 2 * np.minimum(self.p_above(), self.p_below())))
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Return the limits of the confidence interval; infinite for equal values that are too few to test."""
@@ -97,7 +117,8 @@ def mean_of(values: ArrayLike, operands: ArrayLike = 0.0, *, shared: float = 0.0
         For each value, the sum of the absolute numbers of which it is the difference. Values count as equal if they
         could be equal before these numbers were rounded to nine digits, in which tables are written.
     shared : float, default=0
-        The result of `shared_variance` for values of runs that are resamples of one dataset.
+        The result of `shared_variance` for values of runs that are resamples of one dataset. If it is infinite, the
+        standard error is NaN, even if all values are equal.
 
     Examples
     --------
@@ -106,6 +127,8 @@ def mean_of(values: ArrayLike, operands: ArrayLike = 0.0, *, shared: float = 0.0
     """
     x, error = np.asarray(values, dtype=np.float64), _WRITTEN * np.asarray(operands, dtype=np.float64)
     low, high = float(np.max(x - error)), float(np.min(x + error))
+    if math.isinf(shared):
+        return Mean(float(x.mean()), math.nan, x.size)
     if low <= high:
         return Mean(0.0 if low <= 0 <= high else float(x.mean()), 0.0, x.size)
     return Mean(float(x.mean()), float(x.std(ddof=1)) * (1 / x.size + shared) ** 0.5, x.size)
@@ -119,9 +142,49 @@ def _quantile(n: ArrayLike, confidence: float) -> NDArray[np.float64]:
 
 
 def half_width(std: ArrayLike, n_runs: ArrayLike, *, shared: ArrayLike = 0.0) -> NDArray[np.float64]:
-    """Return half the width of the 95 % confidence interval of a mean over runs; NaN for a single run."""
-    error = np.asarray(std) * (1 / np.asarray(n_runs, dtype=np.float64) + np.asarray(shared)) ** 0.5
+    """Return half the width of the 95 % interval of a mean over runs; NaN for one run, and if `shared` is infinite."""
+    known = np.where(np.isinf(shared), np.nan, shared)
+    error = np.asarray(std) * (1 / np.asarray(n_runs, dtype=np.float64) + known) ** 0.5
     return np.asarray(_quantile(n_runs, CONFIDENCE) * error)
+
+
+def metric_range(metric: str) -> tuple[float, float]:
+    """Return the range of a metric; infinite for unknown ones, which scores from other versions may have."""
+    try:
+        return registry.METRICS.entry(metric).range
+    except ProtocolError:
+        return -math.inf, math.inf
+
+
+def shown_interval(
+    low: ArrayLike, high: ArrayLike, n_runs: ArrayLike, metric: str, *, difference: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the limits of intervals over runs as they are shown: NaN if they are infinite, and as `TWO_RUNS` says.
+
+    Parameters
+    ----------
+    low, high, n_runs : array_like
+    metric : str
+    difference : bool, default=False
+        Whether the intervals are those of differences between two values of the metric.
+
+    Examples
+    --------
+    >>> low, high = shown_interval([-6.198, 0.1, -6.198], [6.612, 0.3, 6.612], [2, 2, 3], "mAP", difference=True)
+    >>> low.tolist(), high.tolist()
+    ([nan, 0.1, -6.198], [nan, 0.3, 6.612])
+    """
+    lowest, highest = metric_range(metric)
+    if difference:
+        lowest, highest = lowest - highest, highest - lowest
+    ends = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    leaves = (np.asarray(n_runs) == 2) & ((ends[0] < lowest) | (ends[1] > highest)) | np.isinf(ends[0])
+    return np.where(leaves, np.nan, ends[0]), np.where(leaves, np.nan, ends[1])
+
+
+def why_not_shown(n_runs: Iterable[int], shared: float) -> str:
+    """Return a sentence on the reason why intervals over runs are missing; empty if there is none."""
+    return NO_TEST if math.isinf(shared) else TWO_RUNS if 2 in set(n_runs) else ""
 
 
 class Effect(NamedTuple):
@@ -162,7 +225,8 @@ def effect(values: ArrayLike, operands: ArrayLike = 0.0) -> Effect:
 class Lead(NamedTuple):
     """The best hasher and its paired difference from the second best.
 
-    ``second`` is None if there is only one hasher; ``low`` and ``high`` are NaN if there is only one run.
+    ``second`` is None if there is only one hasher; ``low`` and ``high`` are NaN if there is only one run, and if the
+    variance that the runs share is infinite.
     """
 
     best: str
@@ -216,7 +280,7 @@ class PairedDifference(NamedTuple):
     """The mean difference of two hashers, and its interval and p-value, which are corrected for all pairs.
 
     ``low`` and ``high`` are the limits of simultaneous 95 % confidence intervals (Bonferroni), and ``p`` is corrected
-    by Holm's method. All three are NaN if there is only one run.
+    by Holm's method. All three are NaN if there is only one run, and if the variance that the runs share is infinite.
     """
 
     mean: float

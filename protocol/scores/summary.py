@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, printable
 from protocol.scores.metadata import NONE_EXCLUDED, pipeline_convention
-from protocol.scores.statistics import shared_variance
+from protocol.scores.statistics import metric_range, shared_variance
 from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
 
 if TYPE_CHECKING:
@@ -234,10 +234,7 @@ def _shown(text: str) -> str:
 
 def check_mean(where: str, metric: str, mean: Any) -> None:
     """Raise ProtocolError unless a mean is finite and in the range of its metric; for unknown metrics, finite."""
-    try:
-        lowest, highest = registry.METRICS.entry(metric).range
-    except ProtocolError:  # scores from other versions may have metrics that this version lacks
-        lowest, highest = -math.inf, math.inf
+    lowest, highest = metric_range(metric)
     value = _number(mean)
     if not (math.isfinite(value) and lowest - TOLERANCE <= value <= highest + TOLERANCE):
         bounds = f" from {lowest:g} to {highest:g}" if highest < math.inf else f" >= {lowest:g}"

@@ -8,7 +8,7 @@ from protocol.comparison import compare
 from protocol.comparison.curves import Curves
 from protocol.comparison.differences import differences, outcome
 from protocol.comparison.reading import Score, Values
-from protocol.scores.statistics import CORRECTED, ONE_DATASET, mean_of, shared_variance
+from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, TWO_RUNS, mean_of, shared_variance
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(0.5, 0.05, 10)
@@ -96,6 +96,41 @@ def test_without_the_sizes_the_caption_says_that_the_test_is_not_corrected(exper
     assert (row["test"], row["p"]) == ("paired t-test, not corrected", pytest.approx(stats.ttest_rel(B, A).pvalue))
     caption = tables_of(comparison)[0].caption
     assert "not corrected for the items that the runs share, because no file records" in caption
+
+
+def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(experiment):
+    """The differences 0.2 and 0.6: the interval reaches 0.4 ± 12.7 x 0.28 x (1/2 + 0.266)^0.5, far beyond 1."""
+    files = (
+        experiment("a", {"values": np.array([0.7, 0.8])}),
+        experiment("b", {"hasher": "lsh", "values": np.array([0.5, 0.2])}),
+    )
+    comparison = compare(*files)
+    (table,) = tables_of(comparison)
+    assert table.rows[0][2:4] == ["-0.4000", "\N{EN DASH}"]
+    assert table.caption.endswith(f"{OVER_RUNS} {TWO_RUNS}")
+    assert "is not significant: 0.400 (mAP, " in comparison.sections[0].text[0]
+    (figure,) = comparison.with_figures()[0].figures
+    assert figure.data[["low", "high"]].isna().all(axis=None)
+    assert figure.shows.endswith(TWO_RUNS)
+    narrow = experiment("c", {"hasher": "lsh", "values": np.array([0.61, 0.71])})
+    assert TWO_RUNS not in tables_of(compare(files[0], narrow))[0].caption
+
+
+def test_nothing_is_tested_with_as_many_queries_as_database_items(experiment):
+    sizes = {"n_queries": 100, "n_database": 100}
+    files = experiment("a", {"values": A, **sizes}), experiment("b", {"hasher": "lsh", "values": B, **sizes})
+    comparison = compare(*files, margin=0.1)
+    (row,) = rows_of(comparison)
+    assert row["test"] == "none"
+    assert np.isnan([row[name] for name in ("low", "high", "p", "p_no_worse", "p_equal")]).all()
+    (table,) = tables_of(comparison)
+    assert table.rows[0][3:5] + table.rows[0][-2:] == ["\N{EN DASH}"] * 4
+    assert table.caption.endswith(NO_TEST)
+    assert (
+        comparison.sections[0].text[0].startswith("The difference between itq, gist and lsh, gist is not tested: 0.0")
+    )
+    (figure,) = comparison.with_figures()[0].figures
+    assert figure.data["low"].isna().all()
 
 
 def test_lower_is_better_for_metrics_declared_so(experiment):
@@ -223,7 +258,7 @@ def test_values_per_query_whose_differences_are_equal_but_for_rounding(codes):
     comparison = compare(*(codes(name, per_query={"mAP": of_file}) for name, of_file in values.items()))
     (row,) = rows_of(comparison)
     assert (row["p"], row["test"]) == (0.25, "sign test")
-    assert tables_of(comparison)[0].rows[0][3:5] == ["-inf to +inf", "0.2500"]
+    assert tables_of(comparison)[0].rows[0][3:5] == ["\N{EN DASH}", "0.2500"]
 
 
 @pytest.mark.parametrize(

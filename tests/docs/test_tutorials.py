@@ -67,9 +67,7 @@ def test_a_tutorial_works_from_an_empty_folder(name, root, tmp_path):
             code += f"print({SEPARATOR!r}, flush=True)\n{program(block, file)}"
     lesson = tmp_path / "lesson.py"
     lesson.write_text(code)
-    done = subprocess.run(
-        [sys.executable, lesson], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=3600
-    )
+    done = subprocess.run([sys.executable, lesson], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     for block, printed in zip(shown, done.stdout.split(f"{SEPARATOR}\n")[1:], strict=True):
         assert block.shows(printed), f"{block.text}\nprints\n{printed}"

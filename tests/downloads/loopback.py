@@ -8,7 +8,6 @@ import socket
 import socketserver
 import struct
 import threading
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,7 +34,6 @@ class Answer:
     reset: bool = False  # whether the connection is reset when it drops
     stall: int | None = None
     repeats: int = 1  # how often the content is sent
-    drip: bool = False  # whether only 10 bytes are sent every 20 ms
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -75,10 +73,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         end = next((place for place in (answer.drop, answer.stall) if place is not None), None)
         try:
             for _ in range(answer.repeats):
-                self.wfile.write(b"" if answer.drip else answer.content[start:end])
-            for place in range(start, len(answer.content) * answer.drip, 10):
-                self.wfile.write(answer.content[place : place + 10])
-                time.sleep(0.02)
+                self.wfile.write(answer.content[start:end])
             if answer.stall is not None:
                 self.server.stopped.wait()
             if answer.reset:

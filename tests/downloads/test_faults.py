@@ -5,6 +5,8 @@ The fixture `place` asserts after each test that no file with a final name has t
 
 import contextlib
 import dataclasses
+import fcntl
+import itertools
 import json
 import random
 import resource
@@ -15,6 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -104,14 +107,16 @@ def test_a_fault_that_ends_a_download(server, official, place, retry_policy, pau
     assert pauses == fault.get("pauses", pauses)
 
 
-def test_a_drip_is_abandoned_for_the_next_source(server, official, place, retry_policy):
-    """500 bytes per second, so the transfer would take almost seven minutes."""
-    file = official(server.gives(Answer(drip=True), path="/slow.bin"), server.gives(Answer()))
-    start = time.monotonic()
-    fetch(file, place, retry_policy=retry_policy)
-    assert time.monotonic() - start < 20
-    message = r"/slow.bin: only [\d,]+ bytes in \d seconds, less than 1,000 bytes per second"
-    fails(official(server.address + "/slow.bin", sha256="0" * 64), place, retry_policy, message)
+def test_a_drip_is_abandoned_for_the_next_source(server, official, place, retry_policy, monkeypatch):
+    """After 60 s of a clock that only looking at it moves, 10 bytes have arrived; the server sends no more."""
+    clock = itertools.count(0, 60)
+    monkeypatch.setattr("protocol.downloads._transfer.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    file = official(server.gives(Answer(stall=10), path="/slow.bin"), server.gives(Answer()))
+    fetch(file, place, retry_policy=dataclasses.replace(retry_policy, rate=0.5))
+    assert [path for path, _ in server.requests] == ["/slow.bin", "/data.bin"]
+    message = r"/slow.bin: only 10 bytes in 60 seconds, less than 1,000 bytes per second"
+    unknown = official(server.address + "/slow.bin", sha256="0" * 64)
+    fails(unknown, place, dataclasses.replace(retry_policy, rate=1000), message)
 
 
 def test_a_redirect(server, official, place, retry_policy):
@@ -123,9 +128,12 @@ def test_a_redirect(server, official, place, retry_policy):
 @pytest.mark.parametrize("stall", [0, HALF], ids=["before the first byte", "in the middle"])
 def test_an_endless_stall(server, official, place, retry_policy, stall):
     file = official(server.gives(Answer(stall=stall), Answer()))
-    fails(file, place, dataclasses.replace(retry_policy, attempts=1), "no data for 1 seconds")
+    fails(file, place, dataclasses.replace(retry_policy, attempts=1, stall=1), "no data for 1 seconds")
+    part = part_of(place, file)
+    fetched = part.stat().st_size if part.exists() else 0
+    assert fetched <= stall
     fetch(file, place, retry_policy=retry_policy)
-    assert server.ranges() == [None, f"bytes={stall}-" if stall else None]
+    assert server.ranges() == [None, f"bytes={fetched}-" if fetched else None]
 
 
 @pytest.mark.parametrize("size", [len(CONTENT), None], ids=["size known", "size announced"])
@@ -183,6 +191,7 @@ def test_an_unknown_host(official, place, retry_policy, pauses):
 SCRIPT = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from protocol.downloads import File, Place, fetch
 url, folder, sha256, size = sys.argv[1:]
 fetch(File("data.bin", (url,), sha256, int(size)), Place("set", Path(folder)))
@@ -197,12 +206,11 @@ def fetching(url, place):
         yield process
 
 
-def wait_for(condition):
-    for _ in range(300):
-        if condition():
-            return
+def wait_for_half(part, process):
+    """Look, without a limit, until a running process has fetched more than a quarter of the file."""
+    while not (part.exists() and part.stat().st_size > HALF // 2):
+        assert process.poll() is None
         time.sleep(0.01)
-    raise AssertionError("waited in vain")
 
 
 def test_a_killed_download_leaves_its_part_and_the_next_run_resumes(server, official, place, retry_policy):
@@ -210,7 +218,7 @@ def test_a_killed_download_leaves_its_part_and_the_next_run_resumes(server, offi
     file = official(url)
     part = part_of(place, file)
     with fetching(url, place) as process:
-        wait_for(lambda: part.exists() and part.stat().st_size > HALF // 2)
+        wait_for_half(part, process)
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     assert left(place, file) == ["data.bin.part", "data.bin.part.json"]
@@ -235,18 +243,32 @@ def test_a_part_without_a_readable_origin_is_not_resumed(server, official, place
     assert server.ranges() == [None]
 
 
-def test_two_processes_fetch_the_same_file_once(server, official, place, retry_policy):
+def released_if_refused(semaphore, flock):
+    def lock(file, operation):
+        try:
+            flock(file, operation)
+        except BlockingIOError:
+            semaphore.release()
+            raise
+
+    return lock
+
+
+def test_two_processes_fetch_the_same_file_once(server, official, place, retry_policy, monkeypatch):
     url = server.gives(Answer(stall=HALF), Answer())
     file = official(url)
     part = part_of(place, file)
     with fetching(url, place) as first:
-        wait_for(lambda: part.exists() and part.stat().st_size > HALF // 2)
+        wait_for_half(part, first)
+        refused = threading.Semaphore(0)  # released when a thread is refused the lock, so that it waits
+        monkeypatch.setattr(fcntl, "flock", released_if_refused(refused, fcntl.flock))
         others = [
             threading.Thread(target=fetch, args=(file, place), kwargs={"retry_policy": retry_policy}) for _ in range(3)
         ]
         for other in others:
             other.start()
-        time.sleep(0.2)
+        for _ in others:
+            refused.acquire()
         assert len(server.requests) == 1
         first.kill()
     for other in others:

@@ -11,12 +11,9 @@ from protocol.papers.claim import leaves
 from protocol.papers.statements import statements
 from protocol.scores.summary import COMBINATION
 
-SUMMARY = [*COMBINATION, "mean", "std", "n_runs"]
-USUAL = dict(
-    zip(
-        SUMMARY, ["cifar10", "gist", "class_label", "standard", "lsh", 12, "none", 0, "mAP", 0.1, 0.01, 10], strict=True
-    )
-)
+SUMMARY = [*COMBINATION, "mean", "std", "n_runs", "n_queries", "n_database"]
+_VALUES = ["cifar10", "gist", "class_label", "standard", "lsh", 12, "none", 0, "mAP", 0.1, 0.01, 10, 1000, 59_000]
+USUAL = dict(zip(SUMMARY, _VALUES, strict=True))
 EVIDENCE = yaml.safe_load((Path(__file__).parent / "evidence.yaml").read_text())
 ENTRIES = {
     entry["id"]: entry

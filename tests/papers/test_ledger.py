@@ -2,12 +2,15 @@
 
 import importlib.util
 import json
+import math
+import statistics
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
 from evidence import EVIDENCE, SUMMARY, rows_of, write_summary
+from scipy import stats
 
 from protocol import checks, papers, registry
 from protocol.cli import main
@@ -24,6 +27,7 @@ from protocol.papers.claim import (
 )
 from protocol.papers.claim import SUBSTITUTE_REPLICATED as ON_SUBSTITUTE
 from protocol.papers.ledger import totals
+from protocol.papers.results import Mean
 from protocol.provenance import storage
 
 TABLE = yaml.safe_load((Path(__file__).parent / "statuses.yaml").read_text())
@@ -176,6 +180,31 @@ def test_the_summary_counts_the_parts_and_names_the_reading(evidence, status, su
     assert (verdict.status, verdict.summary) == (status, summary)
     assert (verdict.not_decided, verdict.not_run) == (undecided, not_run)
     assert claim_of({"a": 1}).verdict(Evidence.as_printed({"a": 1})).summary == ""
+
+
+def test_the_interval_of_two_means_contains_the_variance_that_runs_share():
+    """Welch's interval of independent runs, as scipy has it; with a shared variance of 0.4, by hand."""
+    one, other = [0.5, 0.6, 0.55, 0.52], [0.3, 0.35, 0.31]
+
+    def mean_of(values, shared):
+        return Mean(statistics.mean(values), statistics.stdev(values), len(values), shared)
+
+    alone = Difference.of_means(mean_of(one, 0.0), mean_of(other, 0.0))
+    welch = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
+    assert (alone.low, alone.high) == pytest.approx((welch.low, welch.high))
+    variances = [statistics.variance(values) * (1 / len(values) + 0.4) for values in (one, other)]
+    degrees = sum(variances) ** 2 / (variances[0] ** 2 / 3 + variances[1] ** 2 / 2)
+    shared = Difference.of_means(mean_of(one, 0.4), mean_of(other, 0.4))
+    assert shared.half_width == pytest.approx(stats.t.ppf(0.975, degrees) * sum(variances) ** 0.5)
+    assert Difference.of_means(mean_of(one, math.nan), Mean(0.3, math.nan, 1)).half_width == 0  # a single run
+
+
+@pytest.mark.parametrize("unknown", [math.nan, math.inf])
+def test_a_difference_without_a_shared_variance_decides_nothing(unknown):
+    found = Difference.of_means(Mean(0.5, 0.01, 3, unknown), Mean(0.3, 0.01, 3, unknown))
+    assert found.exceeds(0) is found.exceeds(0.1) is found.exceeds(0.3) is None
+    assert str(found) == "0.2; not tested: n_queries is unknown, or not below n_database"
+    assert claim_of({"a": 0.1}, {"a": found}, relation="<").judge(papers.Results()).status == "not decided"
 
 
 @pytest.mark.parametrize("case", TABLE["bounds"], ids=str)

@@ -47,10 +47,11 @@ def main() -> None:
     if (RUN / "summary.csv").exists():
         metrics, summary = (pd.read_csv(RUN / name) for name in ("metrics.csv", "summary.csv"))
         plain = summary["extension"] == "none"
-        columns = ["dataset", "feature", *CELL, "metric", "mean", "std", "n_runs"]
+        values = ["metric", "mean", "std", "n_runs", "n_queries", "n_database"]
+        columns = ["dataset", "feature", *CELL, *values]
         pages.write(summary.loc[plain, columns], FOLDER / "summary.csv", DIGITS)
         extended = summary["metric"].isin(EXTENDED) & (summary["split"] == "standard")
-        columns[columns.index("metric") :] = ["extension", "extension_bits", "metric", "mean", "std", "n_runs"]
+        columns = ["dataset", "feature", *CELL, "extension", "extension_bits", *values]
         pages.write(summary.loc[extended, columns], FOLDER / "extensions.csv", DIGITS)
         shutil.copyfile(RUN / "runs.csv", FOLDER / "runs.csv")
         per_run = metrics[metrics["extension"] == "none"]

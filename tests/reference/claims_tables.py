@@ -16,6 +16,7 @@ import digits_table  # isort: skip - before NumPy
 import numpy as np
 import pages
 import pandas as pd
+import runs
 from numpy.typing import NDArray
 
 from protocol import codes, datasets, registry
@@ -123,7 +124,9 @@ def timed() -> Statistics:
 
 def varied() -> Statistics:
     """Yield the mean of each variant of TALR on the digits and its difference from the default."""
-    (table,) = pages.read("talr", "variants")
+    sizes, (table,) = runs.experiment("digits_talr").sizes("standard"), pages.read("talr", "variants")
+    yield "digits", "queries of TALR's runs", sizes["query"]
+    yield "digits", "database items of TALR's runs", sizes["database"]
     for row in table.itertuples():
         name = f"{row.metric} of {row.hasher}, {row.variant}, {row.n_bits} bits"
         yield "digits", name, row.mean

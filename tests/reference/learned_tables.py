@@ -198,6 +198,8 @@ def followed_rows() -> dict[str, pd.DataFrame]:
     cell = [name for name in metrics if name not in ("run", "value")]
     values = metrics.astype({"value": float}).groupby(cell, sort=False)["value"]
     summary = values.agg(mean="mean", std="std", n_runs="size").reset_index()
+    sizes = runs.experiment("cifar10_mlgap_images").sizes(CODES["split"])
+    summary = summary.assign(n_queries=sizes["query"], n_database=sizes["database"])
     for name in ("mean", "std"):
         summary[name] = ["" if np.isnan(value) else DIGITS % value for value in summary[name]]
     return {"metrics": metrics, "summary": summary}

@@ -8,6 +8,7 @@ process, since the pipeline starts a job for each of some hundred steps. A run t
 """
 
 import argparse
+import functools
 import json
 import sys
 from collections.abc import Iterable
@@ -134,16 +135,23 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     n_hashers = supervised.groupby(PLACE)["hasher"].transform("nunique")
     common = supervised[supervised.groupby([*PLACE, "run"])["hasher"].transform("nunique") == n_hashers]
     means = common.groupby(CELL, as_index=False)["value"].agg(mean="mean", std="std", n_runs="size")
+    sizes = [sizes_of(*place) for place in means[["dataset", "split"]].itertuples(index=False)]
+    means["n_queries"], means["n_database"] = ([own[part] for own in sizes] for part in ("query", "database"))
     return means.sort_values(CELL, ignore_index=True)
 
 
 def shared_by_runs(runs: pd.DataFrame) -> float:
     """Return `shared_variance` of the runs of one dataset and split."""
-    dataset, split = runs[["dataset", "split"]].iloc[0]
+    sizes = sizes_of(*runs[["dataset", "split"]].iloc[0])
+    return shared_variance(sizes["query"], sizes["database"])
+
+
+@functools.cache
+def sizes_of(dataset: str, split: str) -> dict[str, int]:
+    """Return the numbers of items of the parts of a split."""
     for of in map(experiment, EXPERIMENTS.values()):
         if (dataset, split) == (of.config["dataset"], *of.config["splits"]):
-            sizes = of.sizes(split)
-            return shared_variance(sizes["query"], sizes["database"])
+            return of.sizes(split)
     raise ValueError(f"no experiment has the dataset {dataset} and the split {split}")
 
 

@@ -34,7 +34,7 @@ _SELECT = """(selection) => {
 def select(tab, selection):
     """Select one value of each shared choice, which must be possible, and wait until every figure is drawn."""
     assert tab.evaluate(_SELECT, selection) == []
-    tab.wait_for_function(ALL_DRAWN, timeout=60000)
+    tab.wait_for_function(ALL_DRAWN)
 
 
 @contextlib.contextmanager
@@ -46,7 +46,7 @@ def launched():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS), timeout=0)
         yield browser
         browser.close()
 
@@ -57,12 +57,13 @@ def opened(browser, path, *, width=1100, theme="light", script=True):
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=theme, java_script_enabled=script
     )
+    context.set_default_timeout(0)  # none
     page, wrong = context.new_page(), []
     page.on("console", lambda message: wrong.append(message.text))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda asked: asked.url.startswith(("file:", "data:", "blob:")) or wrong.append(asked.url))
     page.goto(path.as_uri())
     if script:
-        page.wait_for_function(READY, timeout=60000)
+        page.wait_for_function(READY)
     yield page, wrong
     context.close()

@@ -9,6 +9,7 @@ from scipy import stats
 
 from protocol.report.results import nearest_truths
 from protocol.report.sections import binarisation
+from protocol.scores.statistics import TWO_RUNS
 
 PLACE = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
 
@@ -78,11 +79,16 @@ def test_the_first_sentence_answers_and_does_not_claim_more_than_the_runs_show(r
     assert binarisation.binarisation_section(alone).tables[1].rows[0][-3:] == ["\N{EN DASH}"] * 3
 
 
-def test_the_table_has_the_bytes_and_the_intervals(results):
+def test_the_table_has_the_bytes_and_the_intervals_of_three_runs_but_not_those_of_two_that_leave_the_range(results):
+    three = binarisation.binarisation_section(scored(results, [[0.4, 0.6], [0.5, 0.8], [0.5, 0.7]]))
+    half = stats.t.ppf(0.975, 2) * 0.1 * (1 / 3 + results.shared("standard")) ** 0.5
+    assert three.tables[0].rows[1][-1] == f"0.700 [{0.7 - half:.3f}, {0.7 + half:.3f}]"
+    assert TWO_RUNS not in three.text[1]
     made = binarisation.binarisation_section(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
-    half = stats.t.ppf(0.975, 1) * np.std([0.6, 0.8], ddof=1) * (1 / 2 + results.shared("standard")) ** 0.5
+    assert made.text[1].endswith(TWO_RUNS)
+    assert made.tables[1].rows[0][-2:] == ["+0.250", "\N{EN DASH}"]
     assert made.tables[0].header == ["hasher", "bits", "bytes per item", "relative size", "K = 5"]
-    assert made.tables[0].rows[1] == ["itq", "12", "2", "1/32", f"0.700 [{0.7 - half:.3f}, {0.7 + half:.3f}]"]
+    assert made.tables[0].rows[1] == ["itq", "12", "2", "1/32", "0.700"]
     assert made.tables[0].strong == {(1, 4)}
     unknown = dataclasses.replace(scored(results, [[0.4, 0.6]]), dimensions={"gist": None})
     assert binarisation.binarisation_section(unknown).tables[0].rows[0][3:] == ["\N{EN DASH}", "0.400"]

@@ -6,7 +6,7 @@ import pytest
 
 from protocol.provenance.storage import replacing
 from protocol.report.leak import conclusion, leak_figure, leak_text, leaks, summarise_leaks, together
-from protocol.scores.statistics import effect
+from protocol.scores.statistics import TWO_RUNS, effect
 from protocol.studies import COLUMNS, write_scores
 
 RUNS, LEAK = 12, 0.003
@@ -120,6 +120,22 @@ def test_the_text_contains_the_results(table, summary):
         text.partition("### gist, class_label")[2].partition("###")[0].splitlines()
     )
     assert "*" not in line
+
+
+def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(table):
+    """ITQ with 8 bits has leaks of 0 and 0.4: an interval of 0.2 ± 2.54."""
+    two = table[table["run"] < 2].copy()
+    own = (two["hasher"] == "itq") & (two["n_bits"] == 8)
+    two.loc[own, "leak"] = two.loc[own, "run"] * 0.4
+    summary = summarise_leaks(two, ["lsh"])
+    wide = summary[(summary["hasher"] == "itq") & (summary["n_bits"] == 8)]
+    assert wide[["low", "high"]].isna().all(axis=None)
+    assert summary["low"].notna().any()
+    text = leak_text(two, summary, provenance=PROVENANCE, experiment="made", study=STUDY)
+    assert f"(Student's t). {TWO_RUNS} The runs" in text
+    assert "| +200.00 |" in text
+    assert "nan" not in text
+    assert "NaN" not in leak_figure(summary)
 
 
 def test_the_figure_is_the_same_each_time_and_names_every_hasher(summary):

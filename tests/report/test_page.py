@@ -21,7 +21,7 @@ from protocol.report.results import named
 from protocol.report.sections import _FOLLOWING, ORDER, experiment_line, of_selections, sections
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.data import status
-from protocol.scores.statistics import mean_of
+from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
 from protocol.scores.summary import at
 
 FIGURES = {
@@ -367,11 +367,32 @@ def test_the_differences_of_all_hashers_are_column_minus_row(results):
         "Paired differences of all hashers",
         frozenset(),
     )
-    half = stats.t.ppf(1 - 0.05 / 3 / 2, 1) * 0.05 * 2**0.5 * (1 / 2 + results.shared("standard")) ** 0.5
-    cells = [f"+{mean:.3f}\n[{mean - half:.3f}, {mean + half:.3f}]" for mean in (0.25, 0.45)]
+    assert table.rows == [["lsh", "+0.250", ""], ["sh", "+0.450", "+0.200"]]  # the intervals of two runs leave -1 to 1
+    assert TWO_RUNS in table.caption
+    made = with_runs(results, lsh=(0.3, 0.4, 0.2), itq=(0.5, 0.7, 0.5), sh=(0.1, 0.2, 0.0))
+    half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * 0.1 / 3**0.5 * (1 / 3 + results.shared("standard")) ** 0.5
+    cells = [f"+{mean:.3f}\n[{mean - half:.3f}, {mean + half:.3f}]" for mean in (0.8 / 3, 1.4 / 3)]
+    table = table_of(of(made, "answer"), "differences")
     assert table.rows == [["lsh", cells[0], ""], ["sh", cells[1], "+0.200"]]
+    assert TWO_RUNS not in table.caption
     assert "(gist, class_label, standard split, 8 bits): column minus row" in table.caption
-    assert "95% intervals over 2 runs by a corrected resampled t-test" in table.caption
+    assert "95% intervals over 3 runs by a corrected resampled t-test" in table.caption
+
+
+def test_the_answer_says_why_it_has_no_interval(results):
+    two = with_runs(results, lsh=(0.3, 0.4), itq=(0.5, 0.7))
+    (first, *_) = of(two, "answer").text
+    assert f"+0.250 over lsh (paired over 2 runs), which is not significant. {TWO_RUNS}" in first
+    assert TWO_RUNS not in of(with_runs(results, lsh=(0.3, 0.4), itq=(0.50, 0.61)), "answer").text[0]
+    even = with_runs(results, lsh=(0.3, 0.4, 0.3), itq=(0.5, 0.7, 0.6))
+    even = dataclasses.replace(even, summary=even.summary.assign(n_queries=100, n_database="100 to 120"))
+    section = of(even, "answer")
+    assert f"over lsh (paired over 3 runs). {NO_TEST}" in section.text[0]
+    assert "Brackets" not in table_of(section, "answer-table").caption
+    table = table_of(section, "differences")
+    assert (table.rows, table.strong) == ([["lsh", "+0.267"]], frozenset())
+    assert NO_TEST in table.caption
+    assert "Brackets" not in table.caption
 
 
 def test_differences_that_are_significant_are_bold(results):

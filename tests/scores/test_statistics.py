@@ -9,7 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from protocol.scores.statistics import detectable_effect, effect, holm, lead, mean_of, paired_differences, runs_needed
+from protocol.scores.statistics import (
+    NO_TEST,
+    TWO_RUNS,
+    detectable_effect,
+    effect,
+    half_width,
+    holm,
+    lead,
+    mean_of,
+    paired_differences,
+    runs_needed,
+    shared_variance,
+    shown_interval,
+    why_not_shown,
+)
 
 X = np.random.default_rng(3).normal(0.4, 1.0, 12)
 
@@ -68,6 +82,63 @@ def test_the_variance_that_runs_share_widens_intervals_and_p():
     assert found.error == pytest.approx(X.std(ddof=1) * (1 / 12 + 0.25) ** 0.5)
     assert found.p() == pytest.approx(2 * stats.t.sf(abs(X.mean()) / found.error, 11))
     assert np.diff(found.interval())[0] == pytest.approx(2 * stats.t.ppf(0.975, 11) * found.error)
+
+
+@pytest.mark.parametrize(("n_queries", "n_database"), [(1, 4), (2, 3), (2, 6), (3, 5)])
+def test_the_shared_variance_is_that_of_all_splits_of_a_dataset_whose_items_have_one_influence_in_both_roles(
+    n_queries, n_database
+):
+    """Each score is linear in the items' influences, so a matrix has the covariances of the scores of all splits."""
+    n = n_queries + n_database
+    splits = list(itertools.combinations(range(n), n_queries))
+    weights = np.array([[1 / n_queries if i in queries else 1 / n_database for i in range(n)] for queries in splits])
+    covariances = weights @ weights.T
+    of_mean = covariances.mean()
+    within = np.trace(covariances) / len(splits) - of_mean
+    assert shared_variance(n_queries, n_database) == pytest.approx(of_mean / within)
+
+
+def test_the_shared_variance_by_hand():
+    assert shared_variance(10, 190) == pytest.approx(7600 / 32400)
+    assert shared_variance("90 to 100", "1600 to 1700") == pytest.approx(4 * 100 * 1600 / 1500**2)
+    assert shared_variance(100, 100) == shared_variance(200, 100) == shared_variance("90 to 100", "100") == np.inf
+    assert np.isnan([shared_variance(None, 100), shared_variance(100, "not recorded")]).all()
+
+
+@pytest.mark.parametrize("values", [[0.1, 0.2, 0.4], [0.1, 0.1, 0.1]])
+def test_nothing_is_tested_where_the_shared_variance_is_infinite(values):
+    found = mean_of(values, shared=np.inf)
+    assert found.mean == pytest.approx(np.mean(values))
+    assert np.isnan([found.p(), found.p_above(), found.p_below(), *found.interval()]).all()
+    assert np.isnan(half_width([0.0, 0.1], [3, 3], shared=np.inf)).all()
+    scores = pd.DataFrame({"a": values, "b": [0.3, 0.5, 0.8]})
+    assert np.isnan([lead(scores, shared=np.inf).low, *paired_differences(scores, shared=np.inf)["a", "b"][1:]]).all()
+    assert why_not_shown([3], np.inf) == why_not_shown([2], np.inf) == NO_TEST
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "n_runs", "metric", "difference", "is_shown"),
+    [
+        (-6.198, 6.612, 2, "mAP", True, False),
+        (-6.198, 6.612, 3, "mAP", True, True),
+        (-0.3, 0.7, 2, "mAP", True, True),
+        (0.2, 1.01, 2, "mAP", True, False),
+        (-0.3, 0.7, 2, "mAP", False, False),
+        (0.0, 1.0, 2, "mAP", False, True),
+        (-0.1, 5.0, 2, "ACG@10", False, False),  # its range is 0 to infinity
+        (-9.0, 5.0, 2, "ACG@10", True, True),
+        (-9.0, 5.0, 2, "of another version", False, True),
+        (-np.inf, np.inf, 3, "mAP", True, False),
+        (np.nan, np.nan, 2, "mAP", True, False),
+    ],
+)
+def test_with_two_runs_an_interval_that_leaves_the_range_is_not_shown(low, high, n_runs, metric, difference, is_shown):
+    ends = np.array(shown_interval([low], [high], [n_runs], metric, difference=difference))
+    assert ends.ravel().tolist() == [low, high] if is_shown else np.isnan(ends).all()
+
+
+def test_one_sentence_says_why_intervals_are_missing():
+    assert [why_not_shown(n_runs, 0.1) for n_runs in ([1], [2], [3, 2], [3, 10])] == ["", TWO_RUNS, TWO_RUNS, ""]
 
 
 def rejected_by_steps(p, level):

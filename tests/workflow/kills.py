@@ -35,15 +35,17 @@ class Victim:
         """Return how many jobs all legs together have started, without target rules, which print no message."""
         return len(re.findall(r"^Job \d+: ", self._log.read_text(), re.M))
 
-    def kill(self, whom: str, *, after: int, delay: float, forget: bool, rng: np.random.Generator) -> int | None:
-        """Run until `after` files exist and `delay` seconds have passed; return how many jobs were running.
+    def kill(self, whom: str, *, after: int, lines: int, forget: bool, rng: np.random.Generator) -> int | None:
+        """Run until `after` files exist and the log has so many further lines; return how many jobs were running.
 
         Return None if the run ended before.
         """
         running = self._start()
         while len(self.files()) < after and running.poll() is None:
             time.sleep(0.1)
-        time.sleep(delay)
+        lines += self._n_lines()
+        while self._n_lines() < lines and running.poll() is None:
+            time.sleep(0.005)
         jobs = self._jobs(running)
         while whom == "one job" and not jobs and running.poll() is None:
             time.sleep(0.005)
@@ -70,6 +72,9 @@ class Victim:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGKILL)
         return status
+
+    def _n_lines(self) -> int:
+        return self._log.read_bytes().count(b"\n")
 
     def _in_flight(self) -> int:
         """Return how many jobs the last leg had started and not finished, according to its output."""
@@ -108,14 +113,14 @@ class Victim:
 def kill_and_resume(victim: Victim, *, kills: int, seed: int, n_files: int) -> list[int]:
     """Kill a run `kills` times at seeded random moments, then let it end; every file must be complete after every kill.
 
-    Return how many jobs each kill ended. A complete run leaves `n_files` files (.h5): the moments are drawn over them,
-    up to half a second past each.
+    Return how many jobs each kill ended; there are fewer kills if the run ends before. A complete run leaves `n_files`
+    files (.h5): the moments are drawn over them, up to 20 lines of the log past each.
     """
     rng, in_flight = np.random.default_rng(seed), []
     for number, moment in enumerate(np.sort(rng.integers(0, n_files, kills))):
         # Every second kill also deletes Snakemake's record of finished and unfinished files.
         whom, forget = WHOM[number % len(WHOM)], number % 2 == 1
-        ended = victim.kill(whom, after=moment, delay=rng.uniform(0, 0.5), forget=forget, rng=rng)
+        ended = victim.kill(whom, after=moment, lines=int(rng.integers(0, 20)), forget=forget, rng=rng)
         if ended is None:
             break
         in_flight.append(ended)

@@ -170,7 +170,6 @@ class Project(Results):
             env=self.environment(),
             capture_output=True,
             text=True,
-            timeout=1500,
         )
 
     def jobs(self, *arguments: str, config: str = "small.yaml") -> dict[str, int]:

@@ -93,7 +93,6 @@ class Workflow:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=300,
         )
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr

@@ -46,7 +46,6 @@ def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(elsewhere, p
         env=project.environment() | {f"SNAKEMAKE_STORAGE_S3_{name.upper()}": value for name, value in KEYS.items()},
         capture_output=True,
         text=True,
-        timeout=1500,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     files = [path for path in (project.folder / "results").rglob("*") if path.is_file()]

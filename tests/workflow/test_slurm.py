@@ -32,7 +32,6 @@ def test_slurm_writes_the_same_bytes_as_a_local_run(elsewhere, project):
             env=environment | project.environment() | {"PATH": environment["PATH"]},
             capture_output=True,
             text=True,
-            timeout=1500,
         )
     printed = done.stdout + done.stderr
     assert done.returncode == 0, printed

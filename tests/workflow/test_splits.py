@@ -66,7 +66,7 @@ def test_the_lesson_runs_in_its_folder_up_to_the_report(project, root, monkeypat
             assert command[0] == "snakemake"
             environment = project.environment()
             done = subprocess.run(
-                project.command(*command[1:]), cwd=lesson, env=environment, capture_output=True, text=True, timeout=1500
+                project.command(*command[1:]), cwd=lesson, env=environment, capture_output=True, text=True
             )
             assert done.returncode == 0, done.stdout + done.stderr
     found = storage.read(lesson / "results/digits_lists/splits/from_lists/run0/splits.h5")

@@ -29,6 +29,7 @@ from protocol.papers import statements
 from protocol.papers.claim import AS_PRINTED, Difference, Evidence, Values
 from protocol.papers.rankings import histograms, random_codes, small_ties, value
 from protocol.papers.results import Results, having
+from protocol.scores.statistics import shared_variance
 from protocol.truth.relevance import LabelRelevance
 
 if TYPE_CHECKING:
@@ -437,7 +438,9 @@ def _from_default(results: Results, hasher: str, metric: str, variant: str, n_bi
     )
     if mean is None or error is None or n_runs is None:
         return None
-    return Difference.of_runs(mean, error, n_runs - 1)
+    sizes = (results.statistic("digits", f"{items} of TALR's runs") for items in ("queries", "database items"))
+    shared = shared_variance(*(None if size is None else int(size) for size in sizes))
+    return Difference.of_runs(mean, error**2 * (1 + n_runs * shared), n_runs - 1)
 
 
 def _printed(number: str, part: str = "") -> dict[str, NDArray[np.float64]]:

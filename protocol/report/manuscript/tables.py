@@ -8,7 +8,7 @@ from protocol import registry
 from protocol.report.figure import ABSENT, between
 from protocol.report.manuscript.content import Content
 from protocol.report.manuscript.files import file_name
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, lead
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, NO_TEST, ONE_DATASET, lead
 from protocol.scores.summary import at
 from protocol.scores.tables import Table
 
@@ -83,10 +83,12 @@ def _table(content: Content, metric: str, place: dict[str, str], blocks: Mapping
         is_marked |= bool(marked)
         for down, text in enumerate(texts):
             rows[down].append(text + MARK * (down in marked))
+    is_unknown = math.isinf(columns[0].shared)  # the same for all columns
+    tested = _tested(significant, is_marked, is_unknown=is_unknown, n_pairs=math.comb(len(hashers), 2))
     truths = [(content.name("ground_truth", truth), len(own)) for truth, own in blocks.items()]
     return Table(
         file_name(metric, place["feature"], place["split"]),
-        _caption(content, metric, place, blocks, _tested(significant, is_marked, n_pairs=math.comb(len(hashers), 2))),
+        _caption(content, metric, place, blocks, tested),
         ["Method", *(f"{column.n_bits} bits" for column in columns)],
         rows,
         strong=frozenset(strong),
@@ -132,8 +134,10 @@ def _is_significant(column: _Column, better: str) -> bool | None:
     return best_lead.low > 0 or best_lead.high < 0
 
 
-def _tested(significant: Sequence[bool | None], is_marked: bool, *, n_pairs: int) -> str:
+def _tested(significant: Sequence[bool | None], is_marked: bool, *, is_unknown: bool, n_pairs: int) -> str:
     """Return a sentence on the meaning of the mark, or on the reason why there is none."""
+    if is_unknown:
+        return NO_TEST
     if all(own is None for own in significant):
         return "There are too few runs to test the lead of the best value."
     test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"

@@ -11,7 +11,16 @@ from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Section, between, decimals, spread
 from protocol.report.results import Results, named
 from protocol.scores.metadata import NONE_EXCLUDED
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, PairedDifference, paired_differences
+from protocol.scores.statistics import (
+    CONFIDENCE,
+    CORRECTED,
+    ONE_DATASET,
+    Lead,
+    PairedDifference,
+    paired_differences,
+    shown_interval,
+    why_not_shown,
+)
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
@@ -76,14 +85,16 @@ def sentences(results: Results) -> list[str]:
     lengths: dict[str, list[str]] = {}
     for n in sorted(here):
         lengths.setdefault(here[n].best, []).append(str(n))
-    values |= {"lengths": lengths, "n_lengths": len(here), "difference": _difference(lead)}
+    interval = _interval(lead, results.metric, lead.n_runs)
+    values |= {"lengths": lengths, "n_lengths": len(here), "difference": f"{lead.difference:+.3f}{interval}"}
+    values["why"] = "" if interval else why_not_shown([lead.n_runs], results.shared(results.place["split"]))
     return [PAGE.text("best", **values), *_elsewhere(results, n_bits)]
 
 
-def _difference(lead: Lead) -> str:
-    """Return the difference from the second best, with its interval if there is a finite one."""
-    has_interval = lead.n_runs > 1 and not math.isinf(lead.low)
-    return f"{lead.difference:+.3f}" + (f" [{lead.low:.3f}, {lead.high:.3f}]" if has_interval else "")
+def _interval(own: Lead | PairedDifference, metric: str, n_runs: int, before: str = " ") -> str:
+    """Return the interval of a difference in brackets; empty if there is none, or it is not shown."""
+    low, high = map(float, shown_interval(own.low, own.high, n_runs, metric, difference=True))
+    return f"{before}[{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
 
 
 def _elsewhere(results: Results, n_bits: int) -> list[str]:
@@ -128,6 +139,7 @@ def _main_table(results: Results) -> Table:
     """Return the table of the selected place, which on the page follows the metric of the figure."""
     rows = at(results.plain, metric=results.metric, **results.place)
     is_tested = results.n_runs > 1 and len(rows) > rows["n_bits"].nunique()
+    is_tested &= not math.isinf(results.shared(results.place["split"]))
     return _cells(
         "answer-table",
         results,
@@ -146,16 +158,19 @@ def _differences(results: Results) -> list[Table]:
     scores = own.pivot_table(index="run", columns="hasher", values="value").dropna()
     lower = registry.METRICS.entry(results.metric).better == "lower"
     scores = scores[scores.mean().sort_values(ascending=lower, kind="stable").index]
-    pairs = paired_differences(scores, shared=results.shared(results.place["split"]))
-    names = [str(name) for name in scores]
+    shared = results.shared(results.place["split"])
+    pairs = paired_differences(scores, shared=shared)
+    names, n_runs = [str(name) for name in scores], len(scores)
     table = PAGE.table(
         "differences",
-        [[one, *(_cell(pairs.get((other, one))) for other in names[:-1])] for one in names[1:]],
+        [[one, *(_cell(pairs.get((other, one)), results.metric, n_runs) for other in names[:-1])] for one in names[1:]],
         header=["hasher", *names[:-1]],
         strong=frozenset((names.index(b) - 1, names.index(a) + 1) for (a, b), own in pairs.items() if own.p < _LEVEL),
         results=results,
         n_hashers=len(names),
-        n_runs=len(scores),
+        n_runs=n_runs,
+        why=why_not_shown([n_runs], shared),
+        is_tested=not math.isinf(shared),
         test=CORRECTED,
         confidence=CONFIDENCE,
         level=_LEVEL,
@@ -164,12 +179,9 @@ def _differences(results: Results) -> list[Table]:
     return [table] if any(found.second for found in results.leads.values()) else []
 
 
-def _cell(pair: PairedDifference | None) -> str:
-    """Return a difference, with its interval below it, if there is a finite one."""
-    if pair is None:
-        return ""
-    interval = f"\n[{pair.low:.3f}, {pair.high:.3f}]" if math.isfinite(pair.low) else ""
-    return f"{pair.mean:+.3f}{interval}"
+def _cell(pair: PairedDifference | None, metric: str, n_runs: int) -> str:
+    """Return a difference, with its interval below it, if there is a finite one that is shown."""
+    return "" if pair is None else f"{pair.mean:+.3f}" + _interval(pair, metric, n_runs, "\n")
 
 
 def _overview(results: Results) -> list[Table]:

@@ -9,7 +9,16 @@ from protocol.checks import counted
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Figure, Section
 from protocol.report.results import Results, nearest_truths
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, Lead, half_width, lead
+from protocol.scores.statistics import (
+    CONFIDENCE,
+    CORRECTED,
+    ONE_DATASET,
+    Lead,
+    half_width,
+    lead,
+    shown_interval,
+    why_not_shown,
+)
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
@@ -30,12 +39,20 @@ def binarisation_section(results: Results) -> Section | None:
         return None
     means, best = with_intervals(runs), equal_bytes(runs)
     place = _place(results, means)
-    test = {"interval": _INTERVAL, "test": CORRECTED, "one_dataset": ONE_DATASET}
-    meaning = PAGE.text("binarisation-meaning", n_runs=means["n_runs"].max(), **test)
+    meaning = PAGE.text(
+        "binarisation-meaning",
+        n_runs=means["n_runs"].max(),
+        interval=_INTERVAL,
+        test=CORRECTED,
+        one_dataset=ONE_DATASET,
+        is_tested=means["low"].notna().any(),
+        why=why_not_shown(means["n_runs"], runs["shared"].max()),
+    )
     text = [answer(best, place), meaning]
     tables = [_table(results, own, place) for _, own in _of_features(means, place)]
     shown = {(feature, own["split"].iloc[0]) for feature, own in _of_features(means, place)}
-    sizes = [row | {"bytes": n_bytes(row["n_bits"])} for row in best.to_dict("records")]
+    low, high = shown_interval(best["low"], best["high"], best["n_runs"], "neighbours@1", difference=True)
+    sizes = best.assign(bytes=best["n_bits"].map(n_bytes), low=low, high=high).to_dict("records")
     sizes = [row for row in sizes if (row["feature"], row["split"]) in shown]
     tables += [PAGE.table("binarisation-equal-bytes", sizes, test=CORRECTED)]
     if results.published_recall is not None:
@@ -84,7 +101,8 @@ def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
     groups = runs.groupby([*_GROUP, "shared"], sort=False)["value"]
     means = groups.agg(mean="mean", std="std", n_runs="size").reset_index()
     half = half_width(means["std"], means["n_runs"], shared=means.pop("shared"))
-    return means.assign(low=means["mean"] - half, high=means["mean"] + half)
+    low, high = shown_interval(means["mean"] - half, means["mean"] + half, means["n_runs"], "neighbours@1")
+    return means.assign(low=low, high=high)
 
 
 def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
@@ -131,7 +149,7 @@ def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
         shares=[f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows],
         place=place,
         n_runs=n_runs,
-        clear=None if n_runs < 2 or rows[0].second is None else [_size(row) for row in rows if row.low > 0],
+        clear=None if all(math.isnan(row.low) for row in rows) else [_size(row) for row in rows if row.low > 0],
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import Figure, Section, listed
 from protocol.report.results import Results
-from protocol.scores.statistics import CORRECTED, half_width
+from protocol.scores.statistics import CORRECTED, half_width, shown_interval, why_not_shown
 from protocol.scores.summary import PLACE, at
 
 if TYPE_CHECKING:
@@ -146,7 +146,11 @@ def difference_figure(
 def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":
     """Return rows with the interval ``low`` to ``high`` of their ``difference``, a mean over runs."""
     half = half_width(std, n_runs, shared=shared)
-    return rows.assign(low=rows["difference"] - half, high=rows["difference"] + half)
+    rows = rows.assign(low=rows["difference"] - half, high=rows["difference"] + half)
+    for metric, own in rows.groupby("metric"):
+        ends = shown_interval(own["low"], own["high"], n_runs[own.index], str(metric), difference=True)
+        rows.loc[own.index, ["low", "high"]] = np.column_stack(ends)
+    return rows
 
 
 def _between_splits(results: Results) -> "pd.DataFrame":
@@ -163,16 +167,22 @@ def _between_splits(results: Results) -> "pd.DataFrame":
         groups = both.groupby(cell, sort=False)
         means = groups[["value", "value_versus", "difference"]].mean().reset_index()
         spread = groups["difference"].agg(["std", "size"]).reset_index(drop=True)
-        has_pairs = np.array_equal(results.splits[first]["query"], results.splits[other]["query"])
-        shared = max(map(results.shared, (first, other))) if has_pairs else np.nan
-        parts.append(paired(means, spread["std"], spread["size"], shared).assign(versus=other))
+        intervals = paired(means, spread["std"], spread["size"], _shared(results, first, other))
+        parts.append(intervals.assign(versus=other))
     return results.by_metric(results.ordered(pd.concat(parts, ignore_index=True)))
+
+
+def _shared(results: Results, first: str, other: str) -> float:
+    """Return the larger `shared_variance` of the runs of two splits; NaN unless these have the same queries."""
+    has_pairs = np.array_equal(results.splits[first]["query"], results.splits[other]["query"])
+    return max(map(results.shared, (first, other))) if has_pairs else np.nan
 
 
 def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, second: str) -> str:
     """Return in words how the scores under two splits differ."""
     if here.empty:
         return PAGE.text("one-split", results=results, metric=metric)
+    shared = _shared(results, first, second)
     gap, has_intervals = here.set_index("hasher")["difference"], here["low"].notna().any()
     orders = [list(here.sort_values(column, kind="stable")["hasher"]) for column in ("value", "value_versus")]
     return PAGE.text(
@@ -189,4 +199,5 @@ def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, s
         # Equal differences in all runs have no interval.
         clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
         test=CORRECTED,
+        why="" if np.isnan(shared) else why_not_shown([results.n_runs], shared),
     )

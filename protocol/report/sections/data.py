@@ -11,7 +11,7 @@ from protocol.report.layout import WORDS, counts_of, layouts
 from protocol.report.results import Results
 from protocol.report.sections.conventions import difference_figure, paired
 from protocol.scores.metadata import supervision_of
-from protocol.scores.statistics import CORRECTED
+from protocol.scores.statistics import CORRECTED, why_not_shown
 from protocol.scores.summary import PLACE, at
 from protocol.scores.tables import Table
 
@@ -198,7 +198,9 @@ def _differences(results: Results, table: Any) -> Figure:
     rows = paired(table, table["difference_std"], table["n_runs"], shared).dropna(subset="difference")
     rows = rows.rename(columns={"all_queries": "value", "without": "value_versus"}).assign(versus="all queries")
     columns = ["metric", *PLACE, "n_bits", "hasher", "value", "value_versus", "difference", "low", "high", "versus"]
-    sentences = {metric: PAGE.text("duplicate-differences", metric=metric, test=CORRECTED) for metric in rows["metric"]}
+    tested = {"test": CORRECTED, "is_tested": rows["low"].notna().any()}
+    tested["why"] = why_not_shown(table["n_runs"], shared.max())
+    sentences = {metric: PAGE.text("duplicate-differences", metric=metric, **tested) for metric in rows["metric"]}
     difference, rows = "without these queries minus all", results.by_metric(rows[columns])
     return difference_figure("duplicate-differences", results, rows, results.combination, difference, sentences)
 

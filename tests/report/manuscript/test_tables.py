@@ -12,7 +12,7 @@ from scipy import stats
 from protocol.report import table_files, write_figures, write_tables
 from protocol.report.manuscript.figures import paper_figures
 from protocol.report.manuscript.tables import paper_tables
-from protocol.scores.statistics import shared_variance
+from protocol.scores.statistics import NO_TEST, shared_variance
 from protocol.scores.tables import Table
 
 
@@ -55,6 +55,13 @@ def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(content
         "methods). The runs are resamples of one dataset and share items, for which this test is corrected."
     ) in table.caption
     assert "mean of 5 runs (standard deviation at most 0.009)" in table.caption
+
+
+def test_there_is_no_mark_with_as_many_queries_as_database_items(content):
+    runs = content.runs.assign(n_queries=100, n_database=100)
+    for table in paper_tables(dataclasses.replace(content, runs=runs)):
+        assert "†" not in str(table.rows)
+        assert f"second best underlined. {NO_TEST} " in table.caption
 
 
 def test_a_metric_of_which_less_is_better_has_its_smallest_value_bold(content):
