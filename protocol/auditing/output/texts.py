@@ -40,13 +40,16 @@ def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
 
 
 def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as CSV with a checksum, one row each; examples are joined by commas."""
-    rows = [
+    """Write findings as CSV with a checksum, one row each."""
+    tables.write_csv(path, COLUMNS, [row for by_file in findings for row in rows_of(by_file)], checksum=True)
+
+
+def rows_of(findings: Mapping[str, Sequence[Finding]]) -> list[tuple[Any, ...]]:
+    """Return the cells of each finding, in the order of `COLUMNS`; examples are joined by commas."""
+    return [
         (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.fix, one.treatment)
-        for by_file in findings
-        for file, one in ordered(by_file)
+        for file, one in ordered(findings)
     ]
-    tables.write_csv(path, COLUMNS, rows, checksum=True)
 
 
 def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
