@@ -38,8 +38,8 @@ def findings(*splits, **options):
         (
             "nus10",
             (
-                "nuswide_10 in sizes, classes and overlaps, but the query partition has 2,100 items (declared 2,000) and "
-                "the training set has 10,500 items (declared 5,000)."
+                "nuswide_10 in sizes, classes and overlaps, but the query partition has 2,100 items (declared 2,000) "
+                "and the training set has 10,500 items (declared 5,000)."
             ),
         ),
     ],
