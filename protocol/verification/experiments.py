@@ -191,12 +191,14 @@ def _same_findings(folder: Path, items: Path, stored: "pd.DataFrame") -> Iterato
     columns = ["file", "finding", "severity", "count", "examples", "consequence"]
     lines = {
         row[:-1]: row[-1]
-        for row in stored[[*columns, "line"]].fillna("").astype(str).itertuples(index=False, name=None)
+        for row in stored[[*columns, "line"]].astype(object).fillna("").astype(str).itertuples(index=False, name=None)
     }
     own = {place for place in lines if place[1] != "mixed-libraries"}
     prefix = _prefix(folder, [file for file, *_ in own])
     recorded = {tuple(cell.replace(prefix, "") for cell in place): lines[place] for place in own}
     computed = {tuple(str(cell).replace(f"{folder}/", "") for cell in row[: len(columns)]) for row in rows_of(findings)}
+    errors = sorted(row for row in computed if row[2] == "error" and not row[0].startswith("splits/"))
+    yield from (Check(FAILS, "audit.csv", f"an error, {row[1]} in {row[0]}") for row in errors[:_FEW])
     wrong = [f"line {recorded[row]}: not found again: {row[1]} in {row[0]}" for row in recorded.keys() - computed]
     wrong += [f"no row for {row[1]} in {row[0]}" for row in computed - recorded.keys()]
     yield from (Check(FAILS, "audit.csv", one) for one in sorted(wrong)[:_FEW])
