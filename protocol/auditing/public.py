@@ -3,7 +3,6 @@
 import dataclasses
 import errno
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from protocol.auditing.checks.difference import Difference, ProtocolDifference, 
 from protocol.auditing.checks.known import audit_known
 from protocol.auditing.checks.training_log import Reported, about_log, audit_training_log, read_logs
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
-from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal
+from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal, stored_copies
 from protocol.auditing.inputs.groups import PATTERN, Groups, groups_from
 from protocol.auditing.inputs.items import Files, features_from, files_of, known_dataset, modalities_from, name_of
 from protocol.auditing.inputs.known_pairs import known_pairs_for
@@ -92,20 +91,23 @@ class Evidence:
         return {name: getattr(self, name) for name in names}
 
     def copies(self, run: Run) -> dict[str, Copies]:
-        """Return the search for copies by the features."""
+        """Return the search for copies by the features, or by the content next to the dataset of the pipeline."""
         if self.distance is not None:
             number(self.distance, "distance")
         if self.features is None:
             if self.distance is not None:
                 raise ProtocolError("distance needs features as well.")
-            return {}
+            content = run.items and run.items.with_name("content.h5")
+            if not (content and content.is_file()):
+                return {}
+            return stored_copies(content, sorted(content.parent.glob("*/features.h5")), run.split.dataset)
         X = features_from(self.features, run.split.dataset, run.n_listed)
         if self.distance:
             return {f"features within {self.distance:g}": WithinDistance(X, self.distance)}
         return {"equal features": EqualContent(first_equal(X, name_of(self.features, "features")))}
 
-    def of_codes(self, runs: Sequence[Run]) -> list[Finding] | None:
-        """Return the findings on the codes of the only split; None without codes."""
+    def of_codes(self, runs: Sequence[Run]) -> tuple[list[Finding], list[str]] | None:
+        """Return what `audit_codes` does, for the only split; None without codes."""
         if self.query_codes is None:
             return None
         if len(runs) > 1:
@@ -131,7 +133,7 @@ class Audit:
     ----------
     findings : mapping of str to sequence of Finding
         By split and by training log. The name of a split is its file, its files (joined by blanks), or the names of the
-        arguments that were arrays. A split without findings is clean.
+        arguments that were arrays.
     about : mapping of str to sequence of str
         By split, sentences on its sizes, the split that it resembles, and the checks that were not possible.
     differences : mapping of str to Difference or ProtocolDifference
@@ -379,11 +381,12 @@ def audit(
         return _checked([], logs)
     expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)
-    copies, n_listed = evidence.copies(runs[0]), max(run.n_listed for run in runs)
+    n_listed = max(run.n_listed for run in runs)
+    copies = {items: evidence.copies(run) for items, run in {run.items: run for run in runs[::-1]}.items()}
     other = against_from(against, dataset)
     for position, run in enumerate(runs):
         known = evidence.known(run.split.dataset, n_listed)
-        known = dataclasses.replace(known, copies=copies, sizes=expected, against=other)
+        known = dataclasses.replace(known, copies=copies[run.items], sizes=expected, against=other)
         runs[position] = dataclasses.replace(run, known=known)
     return _checked(runs, logs, evidence.of_codes(runs))
 
@@ -407,14 +410,14 @@ _Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str]]]
 """The findings on training logs, and sentences about them, by file."""
 
 
-def _checked(runs: Sequence[Run], logs: _Logs, of_codes: Sequence[Finding] | None = None) -> Audit:
+def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], list[str]] | None = None) -> Audit:
     """Return the audit of splits, of training logs, and of the codes of a single split."""
-    findings, n_runs = audit_splits(runs), Counter(run.name for run in runs)
-    sentences, affected, differences = {}, {}, {}
+    findings, sentences, affected, differences = audit_splits(runs), {}, {}, {}
+    codes, codes_not_checked = of_codes or ([], None)
     for run in runs:
-        split, known = run.split, run.known
-        findings[run.file] += audit_relevance(split) + audit_known(split, known) + list(of_codes or ())
-        sentences[run.file] = about(run, n_runs=n_runs[run.name], has_log=bool(logs), has_codes=of_codes is not None)
+        split, known, same = run.split, run.known, [one for one in runs if one.name == run.name]
+        findings[run.file] += audit_relevance(split) + audit_known(split, known) + codes
+        sentences[run.file] = about(run, same, has_log=bool(logs), of_codes=codes_not_checked)
         sources = [source for source in (known.groups, known.judged, known.label_issues) if source is not None]
         sentences[run.file] += [source.about(split) for source in sources]
         queries = [source.queries(split) for source in sources if not isinstance(source, Groups)]

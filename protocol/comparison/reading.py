@@ -312,7 +312,7 @@ def read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ProtocolError(f"{path}: no such file; give {_JSON}.")
     with explained(path):
-        content = json.loads(path.read_text(), object_pairs_hook=functools.partial(_once, path))
+        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=functools.partial(_once, path))
         if not isinstance(content, dict):
             raise ProtocolError(f"{path}: not {_JSON}: it contains no object.")
         for field in ("metrics", "empty", "ties", *FILES):

@@ -98,7 +98,12 @@ class CodeUtilisation:
 
     @property
     def is_collapsed(self) -> bool:
-        """Whether the codes have less than half of the information of the labels (of one bit if there are none)."""
+        """Whether there are fewer codes than classes, or the codes have less than half of the labels' information.
+
+        Without labels, that is half a bit. Sets of labels are more numerous than the codes of good short hashers.
+        """
+        if not self.several and self.n_codes < self.n_classes:
+            return True
         expected = self.entropy_of_labels if self.n_classes else 1
         return self.n_items >= ITEMS_PER_CLASS * max(2, self.n_classes) and self.entropy < COLLAPSED * expected
 
@@ -129,6 +134,8 @@ class CodeUtilisation:
     def _about_entropy(self) -> str:
         of_labels = f", that of their labels {self.entropy_of_labels:.2f}" if self.n_classes else ""
         codes = counted(self.n_codes, "distinct code")
+        if not self.several and self.n_codes < self.n_classes:
+            codes += f" for {self.n_classes:,} classes,"
         return f"The {self.n_items:,} database items have {codes} with an entropy of {self.entropy:.2f} bits{of_labels}"
 
     def _about_bits(self) -> str:
@@ -188,9 +195,14 @@ def _utilisation(database: NDArray[np.uint8], n_bits: int, labels: NDArray | Non
         one_code=float(has_one_code(code, label).mean()),
         entropy=_entropy(code),
         entropy_of_labels=_entropy(label),
-        constant_bits=tuple(constant.tolist()) if n_bits * 2.0 ** (1 - len(database)) < UNLIKELY else (),
+        constant_bits=tuple(constant.tolist()) if tells_constant_bits(len(database), n_bits) else (),
         several=labels is not None and labels.ndim == 2,
     )
+
+
+def tells_constant_bits(n_items: int, n_bits: int) -> bool:
+    """Return whether there are enough items to conclude that a bit is constant, see `UNLIKELY`."""
+    return n_bits * 2.0 ** (1 - n_items) < UNLIKELY
 
 
 def numbers(rows: NDArray) -> NDArray[np.int64]:

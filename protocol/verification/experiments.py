@@ -74,7 +74,8 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
     checks, codes = list[Check](), sorted(folder.glob("*/*/run*/*/codes.h5"))
     parts = {"tables": _means(stored)}
     if codes and stored.keys() >= _KEYS.keys():
-        parts["codes"] = itertools.chain(_from_codes(folder, codes, stored, progress), _audited(folder))
+        of_audit = _audited(folder, stored.get("audit.csv"))
+        parts["codes"] = itertools.chain(_from_codes(folder, codes, stored, progress), of_audit)
     for place, part in (parts | {"runs": _same_runs(stored)}).items():
         try:
             checks += part
@@ -146,13 +147,74 @@ def _compared(
         yield Check(HOLDS, name, f"{number_of(len(both), 'row')}: {what}", n_values)
 
 
-def _audited(folder: Path) -> Iterator[Check]:
-    """Yield the checks of the audit of each split protocol."""
+def _audited(folder: Path, stored: "pd.DataFrame | None") -> Iterator[Check]:
+    """Yield the checks of the audit of each split protocol, and of the table of the experiment's own audit."""
     from protocol.auditing import audit
 
+    items = None
     for split in sorted((folder / "splits").iterdir()):
-        for check in audit_checks(audit(*sorted(split.glob("run*/splits.h5")))):
+        audited = audit(*sorted(split.glob("run*/splits.h5")))
+        items = audited.runs[0].items
+        for check in audit_checks(audited):
             yield check._replace(place=f"splits/{split.name}", text=f"audit: {check.text}")
+    if stored is None:
+        return
+    if items is None or not items.with_name("content.h5").is_file():
+        yield Check(UNCHECKED, "audit.csv", "the dataset of the splits (datasets/NAME) is not there")
+    else:
+        yield from _same_findings(folder, items, stored)
+
+
+def _same_findings(folder: Path, items: Path, stored: "pd.DataFrame") -> Iterator[Check]:
+    """Yield the checks of ``audit.csv``: each row is found again, and no finding is missing.
+
+    The files stand in it as the pipeline named them, so only their paths within the experiment are compared.
+    """
+    from protocol.auditing.experiment import audit_experiment
+    from protocol.auditing.output.texts import rows_of
+
+    def paths(pattern: str, root: Path = folder) -> list[str]:
+        return sorted(map(str, root.glob(pattern)))
+
+    truths = paths("*/*/run*/ground_truth.h5")
+    fitted = [str(Path(path).with_name("preprocessing.h5")) for path in truths]
+    supervision = set(paths("*/*/run*/*.h5")) - {*truths, *fitted} - set(paths("splits/*/run*/*.h5"))
+    findings = audit_experiment(
+        items=str(items),
+        content=str(items.with_name("content.h5")),
+        features=paths("*/features.h5", items.parent),
+        splits=paths("splits/*/run*/splits.h5"),
+        preprocessing=fitted,
+        ground_truths=truths,
+        learned=[*paths("*/*/run*/*/selection.h5"), *sorted(supervision)],
+    )
+    columns = ["file", "finding", "severity", "count", "examples", "consequence"]
+    lines = {
+        row[:-1]: row[-1]
+        for row in stored[[*columns, "line"]].astype(object).fillna("").astype(str).itertuples(index=False, name=None)
+    }
+    own = {place for place in lines if place[1] != "mixed-libraries"}
+    prefix = _prefix(folder, [file for file, *_ in own])
+    recorded = {tuple(cell.replace(prefix, "") for cell in place): lines[place] for place in own}
+    computed = {tuple(str(cell).replace(f"{folder}/", "") for cell in row[: len(columns)]) for row in rows_of(findings)}
+    errors = sorted(row for row in computed if row[2] == "error" and not row[0].startswith("splits/"))
+    yield from (Check(FAILS, "audit.csv", f"an error, {row[1]} in {row[0]}") for row in errors[:_FEW])
+    wrong = [f"line {recorded[row]}: not found again: {row[1]} in {row[0]}" for row in recorded.keys() - computed]
+    wrong += [f"no row for {row[1]} in {row[0]}" for row in computed - recorded.keys()]
+    yield from (Check(FAILS, "audit.csv", one) for one in sorted(wrong)[:_FEW])
+    if not wrong:
+        yield Check(HOLDS, "audit.csv", f"{number_of(len(recorded), 'row')}: found again by another audit")
+    if others := len(lines) - len(own):
+        yield Check(UNCHECKED, "audit.csv", f"{number_of(others, 'row')} on versions of libraries")
+
+
+def _prefix(folder: Path, files: Sequence[str]) -> str:
+    """Return the path of the experiment in the names of files, such as ``results/digits/``; empty without files."""
+    for parts in (Path(file).parts for file in files):
+        for n in range(len(parts)):
+            if folder.joinpath(*parts[n:]).is_file():
+                return "".join(f"{part}/" for part in parts[:n])
+    return ""
 
 
 def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: Progress) -> Iterator[Check]:

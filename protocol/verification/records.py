@@ -1,10 +1,13 @@
 """Check a record, the JSON of `protocol evaluate`, by computing all of it again from the codes."""
 
+import csv
+import hashlib
 import itertools
 import json
 import math
 import re
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +22,6 @@ from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, 
 from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
-from protocol.provenance.storage import file_sha256
 from protocol.verification.experiments import verify_folder
 from protocol.verification.result import FAILS, HOLDS, NOTE, UNCHECKED, Check, Verification, audit_checks
 
@@ -98,7 +100,11 @@ def verify(
     """
     integer(digits, "digits", maximum=DIGITS)
     path = Path(record)
-    if path.is_dir():
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise ProtocolError(f"record: {record!s:.80}... is not a usable path ({error.strerror}).") from error
+    if is_folder:
         inputs = (query_codes, database_codes, query_labels, database_labels, truth, lists or None)
         if digits != DIGITS or any(one is not None for one in inputs):
             raise ProtocolError(f"{path}: codes, a ground truth, lists and digits need a JSON file, not a folder.")
@@ -215,8 +221,8 @@ class _Record:
         for key in FILES:
             if reference := self.content.get(key):
                 file = self.path.parent / reference["file"]
-                yield (check := _same_file(key, file, reference))
-                if check.outcome != UNCHECKED:
+                yield _same_file(key, file, reference)
+                if file.is_file():
                     with tempfile.TemporaryDirectory() as folder:
                         computed = Path(folder, "computed.csv")
                         getattr(evaluation, f"write_{key}")(computed)
@@ -233,7 +239,7 @@ class _Record:
         yield from same
         name = self.content.get("split")
         protocol = name if name in registry.names("split") else None
-        if not files or any(check.outcome == UNCHECKED for check in same):
+        if not files or not all(Path(file).is_file() for file in files.values()):
             yield from self._sizes(_declared_sizes(protocol), f"declared by {protocol}")
             yield Check(UNCHECKED, "audit", "needs the lists of the split")
             return
@@ -310,22 +316,30 @@ def _shown(value: Any, other: Any) -> str:
 
 
 def _same_file(place: str, file: Path, reference: Mapping[str, Any]) -> Check:
-    """Return the check of a file's digest; the file may be missing, because records are also sent alone."""
+    """Return the check of a recorded file's digest; a byte-order mark, which other programs add, is no difference."""
     if not file.is_file():
-        return Check(UNCHECKED, place, f"{file} is missing")
-    if file_sha256(file) != reference["sha256"]:
-        return Check(FAILS, place, f"{file.name} is another file than the recorded one: its SHA-256 differs")
-    return Check(HOLDS, place, file.name)
+        return Check(FAILS, place, f"{file} is missing")
+    if hashlib.sha256(content := file.read_bytes()).hexdigest() == reference["sha256"]:
+        return Check(HOLDS, place, file.name)
+    if hashlib.sha256(content.removeprefix(BOM_UTF8)).hexdigest() == reference["sha256"]:
+        return Check(HOLDS, place, f"{file.name}, with a byte-order mark")
+    return Check(FAILS, place, f"{file.name} is another file than the recorded one: its SHA-256 differs")
 
 
 def _first_difference(file: Path, computed: Path) -> str:
-    """Return the first cell of a CSV file that differs from the computed one; empty if there is none."""
-    tables = [path.read_text(encoding="utf-8", errors="replace").splitlines() for path in (file, computed)]
-    rows = [[line.split(",") for line in lines] for lines in tables]
-    header = rows[1][0]
-    for line, (one, other) in enumerate(itertools.zip_longest(*rows, fillvalue=[""]), 1):
-        for column, value, expected in itertools.zip_longest(header, one, other, fillvalue=""):
-            if value != expected:
-                where = f"{file.name}: line {line} ({header[0]} {(other if line > 1 else header)[0]}), {column}"
-                return f"{where}: {value or 'nothing'} recorded, {expected or 'nothing'} computed"
+    """Return the first cell of a CSV file that differs from the computed one, by column; empty if there is none."""
+    tables = [
+        csv.reader(path.read_text(encoding="utf-8-sig", errors="replace").splitlines()) for path in (file, computed)
+    ]
+    header, expected = (next(table, []) for table in tables)
+    if sorted(header) != sorted(expected):
+        return f"{file.name}: line 1: columns {', '.join(header)} recorded, {', '.join(expected)} computed"
+    for line, (one, other) in enumerate(itertools.zip_longest(*tables, fillvalue=[]), 2):
+        cells, correct = dict(zip(header, one, strict=False)), dict(zip(expected, other, strict=False))
+        for column in expected:
+            value, due = cells.get(column, ""), correct.get(column, "")
+            if value != due:
+                row = correct.get(expected[0]) or cells.get(expected[0])
+                where = f"{file.name}: line {line} ({expected[0]} {row}), {column}"
+                return f"{where}: {value or 'nothing'} recorded, {due or 'nothing'} computed"
     return ""

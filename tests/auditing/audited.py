@@ -53,7 +53,8 @@ def dataset(name):
     fixed = sum(getattr(part, "size", 0) or 0 for part in protocol.partitions.values())
     n_items, n_classes = protocol.n_items or max(2_000, 2 * fixed), protocol.n_classes or 7
     ids = np.char.add("item/", np.arange(n_items).astype(str))
-    y = np.random.default_rng(0).permutation(np.arange(n_items) % n_classes)
+    has_classes = protocol.n_classes or not protocol.n_items
+    y = np.random.default_rng(0).permutation(np.arange(n_items) % n_classes) if has_classes else None
     return Dataset(n_items=n_items, ids=ids, y=y, official=_official(protocol, n_items))
 
 

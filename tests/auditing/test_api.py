@@ -173,10 +173,10 @@ def test_html_is_escaped():
     for text in (printable(name), "<b>.csv", "<i>", "1 error, 0 warnings"):
         assert f">{html.escape(text)}<" in page
     clean = audit(query=PARTS["query"], database=PARTS["database"])._repr_html_()
-    assert "<p>clean; not checked: overlaps with missing partitions (" in clean
+    assert "<p>no errors or warnings; not checked: all checks of missing partitions (" in clean
     assert "<table>" not in clean
     informed = audit(**PARTS)._repr_html_()
-    assert "<p>clean; not checked: " in informed
+    assert "<p>no errors or warnings; not checked: " in informed
     assert "train-not-in-database" in informed
 
 

@@ -46,7 +46,9 @@ def test_collapsed_codes_and_constant_bits_are_found():
     by_name = found(codes)
     assert kinds(by_name.values()) == {("collapsed-codes", "warning"), ("constant-bits", "information")}
     assert by_name["constant-bits"].items == ("bit 0", "bit 2", "bit 3", "bit 4", "bit 5")
-    assert by_name["collapsed-codes"].consequence.endswith("that of their labels 2.00, so most items are tied.")
+    assert by_name["collapsed-codes"].consequence.endswith(
+        "that of their labels 2.00, so items of different classes are tied."
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from audited import audit
@@ -26,8 +27,53 @@ def test_forms_of_one_id_are_found_in_both_directions(a, b):
 
 @pytest.mark.parametrize(("a", "b"), FORMS["different"])
 def test_different_ids_cause_no_finding(a, b):
-    assert audited([a, "x1"], [b, "y1"]) == []
+    has_same_name = one_form(a)[-1] == one_form(b)[-1]
+    assert [name for name, *_ in audited([a, "x1"], [b, "y1"])] == ["equal-file-names"] * has_same_name
     assert one_form(a) != one_form(b)
+
+
+def in_folders(*folders, n=200, start=0):
+    return [f"{folder}/{number}.jpg" for number in range(start, start + n) for folder in folders]
+
+
+def test_equal_names_in_other_folders_are_a_warning():
+    """As two lists of the same dataset from different sources; case, extension and number of digits do not matter."""
+    (found,) = audited(["VOC/JPEG/a1.jpg", "VOC/JPEG/007.jpg", "z.jpg"], ["./images/A1.png", "images/7.jpg", "y.jpg"])
+    assert found == (
+        "equal-file-names",
+        "warning",
+        ("VOC/JPEG/a1.jpg ~ ./images/A1.png", "VOC/JPEG/007.jpg ~ images/7.jpg"),
+    )
+
+
+def test_names_that_repeat_within_a_list_say_nothing_and_are_listed_as_not_compared():
+    """A random split of two classes in folders that both number their images from 0."""
+    words = "equal-file-names (needs names that do not repeat within a list)"
+    items = np.random.default_rng(0).permutation(in_folders("cat", "dog", n=500)).tolist()
+    for query, database in ((items[:100], items[100:]), (in_folders("a/cat", "a/dog"), in_folders("b/cat", "b/dog"))):
+        made = audit(query=query, database=database)
+        assert words in str(made.about)
+        assert [one.name for one in next(iter(made.findings.values()))] == []
+    for folder in (["cat/1.jpg"], ["train/cat/7.jpg", "a.jpg"]):
+        assert words not in str(audit(query=folder, database=["b/x.jpg", "c/y.jpg"]).about)
+    names = [f"{number}.jpg" for number in range(500)]  # no folders: names are ids
+    assert words not in str(audit(query=[*names, "0.png"], database=["x.jpg"]).about)
+
+
+def test_one_name_that_repeats_by_chance_does_not_end_the_comparison():
+    query, database = in_folders("a", n=200), [*in_folders("b", n=199, start=199), "c/300.jpg"]
+    (found,) = audited(query, database)
+    assert found == ("equal-file-names", "warning", ("a/199.jpg ~ b/199.jpg",))
+
+
+@pytest.mark.parametrize(("protocol", "is_found"), [("standard", False), ("improved", True), (None, True)])
+def test_equal_names_are_compared_where_partitions_must_be_disjoint(protocol, is_found):
+    lists = {"query": in_folders("q", n=9), "database": in_folders("d", n=99, start=50)}
+    made = audit(**lists, train=in_folders("t", n=9, start=60), protocol=protocol)
+    found = [one.items for one in next(iter(made.findings.values())) if one.name == "equal-file-names"]
+    assert found == [tuple(in_folders("t", n=9, start=60))] * is_found
+    in_query = audit(**lists, train=in_folders("t", n=9), protocol=protocol)
+    assert "equal-file-names" in str(in_query)
 
 
 def test_a_line_break_in_an_id_does_not_end_it():

@@ -7,14 +7,16 @@ import pytest
 from audited import audit
 
 from protocol.auditing.findings import NOT_CHECKED
+from protocol.checks import ProtocolError
+from protocol.provenance import storage
 
 N = 60_000
 # Splits with a problem: the argument that the check requires, and the words that are printed if it is missing.
 FAULTS = {
-    "query-in-train": ({"train"}, "overlaps with missing partitions"),
+    "query-in-train": ({"train"}, "all checks of missing partitions"),
     "size-mismatch": ({"protocol"}, "size-mismatch (needs"),
-    "class-missing": ({"labels"}, "classes and relevance"),
-    "query-without-relevant": ({"labels"}, "classes and relevance"),
+    "class-missing": ({"labels"}, "class-missing, "),
+    "query-without-relevant": ({"labels"}, "query-without-relevant"),
     "near-duplicate": ({"features"}, "near-duplicate (needs features)"),
     "pair-split": ({"pairs"}, "pair-split"),
     "unused-items": ({"labels"}, "unused-items"),
@@ -48,13 +50,16 @@ def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
 def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
     (tmp_path / "q.txt").write_text("a 1 0\nb 0 1\n")
     audited = audit(query=tmp_path / "q.txt", database=["c", "d"])
-    assert "classes and relevance for database (needs labels)" in audited.to_text(why=True)
+    assert "class-missing, class-imbalance, query-without-relevant for database (need labels)" in audited.to_text(
+        why=True
+    )
 
 
 def test_clean_and_not_checked_are_one_statement():
     audited = audit(query=["a", "c"], database=["b", "d"])
     for text in (audited.to_markdown(), audited._repr_html_()):
-        assert text.count("clean; not checked: overlaps with") == 1
+        assert "clean" not in text.replace("cleaned", "")
+        assert text.count("no errors or warnings; not checked: all checks of missing partitions (") == 1
         assert NOT_CHECKED not in text
     found = audit(query=["a"], database=["a", "b"])
     for text in (found.to_markdown(), found._repr_html_()):
@@ -88,8 +93,170 @@ def test_an_empty_partition_counts_as_missing():
     assert str(audit(**lists, train=[])) == str(audit(**lists)).replace("query database", "query database train")
 
 
-def test_only_runs_of_a_declared_protocol_are_compared_as_runs():
+def test_runs_are_compared_if_a_protocol_is_declared_and_all_items_are_known():
     splits = {"query": [0], "database": [1, 2]}, {"query": [2], "database": [0, 1]}
-    for protocol, is_possible in (("improved", True), (None, False)):
-        sentences = audit(*splits, protocol=protocol).about.values()
-        assert all(("runs-not-independent" in lines[-1]) != is_possible for lines in sentences)
+    for options, words in (
+        ({}, "runs-not-independent (needs other runs of a declared protocol)"),
+        ({"protocol": "improved"}, "runs-not-independent, for runs that are not identical (needs ids or labels of the"),
+        ({"protocol": "improved", "labels": [0, 1, 0]}, ""),
+        ({"protocol": "standard"}, ""),  # all that are not queries are in the database
+    ):
+        texts = [lines[-1] for lines in audit(*splits, **options).about.values()]
+        assert all(words in text and ("runs-not-independent" in text) == bool(words) for text in texts), options
+    (text,) = (lines[-1] for lines in audit(splits[0], protocol="standard").about.values())
+    assert "runs-not-independent (needs other runs" in text
+
+
+# One input is removed at a time.
+
+
+def names_of(audited):
+    """Return the kinds of findings, and the sentences about checks that were not possible."""
+    kinds = {one.name for of_file in audited.findings.values() for one in of_file}
+    return kinds, " ".join(line for lines in audited.about.values() for line in lines if line.startswith(NOT_CHECKED))
+
+
+def check_removal(complete, removed, name):
+    """Each kind that was found is found again, or its check is listed, also by the partition that is missing."""
+    (before, _), (after, listed) = names_of(complete), names_of(removed)
+    missing = listed.partition("all checks of missing partitions (")[2].partition(")")[0].split(", ")
+    if name not in missing:
+        assert {kind for kind in before - after if kind not in listed} == set(), name
+
+
+IDS = [f"i{row:03d}" for row in range(400)]
+CLASSES = np.where(np.arange(400) == 9, 4, np.arange(400) % 4)  # query 9 is alone in its class
+PARTS = {
+    "query": [*range(20), 0],
+    "validation_query": [2, 21, *range(360, 370)],
+    "validation_database": [360],
+    "train": [1, 20, *range(300, 360)],
+    "database": [0, *range(20, 300)],
+}
+FOUND_WITH_ALL = {
+    "query-in-database", "query-in-train", "validation-in-test", "validation-overlap", "train-in-database",
+    "validation-in-database", "train-not-in-database", "duplicate-id", "single-item", "label-conflict",
+    "near-duplicate", "known-near-duplicate", "pair-split", "group-split", "doubtful-label", "selection-on-test",
+    "one-code-per-class", "constant-bits", "size-mismatch", "class-imbalance", "class-missing",
+    "query-without-relevant", "unused-items", "split-difference",
+}  # fmt: skip
+
+
+@pytest.fixture
+def everything(tmp_path):
+    """The arguments of an audit in which almost every kind of finding is made."""
+    one_hot = np.eye(5, dtype=int)[CLASSES]
+    one_hot[3] = [0, 1, 0, 0, 0]  # another label than in the dataset
+    arguments = {}
+    for part, rows in PARTS.items():
+        arguments[part] = tmp_path / f"{part}.txt"
+        arguments[part].write_text("".join(f"{IDS[row]} {' '.join(map(str, one_hot[row]))}\n" for row in rows))
+    log = tmp_path / "log.csv"
+    log.write_text("epoch,mAP\n1,0.5\n2,0.7\n3,0.6\n")
+    features, groups = np.arange(400.0)[:, None], np.arange(400)
+    features[4], groups[7] = features[22], groups[25]
+    votes = 10 * np.eye(5, dtype=int)[CLASSES]
+    votes[8] = [1, 9, 0, 0, 0]
+    codes = CLASSES[:, None] >> np.arange(3) & 1
+    codes = np.column_stack([codes, np.zeros((400, 1), dtype=int)])
+    return arguments | {
+        "ids": IDS,
+        "labels": CLASSES,
+        "features": features,
+        "known_pairs": [[5, 23, 1]],
+        "pairs": [["i006", "i024"]],
+        "groups": groups,
+        "label_issues": votes,
+        "training_log": log,
+        "reported": 0.7,
+        "protocol": "standard",
+        "sizes": {"query": 1_000},
+        "against": {"query": [0], "database": [1]},
+        "query_codes": codes[PARTS["query"]],
+        "database_codes": codes[PARTS["database"]],
+    }
+
+
+TOGETHER = {"training_log": ("training_log", "reported"), "query_codes": ("query_codes", "database_codes")}
+TOGETHER |= {"labels": ("labels", "query_codes", "database_codes")}
+REMOVED = [*PARTS, "ids", "labels", "features", "known_pairs", "pairs", "groups", "label_issues", "training_log"]
+REMOVED += ["protocol", "sizes", "against", "query_codes"]
+
+
+def test_all_inputs_together_lead_to_all_findings(everything):
+    assert names_of(audit(**everything))[0] == FOUND_WITH_ALL
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_without_one_input_every_check_is_made_or_listed(name, everything):
+    complete = audit(**everything)
+    rest = {key: value for key, value in everything.items() if key not in TOGETHER.get(name, (name,))}
+    if name in ("query", "database", "ids"):
+        with pytest.raises(ProtocolError, match=f"{name}|ids"):
+            audit(**rest)
+        rest = {key: value for key, value in rest.items() if key in ("train", "validation_query")}
+        if name != "ids":
+            return
+        rest = {part: everything[part] for part in PARTS} | {"protocol": "standard"}
+    check_removal(complete, audit(**rest), name)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("known", [(), ("ids", "labels")])
+def test_without_the_labels_of_one_list_every_check_is_made_or_listed(part, known, tmp_path, everything):
+    kept = {key: everything[key] for key in (*PARTS, *known, "protocol", "sizes")}
+    complete = audit(**kept)
+    assert "query-without-relevant" in names_of(complete)[0]
+    kept[part] = tmp_path / "bare.txt"
+    kept[part].write_text("".join(f"{IDS[row]}\n" for row in PARTS[part]))
+    check_removal(complete, audit(**kept), "")
+
+
+def test_without_folders_that_tell_equal_names_apart_every_check_is_made_or_listed():
+    lists = {"query": ["a/1.jpg", "a/2.jpg", "b.jpg"], "database": ["c/1.jpg", "c/9.jpg", "./b.jpg"]}
+    complete = audit(**lists)
+    assert names_of(complete)[0] == {"ids-differ-in-form", "equal-file-names"}
+    check_removal(complete, audit(**lists, train=["a/8.jpg", "c/8.jpg"]), "")
+    rows = {part: [f"{part}-{row}" for row in range(3)] for part in lists}
+    assert "equal-file-names" not in names_of(audit(**rows))[1]
+
+
+def pipeline(folder, *, n_runs=3, labels=True, images=True, seeds=True, shared=True):
+    """Write a dataset and runs of the pipeline: two equal images, and queries that no run shares with another."""
+    folder.mkdir(exist_ok=True)
+    items = {"ids": np.char.encode(IDS), "class_names": np.array([b"a", b"b", b"c", b"d", b"e"])}
+    items |= {"labels": CLASSES} if labels else {}
+    storage.write(folder / "items.h5", items, storage.provenance("dataset x", parameters={}, inputs={}))
+    pixels = np.arange(400, dtype=np.uint8).repeat(2).reshape(400, 2, 1) + np.arange(400)[:, None, None] // 256
+    pixels[0] = pixels[399]
+    record = storage.provenance("dataset x", parameters={}, inputs={}) | {
+        "arrays": {"images": [400, 2, 1]} if images else {}
+    }
+    storage.write(folder / "content.h5", {"images": pixels}, record)
+    files = []
+    for run in range(n_runs):
+        query = np.arange(40 * run, 40 * run + 40)
+        rest = np.setdiff1d(np.arange(400), query)
+        parts = {"query": query, "train": rest[-100:], "database": rest[:250]}
+        parts |= dict.fromkeys(("validation_query", "validation_database"), query[:0])
+        sizes = {"query": 40, "train": 100}
+        files.append(folder / "splits" / f"run{run}" / "splits.h5")
+        provenance = storage.provenance(
+            "split improved",
+            parameters={"sizes": sizes, "lists": {}, "run": run},
+            inputs={"labels": str(folder / "items.h5")},
+            seed=run if seeds else None,
+        )
+        storage.write(files[-1], parts, provenance)
+    return list(map(str, files))
+
+
+@pytest.mark.parametrize("removed", ["runs", "labels", "images", "seeds", "items"])
+def test_without_one_property_of_an_experiment_every_check_is_made_or_listed(removed, tmp_path):
+    complete = audit(*pipeline(tmp_path / "complete"))
+    assert names_of(complete)[0] >= {"not-reproducible", "runs-not-independent", "near-duplicate", "unused-items"}
+    options = {"n_runs": 1} if removed == "runs" else {} if removed == "items" else {removed: False}
+    files = pipeline(tmp_path / "other", **options)
+    if removed == "items":
+        (tmp_path / "other" / "items.h5").unlink()
+    check_removal(complete, audit(*files), removed)

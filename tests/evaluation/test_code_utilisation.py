@@ -130,15 +130,35 @@ def test_collapsed_codes():
     rare[:3] = 1
     text = utilisation_of(rare[:2], rare, labels[:2], labels).sentences()
     assert text == {
-        "collapsed-codes": "The 50 database items have 2 distinct codes with an entropy of 0.33 bits, that "
-        "of their labels 2.32"
+        "collapsed-codes": "The 50 database items have 2 distinct codes for 5 classes, with an entropy of 0.33 "
+        "bits, that of their labels 2.32"
     }
     halves = one + (np.arange(50) < 25)[:, None]  # 1 bit of 2.32
     assert "collapsed-codes" in utilisation_of(halves[:2], halves, labels[:2], labels).sentences()
     quarters = np.column_stack([np.arange(50) % 2, np.arange(50) < 25])
-    assert utilisation_of(quarters[:2], quarters, labels[:2], labels).sentences() == {}
+    four = labels < 4
+    assert utilisation_of(quarters[:2], quarters[four], labels[:2], labels[four]).sentences() == {}
     relevant = evaluate(one[:1], one, truth=Relevant([[0, 3]]), metrics=["mAP"])
     assert "The 50 database items have 1 distinct code with an entropy of 0.00 bits." in " ".join(str(relevant).split())
+
+
+@pytest.mark.parametrize("n_codes", range(1, 13))
+def test_fewer_codes_than_classes_are_collapsed_whatever_their_entropy(n_codes):
+    """Ten classes of twenty items; the codes are numbered, so each item has one of `n_codes` different ones."""
+    labels, number = np.arange(200) % 10, np.arange(200) // 10 % n_codes
+    codes = number[:, None] >> np.arange(4) & 1
+    found = utilisation_of(codes[:2], codes, labels[:2], labels).sentences()
+    assert ("collapsed-codes" in found) == (n_codes < 10)
+    if n_codes < 10:
+        assert found["collapsed-codes"].startswith(f"The 200 database items have {n_codes} distinct code")
+    rare = np.arange(12)  # one item of each class
+    assert "collapsed-codes" in utilisation_of(codes[:2], codes[:12] * 0, rare[:2], rare).sentences()
+
+
+def test_sets_of_labels_may_be_more_numerous_than_the_codes():
+    sets = np.array([[row >> bit & 1 for bit in range(6)] for row in range(1, 41)])
+    codes = np.arange(40)[:, None] % 32 >> np.arange(5) & 1
+    assert "collapsed-codes" not in utilisation_of(codes[:2], codes, sets[:2], sets).sentences()
 
 
 def test_constant_bits():

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import hashlib
 import json
 import operator
 import re
@@ -227,7 +228,45 @@ def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
     assert other.text == f"{file} is another file than the recorded one: its SHA-256 differs"
     assert cell.text.startswith(f"{file}: line 4 (")
     (folder / file).unlink()
-    assert verify(folder / "record.json").holds  # it is listed as not checked
+    verification = verify(folder / "record.json")
+    assert not verification.holds
+    assert verification.verdict.endswith(f"record.json: not verified: {key}: {folder / file} is missing.")
+    assert main(["verify", str(folder / "record.json")]) == 1
+
+
+def test_the_order_of_keys_and_a_byte_order_mark_mean_nothing(folder):
+    """The metrics of the record, and so the columns that are computed, are in another order than those of the file."""
+    record = folder / "record.json"
+    content = json.loads(record.read_text())
+    for order in (sorted(content), sorted(content, reverse=True)):
+        moved = {key: content[key] for key in order} | {"metrics": dict(sorted(content["metrics"].items()))}
+        assert [*moved["metrics"]] != [*content["metrics"]]
+        record.write_text(json.dumps(moved), encoding="utf-8-sig")
+        assert verify(record).holds, str(verify(record))
+    for file in ("out.csv", "query.txt"):
+        (folder / file).write_bytes(b"\xef\xbb\xbf" + (folder / file).read_bytes())
+    verification = verify(record)
+    assert verification.holds
+    assert "holds        per_query: out.csv, with a byte-order mark\n" in str(verification)
+
+
+def test_columns_are_compared_by_name(folder):
+    lines = [line.split(",") for line in (folder / "out.csv").read_text().splitlines()]
+    moved = [[*line[:2], *line[:1:-1]] for line in lines]
+    for rows, problem in (
+        (moved, ""),
+        ([[*line, line[-1]] for line in lines], "out.csv: line 1: columns query, ranking, mAP, "),
+        ([line[:-1] for line in lines], "out.csv: line 1: columns query, ranking, mAP, "),
+        ([*moved[:3], [*moved[3][:-1], "0.123"], *moved[4:]], "out.csv: line 4 (query 2), mAP: 0.123 recorded, "),
+        (moved[:-1], "out.csv: line 7 (query 5), query: nothing recorded, 5 computed"),
+    ):
+        (folder / "out.csv").write_text("".join(f"{','.join(row)}\n" for row in rows))
+        content = json.loads((folder / "record.json").read_text())
+        content["per_query"]["sha256"] = hashlib.sha256((folder / "out.csv").read_bytes()).hexdigest()
+        (folder / "record.json").write_text(json.dumps(content))
+        texts = [check.text for check in verify(folder / "record.json").failures]
+        assert len(texts) == bool(problem), texts
+        assert all(text.startswith(problem) for text in texts), texts
 
 
 def leaves(content, place=()):
@@ -355,6 +394,8 @@ def test_the_lists_are_audited(folder):
     assert "query-in-train" in text
     (folder / "query.txt").unlink()
     assert "not checked  audit: needs the lists of the split" in str(verify(record))
+    assert "not verified: list of query: " in verify(record).verdict
+    assert verify(record).verdict.endswith("query.txt is missing.")
 
 
 def test_the_sizes_of_a_declared_protocol(folder):

@@ -1,12 +1,19 @@
 """The checks of splits: all that are applicable, and a list of those that are not possible."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from protocol.auditing.checks.classes import audit_classes
-from protocol.auditing.checks.declared import audit_runs, audit_seed, audit_sizes
+from protocol.auditing.checks.declared import audit_runs, audit_seed, audit_sizes, declared_sizes, runs_not_compared
 from protocol.auditing.checks.identification import identify
 from protocol.auditing.checks.known import audit_copies, audit_known_pairs
-from protocol.auditing.checks.overlaps import audit_entries, audit_forms, audit_overlaps, is_complete
+from protocol.auditing.checks.overlaps import (
+    audit_entries,
+    audit_forms,
+    audit_overlaps,
+    is_complete,
+    names_not_compared,
+)
 from protocol.auditing.findings import NOT_CHECKED, Finding, Findings
 from protocol.auditing.inputs.reading import UNDECLARED, Run
 from protocol.splits import PARTITIONS
@@ -15,7 +22,7 @@ from protocol.splits import PARTITIONS
 def audit_split(run: Run) -> list[Finding]:
     """Return the findings on one split: overlaps, entries, sizes, classes, its seed, and copies of items."""
     split, protocol = run.split, run.protocol
-    findings = audit_overlaps(split, protocol) + audit_entries(split) + audit_forms(split)
+    findings = audit_overlaps(split, protocol) + audit_entries(split) + audit_forms(split, protocol)
     findings += audit_sizes(run) + audit_classes(split, protocol) + audit_seed(run)
     for alike, copies in run.known.copies.items():
         findings += audit_copies(split, protocol, copies, alike)
@@ -31,53 +38,66 @@ def audit_splits(runs: Sequence[Run]) -> Findings:
     return findings
 
 
-def about(run: Run, *, n_runs: int, has_log: bool = False, has_codes: bool = False) -> list[str]:
+def about(
+    run: Run, runs: Sequence[Run] = (), *, has_log: bool = False, of_codes: Sequence[str] | None = None
+) -> list[str]:
     """Return sentences about a run: its sizes, the split that it resembles, and the checks that were not possible.
 
     Parameters
     ----------
     run : Run
-    n_runs : int
-        Number of runs of this protocol in this audit.
+    runs : sequence of Run
+        All runs of its protocol in this audit; () if there are no others.
     has_log : bool, default=False
         Whether a training log is audited with the split.
-    has_codes : bool, default=False
-        Whether codes are audited with the split.
+    of_codes : sequence of str or None
+        The checks that were not possible on the codes of the split; None without codes.
     """
     split, is_declared = run.split, run.name != UNDECLARED
     sizes = ", ".join(f"{part} {len(items):,}" for part, items in split.parts.items() if len(items))
     protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
     identified = identify(split, run.name if is_declared else None)
-    not_checked = NOT_CHECKED + "; ".join(_not_possible(run, n_runs, has_log, has_codes))
-    return [f"{sizes}; {protocol}", *([identified] if identified else []), not_checked]
+    missing = _not_checked(run, runs or [run], has_log, [_OF_CODES] if of_codes is None else of_codes)
+    last = [NOT_CHECKED + "; ".join(missing)] if missing else []
+    return [f"{sizes}; {protocol}", *([identified] if identified else []), *last]
 
 
-def _not_possible(run: Run, n_runs: int, has_log: bool, has_codes: bool) -> list[str]:
+_OF_CODES = "one-code-per-class, training-codes-differ, collapsed-codes, constant-bits (need codes)"
+
+
+def _not_checked(run: Run, runs: Sequence[Run], has_log: bool, of_codes: Sequence[str]) -> list[str]:
     """Return the checks that were not possible, each with what it needs; the parameters are those of `about`."""
     split, dataset, known, undeclared = run.split, run.split.dataset, run.known, run.name == UNDECLARED
     present = [part for part, items in split.parts.items() if len(items)]
-    absent = [part for part in PARTITIONS if part not in present]
+    absent = [part for part in PARTITIONS if part not in present and part in run.protocol.partitions]
     unlabelled = [part for part in present if dataset.class_labels(split[part]) is None]
-    unsized = [part for part in present if part not in known.sizes]
+    sized = {} if undeclared else declared_sizes(run)
+    unsized = [part for part in present if part not in {**known.sizes, **sized}]
     kinds_of_copies = {copies.is_equal for copies in known.copies.values()}
+    has_both_labels = dataset.n_items and dataset.labelled is None and set(present) <= set(split.flags)
     complete = dataset.n_items is not None and is_complete(split, run.protocol)
+    experiment = [path for folder in Path(run.file).parents if run.items and (path := folder / "audit.csv").is_file()]
+    fits = f"see {experiment[0]}" if experiment else "need the pipeline's target audit"
     missing = {
-        f"overlaps with missing partitions ({', '.join(absent)})": absent,
-        f"size-mismatch{_for(unsized, present)} (needs protocol or sizes)": undeclared and unsized,
+        f"all checks of missing partitions ({', '.join(absent)})": absent,
+        f"size-mismatch{_for(unsized, present)} (needs {'protocol or ' if undeclared else ''}sizes)": unsized,
         "class-imbalance (needs protocol)": undeclared,
-        f"classes and relevance{_for(unlabelled, present)} (needs labels)": unlabelled,
+        f"class-missing, class-imbalance, query-without-relevant{_for(unlabelled, present)} (need labels)": unlabelled,
+        "label-conflict (needs labels of the dataset and in every list)": not run.items and not has_both_labels,
+        "equal-file-names (needs names that do not repeat within a list)": names_not_compared(split),
         "near-duplicate (needs features)": not known.copies,
-        "near-duplicates that are not identical (needs distance)": kinds_of_copies == {True},
+        "near-duplicate, of items that are not identical (needs distance)": kinds_of_copies == {True},
         "known-near-duplicate (needs known pairs)": known.judged is None,
         "pair-split (needs pairs)": known.modalities is None,
         "group-split (needs groups)": known.groups is None,
         "doubtful-label (needs label issues)": known.label_issues is None,
         "selection-on-test (needs a training log)": not has_log,
-        "codes that follow the labels, collapsed codes, constant bits (need codes)": not has_codes,
+        **dict.fromkeys(of_codes, True),
         "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset that was divided)": None in (run.seed, dataset.n_items),
-        "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
-        "leaks in fitted models, mixed-libraries (need the pipeline's target audit)": True,
+        (between_runs := runs_not_compared(runs)): between_runs,
+        "split-difference (needs a split or protocol to compare with)": known.against is None,
+        f"preprocessing-leak, selection-leak, truth-leak, mixed-libraries ({fits})": True,
     }
     return [check for check, is_missing in missing.items() if is_missing]
 

@@ -19,6 +19,7 @@ from protocol.evaluation.code_utilisation import (
     has_one_code,
     numbers,
     percent,
+    tells_constant_bits,
 )
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Labels, ground_truth
@@ -28,8 +29,10 @@ from protocol.inputs.conversion import named
 _SIDES = ("query", "database")
 
 
-def audit_codes(split: Split, query: Any, database: Any) -> list[Finding]:
-    """Return the findings on the codes of the queries and of the database, which are in the order of their lists.
+def audit_codes(split: Split, query: Any, database: Any) -> tuple[list[Finding], list[str]]:
+    """Return the findings on the codes of a split, and the checks that were not possible.
+
+    The codes are in the order of the lists of the queries and of the database.
 
     Raises
     ------
@@ -56,23 +59,32 @@ def audit_codes(split: Split, query: Any, database: Any) -> list[Finding]:
     for name, what in utilisation.sentences().items():
         findings += findings_of(name, *facts[name], what=what)
     is_training = np.isin(split.entries["database"], split["train"])
-    return findings + _of_training_items(codes, np.asarray(labels[1]), is_training)
+    of_training = _of_training_items(codes, np.asarray(labels[1]), is_training)
+    need = f"(needs {ITEMS_PER_CLASS} items of each class on average, in the database"
+    not_checked = {
+        f"one-code-per-class {need})": utilisation.n_items < ITEMS_PER_CLASS * utilisation.n_classes,
+        f"training-codes-differ {need}, both in and outside the training set)": of_training is None,
+        "constant-bits (needs more database items)": not tells_constant_bits(n_items, codes.n_bits),
+    }
+    return findings + (of_training or []), [check for check, is_missing in not_checked.items() if is_missing]
 
 
-def _of_training_items(codes: CodePair, labels: NDArray, is_training: NDArray[np.bool_]) -> list[Finding]:
+def _of_training_items(codes: CodePair, labels: NDArray, is_training: NDArray[np.bool_]) -> list[Finding] | None:
     """Return a finding if the codes of training items in the database are unlike those of the other database items.
 
-    Both have enough items of the same classes. Either nearly all training items and less than half of the others have
-    the one code of their class, or their bits agree with the majority of the other items of their class to a very
-    different degree.
+    None if one of them has too few items of the same classes. Either nearly all training items and less than half of
+    the others have the one code of their class, or their bits agree with the majority of the other items of their class
+    to a very different degree.
     """
+    if is_training.all() or not is_training.any():
+        return []
     examined = slice(None, None, -(-len(labels) // EXAMINED))
     label, packed, is_training = numbers(labels[examined]), codes.database[examined], is_training[examined]
     in_both = np.isin(label, label[is_training]) & np.isin(label, label[~is_training])
     label, packed, is_training = numbers(label[in_both]), packed[in_both], is_training[in_both]
     n_items = np.bincount(is_training, minlength=2)
     if not len(label) or n_items.min() < ITEMS_PER_CLASS * (label.max() + 1):
-        return []
+        return None
     groups = (is_training, ~is_training)
     share = [has_one_code(numbers(packed[group]), label[group]).mean() for group in groups]
     bits, order = unpack(packed, codes.n_bits), np.flatnonzero(~is_training)[np.argsort(label[~is_training])]

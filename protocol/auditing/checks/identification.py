@@ -183,8 +183,8 @@ def nearest(split: Split) -> list[Match]:
       a quarter, so that a protocol does not match better because it declares less.
     - Overlaps: the share of the queries that are in the database or in the training set, and the share of the training
       set that is in the database although it should not be, or vice versa.
-    - Classes: 1 if their number differs; and for each partition that is drawn class by class, the share of its items
-      that would have to belong to another class.
+    - Classes: 1 if their number differs, or if the protocol is that of a dataset without classes; and for each
+      partition that is drawn class by class, the share of its items that would have to belong to another class.
     - Official splits: the share of a partition's items that are not in its official split.
 
     A split is near a protocol if at least two sizes were compared, those of the query and database partitions together
@@ -290,14 +290,16 @@ def _overlap_sentence(a: str, b: str, actual: int, declared: int, size: int) -> 
 
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
+    """Compare the dataset; one of which a protocol declares only the number of items has no classes."""
     actual = facts.split.dataset.n_items
     if actual is not None and n_items is not None:
         text = f"the dataset has {actual:,} items (declared {n_items:,})"
         yield _numbers("sizes", "dataset", actual, n_items, _relative(actual, n_items), text)
     actual = facts.n_classes
-    if actual is not None and n_classes is not None:
-        text = f"it has {actual:,} classes (declared {n_classes:,})"
-        yield _numbers("classes", "dataset", actual, n_classes, float(actual != n_classes), text)
+    if actual is not None and (n_items is not None or n_classes is not None):
+        declared = n_classes or 0
+        text = f"it has {actual:,} classes (declared {declared or 'none'})"
+        yield _numbers("classes", "dataset", actual, declared, float(actual != declared), text)
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:

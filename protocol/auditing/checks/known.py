@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.auditing.checks.overlaps import must_be_disjoint
 from protocol.auditing.findings import Finding, Removal, findings_of
 from protocol.auditing.inputs.copies import Copies
 from protocol.auditing.inputs.groups import Groups
@@ -42,9 +43,7 @@ def audit_copies(split: Split, protocol: SplitProtocol, copies: Copies, alike: s
     """
     findings = []
     for a, b in itertools.combinations(PARTITIONS, 2):
-        # If no protocol is declared, partitions without shared items are expected to be disjoint.
-        apart = a == "query" or not protocol.overlaps(a, b) or (protocol.listed and not split.shared(a, b).size)
-        if not (len(split[a]) and len(split[b]) and apart):
+        if not (len(split[a]) and len(split[b]) and must_be_disjoint(split, protocol, a, b)):
             continue
         of_a, of_b = copies.partners(split[a], split[b])
         findings += split.findings(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal
-from protocol.auditing.inputs.forms import alike, form_keys
+from protocol.auditing.inputs.forms import alike, form_keys, has_folders, names_repeat, with_same_name
 from protocol.auditing.inputs.split import Split
 from protocol.splits import PARTITIONS, VALIDATION, SplitProtocol
 
@@ -101,15 +101,26 @@ def _as_matrix(labels: NDArray, other: NDArray) -> NDArray:
     return labels[:, None] == np.arange(other.shape[1]) if labels.ndim < other.ndim else labels
 
 
-def audit_forms(split: Split) -> list[Finding]:
-    """Return a finding for each pair of lists with ids that differ but are alike; see `protocol.auditing.inputs.forms`.
+def must_be_disjoint(split: Split, protocol: SplitProtocol, a: str, b: str) -> bool:
+    """Return whether two partitions, `a` before `b` in `PARTITIONS`, should have no item in common.
+
+    If no protocol is declared, partitions without shared items are expected to be disjoint.
+    """
+    return a == "query" or not protocol.overlaps(a, b) or bool(protocol.listed and not split.shared(a, b).size)
+
+
+def audit_forms(split: Split, protocol: SplitProtocol) -> list[Finding]:
+    """Return findings on lists with ids that differ but are alike, or that have equal file names in other folders.
 
     Row numbers in arrays have only one form, and if the ids of the dataset are given, distinct ids are distinct items.
+    Equal names are compared for partitions that should be disjoint, unless names repeat within a list; see
+    `protocol.auditing.inputs.forms`.
     """
     ids = split.dataset.ids
     if ids is None or split.dataset.n_items is not None:
         return []
     keys, findings = form_keys(ids), []
+    compares_names = not names_repeat(keys[items] for items in split.parts.values())
     for a, b in itertools.combinations(PARTITIONS, 2):
         only_a, only_b = (np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a)))
         only_a = only_a[np.isin(keys[only_a], keys[only_b])]
@@ -117,4 +128,18 @@ def audit_forms(split: Split) -> list[Finding]:
             only_b = only_b[np.isin(keys[only_b], keys[only_a])]
             items, partners = alike(only_a, only_b, ids)
             findings += split.findings("ids-differ-in-form", "warning", items, partners=partners, a=a, b=b)
+            if compares_names and must_be_disjoint(split, protocol, a, b):
+                others = np.setdiff1d(only_a, items, assume_unique=True)
+                others, partners = with_same_name(others, only_b, ids)
+                lists = f"the lists of {a} and {b}"
+                findings += split.findings("equal-file-names", "warning", others, partners=partners, lists=lists)
     return findings
+
+
+def names_not_compared(split: Split) -> bool:
+    """Return whether equal file names in different folders were not compared, because names repeat within a list."""
+    ids = split.dataset.ids
+    if ids is None or split.dataset.n_items is not None or not has_folders(ids):
+        return False
+    keys = form_keys(ids)
+    return names_repeat(keys[items] for items in split.parts.values())

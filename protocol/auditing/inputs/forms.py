@@ -3,13 +3,16 @@
 Items are the same only if their ids are equal. Ids are alike if they differ only in case, Unicode normalisation,
 invisible characters, percent-encoding, surrounding blanks or quotes, the direction of slashes, an image's extensions
 and what follows them in a URL, the notation of a number, or leading folders that one of them lacks: ``./a.jpg``,
-``/data/a.jpg``, ``a.jpg?raw=1`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``.
+``/data/a.jpg``, ``a.jpg?raw=1`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``. The latter have the same
+name, which may be the same file in another folder. They mean nothing if names are only unique within their folder
+(``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than `REPEATED` of the names in a list repeat.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -18,6 +21,9 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 
+REPEATED = 0.01
+"""The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
+number their files, where a list of any size repeats most names."""
 _BATCH = 65_536
 _EDGES = "\"'/ \t\r\n\f\v"
 _EXTENSIONS = "|".join(re.escape(suffix) for suffix in sorted(EXTENSIONS | OTHER_EXTENSIONS | {".npy"}))
@@ -43,6 +49,26 @@ def form_keys(ids: NDArray[np.str_]) -> NDArray[np.int64]:
             text = "\n".join([name.replace("\n", " ") for name in names])
         keys[start : start + _BATCH] = [hash(_stem(path)) for path in _folded(text).split("\n")]
     return keys
+
+
+def names_repeat(lists: Iterable[NDArray[np.int64]]) -> bool:
+    """Return whether names are only unique within their folder, by the keys of the ids in each list."""
+    return any(len(keys) - len(np.unique(keys)) > REPEATED * len(keys) for keys in lists)
+
+
+def has_folders(ids: Any) -> bool:
+    """Return whether any id has a folder."""
+    return any("/" in name or "\\" in name or "%" in name for name in ids.tolist())
+
+
+def with_same_name(
+    first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the items of the first list whose name, without folders, is in the second, and the first such item."""
+    a, b = ([one_form(name)[-1] for name in ids[items].tolist()] for items in (first, second))
+    other_with = dict(zip(b[::-1], second[::-1].tolist(), strict=True))
+    rows = [row for row, name in enumerate(a) if name in other_with]
+    return first[rows], np.array([other_with[a[row]] for row in rows], dtype=np.int64)
 
 
 def _folded(text: str) -> str:

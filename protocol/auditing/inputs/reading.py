@@ -78,6 +78,8 @@ class Run:
     source : path, or mapping of str to path or array_like
         One file, or a list for each partition.
     known : Known
+    items : path or None
+        The ``items.h5`` of the pipeline from which the split was drawn, if it is known.
     """
 
     file: str
@@ -87,6 +89,7 @@ class Run:
     sizes: Mapping[str, int] = field(default_factory=dict)
     source: Any = field(default=None, compare=False, repr=False)
     known: Known = field(default=Known(), compare=False, repr=False)
+    items: Path | None = field(default=None, compare=False, repr=False)
 
     @property
     def protocol(self) -> SplitProtocol:
@@ -169,7 +172,7 @@ def read_runs(
         elif items is None and record:
             items = _items_above(Path(file), record)
         run = _run(name, parts, dataset if items is None else read(items), record, protocol)
-        runs[name] = dataclasses.replace(run, source=parts if file is None else file, known=known)
+        runs[name] = dataclasses.replace(run, source=parts if file is None else file, known=known, items=items)
     return list(runs.values())
 
 

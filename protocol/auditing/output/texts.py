@@ -20,7 +20,7 @@ _HEADER = ("severity", "finding", "count", "examples", "consequence", "how to fi
 _WIDTH = 100
 _COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "information": "\x1b[36m", "clean": "\x1b[32m"}
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
-_CLEAN = "clean"
+_CLEAN, _NOTHING_FOUND = "clean", "no errors or warnings"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _ORDER = {name: position for position, name in enumerate(KIND_OF)}
 
@@ -40,13 +40,16 @@ def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
 
 
 def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as CSV with a checksum, one row each; examples are joined by commas."""
-    rows = [
+    """Write findings as CSV with a checksum, one row each."""
+    tables.write_csv(path, COLUMNS, [row for by_file in findings for row in rows_of(by_file)], checksum=True)
+
+
+def rows_of(findings: Mapping[str, Sequence[Finding]]) -> list[tuple[Any, ...]]:
+    """Return the cells of each finding, in the order of `COLUMNS`; examples are joined by commas."""
+    return [
         (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.fix, one.treatment)
-        for by_file in findings
-        for file, one in ordered(by_file)
+        for file, one in ordered(findings)
     ]
-    tables.write_csv(path, COLUMNS, rows, checksum=True)
 
 
 def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
@@ -83,8 +86,12 @@ def text(
     parts = []
     for file, of_file in findings.items():
         parts.append(painted(printable(file), _BOLD))
-        if _is_clean(of_file):
-            parts.append(f"  {painted(_CLEAN, _COLOURS['clean'])}")
+        if not _has_faults(of_file):
+            n_missing = len(_missing(about.get(file, ())))
+            incomplete = (
+                f"{_NOTHING_FOUND}; {counted(n_missing, 'check')} {'was' if n_missing == 1 else 'were'} not made"
+            )
+            parts.append(f"  {incomplete}" if n_missing else f"  {painted(_CLEAN, _COLOURS['clean'])}")
         for _, one in ordered({file: of_file}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
             parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
@@ -98,10 +105,8 @@ def _not_checked(about: Mapping[str, Sequence[str]], *, why: bool) -> list[str]:
     """Return how many checks were not possible; if `why`, these checks, with their files if these are not all."""
     files: dict[str, list[str]] = {}
     for file, sentences in about.items():
-        for line in sentences:
-            if line.startswith(NOT_CHECKED):
-                for check in line.removeprefix(NOT_CHECKED).split("; "):
-                    files.setdefault(check, []).append(file)
+        for check in _missing(sentences):
+            files.setdefault(check, []).append(file)
     if not files:
         return []
     needs = f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"
@@ -134,15 +139,22 @@ def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence
 
 def _sentences(findings: Sequence[Finding], about: Sequence[str]) -> list[str]:
     """Return the sentences about a split; the last one lists the checks that were not possible."""
-    if not _is_clean(findings):
+    if _has_faults(findings):
         return list(about)
-    not_checked = [line.removeprefix(NOT_CHECKED) for line in about if line.startswith(NOT_CHECKED)]
-    last = "; ".join([_CLEAN, *(f"not checked: {line}" for line in not_checked)])
+    missing = "; ".join(_missing(about))
+    last = f"{_NOTHING_FOUND}; not checked: {missing}" if missing else _CLEAN
     return [*(line for line in about if not line.startswith(NOT_CHECKED)), last]
 
 
-def _is_clean(findings: Sequence[Finding]) -> bool:
-    return all(one.severity == "information" for one in findings)
+def _missing(about: Sequence[str]) -> list[str]:
+    """Return the checks that were not possible, from the sentences about a split."""
+    return [
+        check for line in about if line.startswith(NOT_CHECKED) for check in line.removeprefix(NOT_CHECKED).split("; ")
+    ]
+
+
+def _has_faults(findings: Sequence[Finding]) -> bool:
+    return any(one.severity != "information" for one in findings)
 
 
 def _rows(findings: Sequence[Finding], name: str) -> list[tuple[str, ...]]:

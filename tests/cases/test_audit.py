@@ -1,0 +1,108 @@
+"""Small inputs on which an audit or a verification once printed the wrong thing."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import protocol as hp
+from protocol.cli import main
+
+
+def ran(script, folder):
+    """Return the standard output of a script, whose temporary files are in a folder."""
+    environment = os.environ | {"TMPDIR": str(folder)}
+    return subprocess.run([sys.executable, script], check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def findings(*splits, **options):
+    """Return the kinds, severities and counts of all findings, and the sentences about the split."""
+    audited = hp.audit(*splits, **options)
+    made = [(one.name, one.severity, one.count) for of_file in audited.findings.values() for one in of_file]
+    return made, " ".join(line for lines in audited.about.values() for line in lines)
+
+
+@pytest.mark.case("13-split-is-named-wrongly")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "flickr",
+            "mirflickr_2k in sizes, classes and overlaps, but the training set has 5,000 items (declared 10,000).",
+        ),
+        (
+            "nus10",
+            (
+                "nuswide_10 in sizes, classes and overlaps, but the query partition has 2,100 items (declared 2,000) "
+                "and the training set has 10,500 items (declared 5,000)."
+            ),
+        ),
+    ],
+)
+def test_the_nearest_protocol_has_the_classes_of_the_split(case, name, text):
+    ran("make.py", case)
+    lists = {part: f"{name}_{part}.txt" for part in ("query", "database", "train")}
+    assert f"This split resembles {text}" in findings(**lists)[1]
+
+
+@pytest.mark.case("21-other-folder")
+def test_one_file_under_two_folders_is_found(case, capsys):
+    assert findings(query="query.txt", database="database.txt")[0] == [("equal-file-names", "warning", 10)]
+    assert main(["audit", "--query", "query.txt", "--database", "database.txt", "--fail-on", "warning"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "VOCdevkit/JPEGImages/im00003.jpg ~ ./images/im00003.jpg" in out
+    assert "These file names occur in the lists of query and database under different folders." in out
+    assert "clean" not in out
+
+
+@pytest.mark.case("25-verify")
+def test_sorted_keys_verify_and_a_file_that_is_gone_does_not(case, monkeypatch):
+    both, holds = ran("sorted_keys.py", case).splitlines()
+    monkeypatch.chdir(next(case.glob("*/r.json")).parent)
+    assert both == " | ".join(f"{name}.json: verified: 2 values recomputed; 1 line above not checked." for name in "rs")
+    assert holds == "False"
+    assert hp.verify("r.json").verdict == "r.json: not verified: per_query: pq.csv is missing."
+    assert main(["verify", "r.json"]) == 1
+    Path("gone.csv").rename("pq.csv")
+    Path("r.json").write_text(json.dumps(json.loads(Path("s.json").read_text())), encoding="utf-8-sig")
+    assert hp.verify("r.json").holds
+
+
+@pytest.mark.case("26-folds-without-labels")
+def test_folds_are_found_without_labels(case, capsys):
+    folds = runpy.run_path("folds.py")["folds"]
+    names = np.char.add("image", np.arange(600).astype(str))
+    by_name = [{part: names[rows] for part, rows in fold.items()} for fold in folds]
+    for splits, options in ((folds, {}), (by_name, {}), (folds, {"labels": np.arange(600) % 10})):
+        made, _ = findings(*splits, protocol="standard", **options)
+        assert ("runs-not-independent", "error", 6) in made, options
+    made, text = findings(*folds, protocol="improved")  # validation items may be missing, so the dataset is not known
+    assert "runs-not-independent" not in [name for name, *_ in made]
+    assert "runs-not-independent, for runs that are not identical (needs ids or labels of the whole dataset)" in text
+
+
+@pytest.mark.parametrize("n_codes", range(1, 12))
+def test_fewer_codes_than_classes_are_collapsed(n_codes):
+    """Case 27: the queries and the database have the same ten classes, with twenty items of each in the database."""
+    labels = np.arange(220) % 10
+    codes = (np.arange(220) // 10 % n_codes)[:, None] >> np.arange(4) & 1
+    sides = {"query_codes": codes[:20], "database_codes": codes[20:]}
+    evidence = hp.Evidence(**sides)
+    made, _ = findings(query=np.arange(20), database=np.arange(20, 220), labels=labels, evidence=evidence)
+    assert ("collapsed-codes" in [name for name, *_ in made]) == (n_codes < 10)
+
+
+@pytest.mark.parametrize("depth", [1, 20])
+def test_the_message_about_a_long_path_is_short(depth, capsys):
+    """Case 28: a path of 5,000 characters, as one name and as many."""
+    path = "/".join(["a" * (5_000 // depth)] * depth)
+    for command in (["audit", "--query", path, "--database", path], ["audit", path], ["verify", path]):
+        assert main(command) == 2
+        error = capsys.readouterr().err
+        assert len(error) < 300, command
+        assert error.count("\n") == 1
