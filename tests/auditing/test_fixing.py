@@ -122,17 +122,17 @@ GROUPED = {"query": ["a", "h"], "train": ["b", "d", "g"], "database": ["c", "e",
 JUDGED = np.array([[0, 6, 1], [1, 5, 0], [1, 7, 2]])  # 7 is only very similar
 DUPLICATES = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}, {"known_pairs": JUDGED}
 ARRAYS = {"query": ["a", "b"], "database": ["b", "c", "d"], "train": ["an image", "b"]}, {}
-ALONE, IN, OUT = "single-item", "train-in-database", "train-not-in-database"
+IN, OUT = "train-in-database", "train-not-in-database"
 # The split and its evidence, warnings to fix, written files, remaining findings, a removed item and what stays for it.
 REMOVALS = [
-    (*ARRAYS, [], {"database.txt": ["c", "d"], "train.csv": ["an image"]}, {ALONE, OUT}, "b", ("query", "")),
-    (*COPIES, [], {"database.npy": [2, 3, 4]}, {IN, ALONE}, "5", ("query", "0")),
-    (*COPIES, [IN], {"database.npy": [4]}, {OUT, ALONE}, "2", ("train", "")),
+    (*ARRAYS, [], {"database.txt": ["c", "d"], "train.csv": ["an image"]}, {OUT, "single-item"}, "b", ("query", "")),
+    (*COPIES, [], {"database.npy": [2, 3, 4]}, {IN}, "5", ("query", "0")),
+    (*COPIES, [IN], {"database.npy": [4]}, {OUT}, "2", ("train", "")),
     # The training set contains only an image whose text is in another partition.
-    (*HALVES, [], {"database.txt": ["t1", "i1", "i2", "t2"], "train.txt": None}, {ALONE}, "t0", ("query", "i0")),
+    (*HALVES, [], {"database.txt": ["t1", "i1", "i2", "t2"], "train.txt": None}, set(), "t0", ("query", "i0")),
     (*GROUPED, [], {"train.txt": ["d", "g"]}, {"group-split", OUT}, "b", ("query", "")),
     (*GROUPED, ["group-split"], {"database.txt": ["e", "f"]}, {OUT}, "c", ("query", "")),
-    (*DUPLICATES, [], {"database.npy": [7, 8], "train.npy": [8]}, {IN, ALONE}, "6", ("query", "0")),
+    (*DUPLICATES, [], {"database.npy": [7, 8], "train.npy": [8]}, {IN}, "6", ("query", "0")),
 ]
 
 

@@ -135,7 +135,7 @@ PARTS = {
 }
 FOUND_WITH_ALL = {
     "query-in-database", "query-in-train", "validation-in-test", "validation-overlap", "train-in-database",
-    "validation-in-database", "train-not-in-database", "duplicate-id", "single-item", "label-conflict",
+    "validation-in-database", "train-not-in-database", "duplicate-id", "label-conflict",
     "near-duplicate", "known-near-duplicate", "pair-split", "group-split", "doubtful-label", "selection-on-test",
     "one-code-per-class", "constant-bits", "size-mismatch", "class-imbalance", "class-missing",
     "query-without-relevant", "unused-items", "split-difference",
