@@ -36,6 +36,8 @@ _EXTRAS = {
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u061c\u200e\u200f\u2066-\u2069\ud800-\udfff]")
 """Control characters, including those that reorder text, and the surrogates that represent undecodable bytes."""
 
+_LONG_WORD = re.compile(r"\S{301,}")
+
 
 def counted(n: int, noun: str) -> str:
     """Return a count with its noun, in the plural unless the count is 1.
@@ -69,11 +71,22 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+def brief(text: str) -> str:
+    """Return text in which words of more than 300 characters, such as paths, are cut in the middle.
+
+    Examples
+    --------
+    >>> brief(f"{'a' * 5000}.npy: no such file.")[-30:]
+    'aaaaaaaaaaa.npy: no such file.'
+    """
+    return _LONG_WORD.sub(lambda word: f"{word[0][:150]}...{word[0][-100:]}", text)
+
+
 class ProtocolError(ValueError):
     """An error in the input. Its message is one line on which a user can act, without control characters."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+        super().__init__(brief(printable(message)))
 
 
 def need(module: str, extra: str) -> Any:

@@ -128,9 +128,9 @@ def _explained(error: BaseException, parsed: argparse.Namespace) -> str:
 
 def _report(message: str) -> int:
     """Print one line on standard error, and return the exit status of an error."""
-    from protocol.checks import printable
+    from protocol.checks import brief, printable
 
-    sys.stderr.write(f"protocol: {printable(message)}\n")
+    sys.stderr.write(f"protocol: {brief(printable(message))}\n")
     return _REFUSED
 
 

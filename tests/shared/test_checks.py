@@ -109,6 +109,6 @@ def test_a_module_that_an_installed_one_lacks_is_another_error(tmp_path, monkeyp
 
 def test_an_import_that_failed_is_explained_where_an_extra_installs_the_module():
     explained = checks.missing_extra(ModuleNotFoundError("No module named 'scipy.stats'", name="scipy.stats"))
-    assert str(explained) == f"scipy is not installed. {checks.install_hint('report')}"
+    assert str(explained) == f"scipy is not installed. {checks.install_hint('scipy')}"
     assert checks.missing_extra(ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")) is None
     assert checks.missing_extra(ModuleNotFoundError("by hand")) is None
