@@ -481,11 +481,11 @@ def _form(
     """
     known = np.isfinite(keys) & np.isfinite(values)
     shares, positive = {("", 1.0): _SMALLEST_SHARE}, known & (keys > 0) & (values != 0)
-    factors, queries = [1.0], known.any(axis=1)
+    factors, queries = [1.0], np.flatnonzero(known.any(axis=1))
     if np.unique(keys[positive]).size > 1:
         factors += [float(np.median(values[positive] / x[positive])) for x in (space.distance(keys), keys)]
-    for factor in filter(None, factors) if queries.any() else ():
+    for factor in filter(None, factors) if queries.size else ():
         for name, as_keys in space.forms(values / factor).items():
             agrees = (np.abs(as_keys - keys) <= tolerance) | ~known
-            shares[name, factor] = float(agrees.all(axis=1)[queries].mean())
+            shares[name, factor] = float(agrees[queries].all(axis=1).mean())
     return max(shares, key=lambda form: (shares[form], form[1] == 1))

@@ -21,6 +21,7 @@ from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.hashing import Hashing, blocks, encoded, training_rows
 from protocol.evaluation.progress import Progress, stage
+from protocol.hashers.training_set import SMALLEST, features
 from protocol.quantisers import COMPARED, Quantiser
 from protocol.truth import Distance, balanced, check_rows, nearest
 
@@ -205,7 +206,7 @@ def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance
     rows = training_rows(quantisers.train, database, quantisers.seed)[0]
     check_dimension(rows, database.shape[1], "training vectors")
     check_rows(rows, "training vectors:")
-    rows = _scaled(rows, distance)
+    rows = _scaled(rows, distance, smallest=SMALLEST)
     model, train = timed(lambda: plugin.fit(rows, distance, quantisers.seed))
     ranking = plugin.ranking(distance)
 
@@ -248,9 +249,9 @@ def ranking_of(pair: CodePair) -> str:
     return "the Hamming distance" if pair.ranking == "hamming" else "the inner product of outputs and codes"
 
 
-def _scaled(vectors: NDArray, distance: Distance) -> NDArray[np.float32]:
-    """Return vectors in float32, of unit length for the cosine."""
-    return np.asarray(_unit(vectors) if distance == "cosine" else vectors, dtype=np.float32)
+def _scaled(vectors: NDArray, distance: Distance, *, smallest: float = 0) -> NDArray[np.float32]:
+    """Return vectors in float32, of unit length for the cosine, if their magnitudes are suitable."""
+    return features(_unit(vectors) if distance == "cosine" else vectors, "vectors", smallest=smallest)
 
 
 def _unit(vectors: NDArray) -> NDArray[np.float64]:

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import SUPERVISION, TrainingSet
-from protocol.inputs.validation import matrix
+from protocol.hashers.training_set import SUPERVISION, TrainingSet, features
 from protocol.options import Configurable, Count, at_least
 
 Key = TypeVar("Key", bound=Hashable)
@@ -178,7 +177,8 @@ class Hasher(Configurable, abc.ABC):
         Raises
         ------
         ProtocolError
-            If fit has not been called, or `X` is not a finite matrix with as many columns as in fit.
+            If fit has not been called, or `X` is not a finite matrix with as many columns as in fit, or is too large for
+            float32.
         """
         self._check_fitted("transform")
         return self._codes(X, self._encode, self.n_features_in_)
@@ -190,7 +190,7 @@ class Hasher(Configurable, abc.ABC):
     def _codes(
         self, X: ArrayLike, encode: Callable[[NDArray[np.float32]], NDArray[np.bool_]], n_features: int
     ) -> NDArray[np.bool_]:
-        rows = matrix(X, n_features=n_features)
+        rows = features(X, n_features=n_features)
         found = np.empty((len(rows), self.n_bits), dtype=bool)
         for start in range(0, len(rows), _BLOCK):
             block = np.ascontiguousarray(rows[start : start + _BLOCK])
