@@ -21,7 +21,7 @@ from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.hashing import Hashing, blocks, encoded, training_rows
 from protocol.evaluation.progress import Progress, stage
-from protocol.hashers.training_set import SMALLEST, features
+from protocol.hashers.training_set import MAGNITUDES, check_magnitude
 from protocol.quantisers import COMPARED, Quantiser
 from protocol.truth import Distance, balanced, check_rows, nearest
 
@@ -206,7 +206,7 @@ def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance
     rows = training_rows(quantisers.train, database, quantisers.seed)[0]
     check_dimension(rows, database.shape[1], "training vectors")
     check_rows(rows, "training vectors:")
-    rows = _scaled(rows, distance, smallest=SMALLEST)
+    rows = _scaled(rows, distance, smallest=MAGNITUDES[0])
     model, train = timed(lambda: plugin.fit(rows, distance, quantisers.seed))
     ranking = plugin.ranking(distance)
 
@@ -250,8 +250,10 @@ def ranking_of(pair: CodePair) -> str:
 
 
 def _scaled(vectors: NDArray, distance: Distance, *, smallest: float = 0) -> NDArray[np.float32]:
-    """Return vectors in float32, of unit length for the cosine, if their magnitudes are suitable."""
-    return features(_unit(vectors) if distance == "cosine" else vectors, "vectors", smallest=smallest)
+    """Return vectors in float32, of unit length for the cosine, if float32 can hold their squares."""
+    rows = _unit(vectors) if distance == "cosine" else vectors
+    check_magnitude(rows, "vectors", smallest, MAGNITUDES[1])
+    return np.asarray(rows, dtype=np.float32)
 
 
 def _unit(vectors: NDArray) -> NDArray[np.float64]:

@@ -12,35 +12,32 @@ from protocol.inputs.validation import class_labels, matrix
 
 SUPERVISION = ("labels", "affinities", "pairs")
 """The kinds of supervision that a hasher may require; each is a property of `TrainingSet`."""
-SMALLEST, LARGEST = 1e-10, 1e12
+MAGNITUDES = 1e-10, 1e12
 """The limits of the largest magnitude of features, with which hashers neither underflow nor overflow float32.
 
 Squares of distances in many dimensions are the largest numbers that occur. Measured with few rows and dimensions, the
 codes are those of scaled features from 1e-14 to 1e17.
 """
+FLOAT32 = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+"""The limits for hashers that only compare values."""
 _TILE = 2048  # rows: a tile of 512 features has 4 MB, so it is still in the cache after centring
 _ROWS = 1024  # rows whose pairs are processed at once: 5 % of the pairs of 50,000 rows take 40 MB
 
 
-def features(
-    X: ArrayLike, name: str = "X", *, n_features: int | None = None, smallest: float = 0
-) -> NDArray[np.float32]:
-    """Return `X` as by `matrix`, if its largest magnitude is 0, or from `smallest` to `LARGEST`.
+def check_magnitude(X: ArrayLike, name: str, smallest: float, largest: float) -> None:
+    """Raise ProtocolError if the largest magnitude of features is not 0, below `smallest`, or above `largest`.
 
-    Raises
-    ------
-    ProtocolError
-        If it is not, or `X` is not a finite matrix with `n_features` columns.
+    What is not a matrix of finite numbers passes, because `matrix` refuses it.
     """
     array = np.asarray(X)
     if array.dtype.kind in "fiu" and array.size:
         magnitude = max(float(array.max()), -float(array.min()))
-        if LARGEST < magnitude < np.inf or 0 < magnitude < smallest:
+        if largest < magnitude < np.inf or 0 < magnitude < smallest:
+            limit = f"at most {largest:.2g}" if magnitude > largest else f"at least {smallest:.2g}"
             raise ProtocolError(
-                f"{name}: the largest magnitude of the features is {magnitude:.2g}. Scale them, so that it is between "
-                f"{SMALLEST:g} and {LARGEST:g}, because codes are computed in float32."
+                f"{name}: the largest magnitude of the features is {magnitude:.2g}. Scale them, so that it is {limit}, "
+                "because codes are computed in float32."
             )
-    return matrix(array, name, n_features=n_features)
 
 
 class Affinities:
@@ -246,7 +243,7 @@ class TrainingSet:
     Raises
     ------
     ProtocolError
-        If `X` is not a finite matrix, or too large or too small to be squared in float32 (`SMALLEST`, `LARGEST`). On access to ``labels``, ``affinities`` and ``pairs``, if `y` is missing, of
+        If `X` is not a finite matrix, or too large or too small for float32. On access to ``labels``, ``affinities`` and ``pairs``, if `y` is missing, of
         another kind, or does not have n rows.
 
     Examples
@@ -257,7 +254,8 @@ class TrainingSet:
     """
 
     def __init__(self, X: ArrayLike, y: Any = None) -> None:
-        self.X = np.ascontiguousarray(features(X, smallest=SMALLEST))
+        check_magnitude(X, "X", *FLOAT32)
+        self.X = np.ascontiguousarray(matrix(X))
         self._y = y
 
     @functools.cached_property
@@ -278,7 +276,9 @@ class TrainingSet:
     @functools.cached_property
     def pairs(self) -> NDArray[np.float32]:
         """`y` as the other modality."""
-        other = features(self._given("the other modality of each row (n, d')"), "pairs", smallest=SMALLEST)
+        given = self._given("the other modality of each row (n, d')")
+        check_magnitude(given, "pairs", *FLOAT32)
+        other = matrix(given, "pairs")
         if len(other) != len(self.X):
             raise ProtocolError(f"pairs: {len(other):,} rows for {len(self.X):,} training rows.")
         return np.ascontiguousarray(other)
