@@ -243,8 +243,8 @@ class TrainingSet:
     Raises
     ------
     ProtocolError
-        If `X` is not a finite matrix, or too large or too small for float32. On access to ``labels``, ``affinities`` and ``pairs``, if `y` is missing, of
-        another kind, or does not have n rows.
+        If `X` is not a finite matrix, or too large or too small for float32. On access to ``labels``,
+        ``affinities`` and ``pairs``, if `y` is missing, of another kind, or does not have n rows.
 
     Examples
     --------

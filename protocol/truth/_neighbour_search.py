@@ -94,7 +94,7 @@ class Keys:
     def items(self, X: NDArray, first_row: int) -> _Side:
         """Return the right side of the product; raise ProtocolError as `check_rows` for the rows of the database."""
         largest = np.abs(X).max(axis=1).astype(np.float64)
-        usual = (_SMALLEST_NUMBER <= largest) & (largest <= _LARGEST_NUMBER)
+        usual = (largest >= _SMALLEST_NUMBER) & (largest <= _LARGEST_NUMBER)
         if not (usual | ((largest == 0) & (not self._unit))).all():
             check_rows(X, "database", first_row, unit=self._unit)
         side = self._side(X)
