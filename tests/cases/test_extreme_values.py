@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from protocol import registry
+from protocol.auditing.inputs.copies import WithinDistance
 from protocol.checks import ProtocolError
 from protocol.evaluation import Hashing, Nearest, quantisation
 from protocol.hashers import TrainingSet
@@ -104,3 +105,14 @@ def test_vectors_are_quantised_before_they_lose_their_values():
     vectors = Nearest(X[:5], X.astype(np.float64) * 1e50, [3], "euclidean")
     with pytest.raises(ProtocolError, match=rf"^X: {REFUSED}"):
         quantisation(vectors, Hashing(train=X), metrics="mAP")
+
+
+def test_distinct_features_are_no_copies_because_float32_rounds_them_to_0():
+    rows = X.astype(np.float64)
+    halves = np.arange(30), np.arange(30, 60)
+    for scale in (1.0, 1e-50, 1e-130):
+        assert [set(side) for side in WithinDistance(rows * scale, 0.0).partners(*halves)] == [{-1}, {-1}]
+    with pytest.raises(
+        ProtocolError, match=r"^query row 0: expected a number of at least 3\.4e-136, or zeros, got at "
+    ):
+        WithinDistance(rows * 1e-170, 0.0).partners(*halves)
