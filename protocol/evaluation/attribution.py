@@ -27,7 +27,9 @@ _NUMBERS = 1 << 22
 """The number of words of codes of retrieved items in a block of queries."""
 _MOST_QUERIES = 4096
 _SMALLEST_SHARE = 0.5
-"""A form of distances is recognised if at least this share of them agrees."""
+"""A form of distances is recognised if the distances of more than this share of the queries agree with it."""
+_IMPOSSIBLE = "impossible distances"
+_UNKNOWN = "of no known kind"
 _OUT_OF_RANGE = "item {item} of {n_database:,}, counted from 0"
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _PER_QUERY = ("recall", *_LOST, "exact", "least_lost_to_ties", "most_lost_to_ties")
@@ -58,7 +60,8 @@ class LostRecall:
     least_lost_to_ties, most_lost_to_ties : float or None
         The smallest and the largest value of `lost_to_ties` that an exact search can have.
     distances : str or None
-        What the engine's distances are, for example ``squared Euclidean distances``; None without distances.
+        What the engine's distances are, for example ``squared Euclidean distances``; ``of no known kind`` if those of
+        half of the queries or more differ from every known kind; None without distances.
     """
 
     name: str
@@ -140,7 +143,10 @@ class Attribution(Printed):
         kinds = {
             row.distances: [each.name for each in self.rows if each.distances == row.distances] for row in self.rows
         }
-        lines += [f"distances of {', '.join(names)}: {kind}" for kind, names in kinds.items() if kind]
+        unchecked = {_UNKNOWN: ", so they are not compared with those of the items"}
+        lines += [
+            f"distances of {', '.join(names)}: {kind}{unchecked.get(kind, '')}" for kind, names in kinds.items() if kind
+        ]
         first, title = self.rows[0], "means over the queries; recall and lost recall add up to 1"
         names = [name for name in _LOST if getattr(first, name) is not None]
         if first.lost_to_ties is not None:
@@ -179,11 +185,18 @@ class _Results:
     def means(self, space: ByCode | ByVector) -> LostRecall:
         """Return the means; the parts lost to the code and to ties are None unless there are codes and vectors."""
         form, factor = self.form or (None, 1)
-        distances = "of no known kind" if form == "" else form if factor == 1 else f"{form}, times {factor:.6g}"
+        distances = _UNKNOWN if form == "" else form if factor == 1 else f"{form}, times {factor:.6g}"
         means: dict[str, Any] = {name: mean(values) for name, values in self.per_query.items()}
         if isinstance(space, ByVector) or space.vectors is None:
             means |= dict.fromkeys(("lost_to_code", "lost_to_ties", "least_lost_to_ties", "most_lost_to_ties"))
         return LostRecall(self.name, **means, distances=distances)
+
+    def withdraw(self, n_queries: int) -> None:
+        """Withdraw the form, and what follows from it, if the distances of most queries contradict it."""
+        fault = self.faults.get(_IMPOSSIBLE)
+        if fault is not None and fault.n_queries > _SMALLEST_SHARE * n_queries:
+            self.form = ("", 1.0)
+            del self.faults[_IMPOSSIBLE]
 
     def note(self, kind: str, block: slice, wrong: NDArray[np.bool_], example: Callable[[int, int], Example]) -> None:
         """Note the queries with a fault at any place; `example` describes it for a row of the block and a place."""
@@ -300,6 +313,8 @@ def attribute(
             if engine.is_checked:
                 _check(engine, places, exact)
         done(block.stop - start)
+    for engine in engines:
+        engine.withdraw(n_queries)
     return Attribution(
         rows=tuple(engine.means(space) for engine in engines),
         faults=tuple(fault for engine in engines for fault in engine.faults.values()),
@@ -437,7 +452,7 @@ def _check_distances(engine: _Results, places: _Places, distances: NDArray) -> N
     if engine.form is None:
         engine.form = _form(space, values, keys, tolerance)
     name, factor = engine.form
-    as_keys = space.forms(values / factor).get(name, values)
+    as_keys = space.forms(values / factor)[name] if name else _ascending(values)
     backwards = np.zeros(keys.shape, dtype=bool)
     backwards[:, 1:] = (as_keys[:, 1:] < as_keys[:, :-1]) & places.is_item[:, 1:] & places.is_item[:, :-1]
 
@@ -446,19 +461,31 @@ def _check_distances(engine: _Results, places: _Places, distances: NDArray) -> N
         return item, value, f"item {item} was returned with distance {value:.6g}, but is at distance {distance:.6g}"
 
     engine.note("distances not sorted", places.block, backwards, example)
-    wrong = places.is_item & ~(np.abs(as_keys - keys) <= tolerance)
-    engine.note("impossible distances", places.block, wrong, example)
+    wrong = places.is_item & ~(np.abs(as_keys - keys) <= tolerance) & bool(name)
+    engine.note(_IMPOSSIBLE, places.block, wrong, example)
+
+
+def _ascending(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values of an unknown kind; negated, if that sorts more of the rows."""
+    before, after = values[:, :-1], values[:, 1:]
+    rising, falling = (sorted_.all(axis=1).sum() for sorted_ in (before <= after, before >= after))
+    return -values if falling > rising else values
 
 
 def _form(
     space: ByCode | ByVector, values: NDArray[np.float64], keys: NDArray[np.float64], tolerance: NDArray[np.float64]
 ) -> tuple[str, float]:
-    """Return what most of an engine's distances are, and the factor by which they are multiplied; "" if unknown."""
+    """Return what the distances of most queries are, and the factor by which they are multiplied; "" if unknown.
+
+    A factor is only looked for if there are distances of different size, because it could explain a single one.
+    """
     known = np.isfinite(keys) & np.isfinite(values)
-    values, keys, tolerance = values[known], keys[known], tolerance[known]
-    shares, positive = {("", 1.0): _SMALLEST_SHARE}, (keys > 0) & (values != 0)
-    factors = [float(np.median(values[positive] / x[positive])) for x in (space.distance(keys), keys) if positive.any()]
-    for factor in [1.0, *filter(None, factors)] if values.size else ():
+    shares, positive = {("", 1.0): _SMALLEST_SHARE}, known & (keys > 0) & (values != 0)
+    factors, queries = [1.0], np.flatnonzero(known.any(axis=1))
+    if np.unique(keys[positive]).size > 1:
+        factors += [float(np.median(values[positive] / x[positive])) for x in (space.distance(keys), keys)]
+    for factor in filter(None, factors) if queries.size else ():
         for name, as_keys in space.forms(values / factor).items():
-            shares[name, factor] = float((np.abs(as_keys - keys) <= tolerance).mean())
+            agrees = (np.abs(as_keys - keys) <= tolerance) | ~known
+            shares[name, factor] = float(agrees[queries].all(axis=1).mean())
     return max(shares, key=lambda form: (shares[form], form[1] == 1))

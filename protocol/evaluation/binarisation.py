@@ -1,7 +1,7 @@
 """Recall lost to binarisation: the share of the nearest items that codes find, re-ranking, and cost."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from protocol.evaluation.representations import (
     Representation,
     fit,
     machine,
+    ranking_of,
     scans_per_second,
 )
 from protocol.evaluation.rescoring import Rescoring, RescoringCurve, by_codes, by_vectors
@@ -93,6 +94,8 @@ class Quantisation(Evaluation):
         The codes and other representations, compared at equal bytes; None if none was requested.
     cascade : Cascade or None
         None if none was requested.
+    ranked_by : mapping of str to str
+        For the codes and each representation that is compared with them, what ranks the items; empty if none is.
     """
 
     hashed_by: HashedBy | None
@@ -101,6 +104,7 @@ class Quantisation(Evaluation):
     cost: Cost
     equal_bytes: EqualBytes | None = None
     cascade: Cascade | None = None
+    ranked_by: Mapping[str, str] = field(default_factory=dict)
 
     def plot(self, kind: str = "rescoring") -> "alt.Chart":
         """Return a figure of `Evaluation.plot`, or one of the share of the nearest items.
@@ -134,6 +138,8 @@ class Quantisation(Evaluation):
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
         names = ("hashed_by", "constant_bits", "rescoring", "cost")
         content = super().content() | {name: getattr(self, name) for name in names}
+        if self.ranked_by:
+            content["ranked_by"] = self.ranked_by
         if self.equal_bytes is not None:
             content["equal_bytes"] = self.equal_bytes.content()
         return content if self.cascade is None else content | {"cascade": self.cascade}
@@ -144,6 +150,9 @@ class Quantisation(Evaluation):
             verb = "bits has" if self.constant_bits == 1 else "bits have"
             lines.append(f"{self.constant_bits:,} of the {self.n_bits:,} {verb} the same value in the whole database")
         lines += [f"second codes: {curve.codes}" for curve in self.rescoring if curve.codes]
+        for ranking in dict.fromkeys(self.ranked_by.values()):
+            names = [name for name, own in self.ranked_by.items() if own == ranking]
+            lines.append(f"ranked by {ranking}: {', '.join(names)}")
         lines += [] if self.equal_bytes is None else [self.equal_bytes.answer]
         return [*lines, *super()._about_items()]
 
@@ -232,9 +241,11 @@ def quantisation(
         done = stage(progress, "re-ranking", len(query))
         curves.append(by_codes(pair, second_pair, relevances, rescoring, hashed=second_by, progress=done))
     others = {name: encode(query, database, progress) for name, encode in fitted.items()}
-    equal, cascaded = None, None
-    if against.names:
+    equal, cascaded, ranked_by = None, None, {}
+    if others:
         name = "codes" if hashed_by is None else hashed_by.spec(database.shape[1])
+        ranked_by = {name: ranking_of(pair)} | {one.name: one.ranked_by for one in others.values()}
+    if against.names:
         own = represented(name, pair.database.shape[1], evaluation.nearest_counts, list(relevances), rescoring)
         further = [others[name] for name in dict.fromkeys(against.names)]
         rows = _represented(own, further, truth, rescoring, measure_speed, threads, progress)
@@ -254,12 +265,13 @@ def quantisation(
             code_bytes=pair.database.shape[1],
             rescore_code_bytes=second_bytes,
             vector_bytes=database.shape[1] * database.itemsize,
-            speed=_speed(pair, Representation(VECTORS, 0, query, database, vectors.distance), truth.scored)
+            speed=_speed(pair, Representation(VECTORS, 0, query, database, vectors.distance, ""), truth.scored)
             if measure_speed
             else None,
         ),
         equal_bytes=equal,
         cascade=cascaded,
+        ranked_by=ranked_by,
     )
 
 

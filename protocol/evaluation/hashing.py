@@ -109,7 +109,7 @@ class Hashing:
         model = self.check(database.shape[1])
         rows, fitted_on = training_rows(self.train, database, self.seed)
         try:
-            model.fit(np.asarray(rows, dtype=np.float32))
+            model.fit(np.asarray(rows))
         except ProtocolError as error:
             raise ProtocolError(f"hasher {self.hasher}: {error}") from error
         n_available = len(database) if self.train is None else len(rows)
@@ -201,11 +201,11 @@ class HashedBy:
         return f"{self.hasher}{options}, {self.n_bits} bits, fitted on {fitted}"
 
 
-def blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterator[NDArray[np.float32]]:
-    """Yield the rows in blocks of at most 16 MB in float32."""
+def blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterator[NDArray]:
+    """Yield the rows in blocks of at most 16 MB in float32, but unchanged, because float32 may not hold the values."""
     size = max(1, _BLOCK_BYTES // (4 * vectors.shape[1]))
     for start in range(0, len(vectors), size):
-        block = np.asarray(vectors[start : start + size], dtype=np.float32)
+        block = np.asarray(vectors[start : start + size])
         yield block
         if progress is not None:
             progress(len(block))

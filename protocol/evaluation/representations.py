@@ -21,8 +21,9 @@ from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.hashing import Hashing, blocks, encoded, training_rows
 from protocol.evaluation.progress import Progress, stage
-from protocol.quantisers import Quantiser, Ranking
-from protocol.truth import Distance, check_rows, nearest
+from protocol.hashers.training_set import MAGNITUDES, check_magnitude
+from protocol.quantisers import COMPARED, Quantiser
+from protocol.truth import Distance, balanced, check_rows, nearest
 
 VECTORS = "float"
 """The name of the vectors themselves in a cascade."""
@@ -151,6 +152,8 @@ class Representation(NamedTuple):
     query: NDArray
     items: Any
     distance: Distance
+    ranked_by: str
+    """What ranks the items, in words."""
     codes: CodePair | None = None
     seconds: tuple[float, float] = (0.0, 0.0)
     """To train and to encode."""
@@ -189,8 +192,8 @@ def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance
         If the training vectors are unusable, or it can't be fitted on such vectors.
     """
     if name == VECTORS:
-        n_bytes = database.shape[1] * database.itemsize
-        return lambda query, database, _: Representation(name, n_bytes, query, database, distance)
+        n_bytes, ranked_by = database.shape[1] * database.itemsize, f"{COMPARED[distance]} the vectors"
+        return lambda query, database, _: Representation(name, n_bytes, query, database, distance, ranked_by)
     plugin = quantisers.plugin(name)
     if isinstance(plugin, Hashing):
         (hasher, _), train = timed(lambda: plugin.fit(database))
@@ -203,9 +206,13 @@ def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance
     rows = training_rows(quantisers.train, database, quantisers.seed)[0]
     check_dimension(rows, database.shape[1], "training vectors")
     check_rows(rows, "training vectors:")
-    ranked: Ranking = "euclidean" if distance == "euclidean" else "dot"
-    rows = _scaled(rows, distance)
-    model, train = timed(lambda: plugin.fit(rows, ranked, quantisers.seed))
+    rows = _scaled(rows, distance, smallest=MAGNITUDES[0])
+    model, train = timed(lambda: plugin.fit(rows, distance, quantisers.seed))
+    ranking = plugin.ranking(distance)
+
+    def restored(codes: NDArray) -> NDArray[np.floating]:
+        vectors = plugin.decode(codes, model)
+        return _unit(vectors) if ranking == "cosine" else vectors
 
     def quantised(query: NDArray, database: NDArray, progress: Progress) -> Representation:
         vectors = blocks(database, stage(progress, f"encoding by {name}", len(database)))
@@ -215,8 +222,9 @@ def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance
             name,
             stored.shape[1] * stored.itemsize,
             plugin.queries(_scaled(query, distance), model),
-            Decoded(stored, lambda part: plugin.decode(part, model)),
-            plugin.ranking(ranked),
+            Decoded(stored, restored),
+            "dot" if ranking == "cosine" else ranking,
+            plugin.ranked_by(distance),
             seconds=(train, encode),
         )
 
@@ -232,16 +240,27 @@ def of_codes(name: str, pair: CodePair) -> Representation:
     is_hamming = pair.ranking == "hamming"
     query = signs(pair.query) if is_hamming else pair.query
     items = Decoded(pair.database, signs)
-    return Representation(name, pair.database.shape[1], query, items, "dot", pair if is_hamming else None)
+    ranked_by = ranking_of(pair)
+    return Representation(name, pair.database.shape[1], query, items, "dot", ranked_by, pair if is_hamming else None)
 
 
-def _scaled(vectors: NDArray, distance: Distance) -> NDArray[np.float32]:
-    """Return vectors in float32, of unit length for the cosine."""
-    if distance != "cosine":
-        return np.asarray(vectors, dtype=np.float32)
-    rows = np.asarray(vectors, dtype=np.float64)
+def ranking_of(pair: CodePair) -> str:
+    """Return in words what ranks the items of codes."""
+    return "the Hamming distance" if pair.ranking == "hamming" else "the inner product of outputs and codes"
+
+
+def _scaled(vectors: NDArray, distance: Distance, *, smallest: float = 0) -> NDArray[np.float32]:
+    """Return vectors in float32, of unit length for the cosine, if float32 can hold their squares."""
+    rows = _unit(vectors) if distance == "cosine" else vectors
+    check_magnitude(rows, "vectors", smallest, MAGNITUDES[1])
+    return np.asarray(rows, dtype=np.float32)
+
+
+def _unit(vectors: NDArray) -> NDArray[np.float64]:
+    """Return vectors of unit length; those of zeros stay."""
+    rows = balanced(np.asarray(vectors))[0]
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return rows / np.where(lengths > 0, lengths, 1)
 
 
 def _stored(parts: Iterator[NDArray], n: int) -> NDArray:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import SUPERVISION, TrainingSet
+from protocol.hashers.training_set import MAGNITUDES, SUPERVISION, TrainingSet, check_magnitude
 from protocol.inputs.validation import matrix
 from protocol.options import Configurable, Count, at_least
 
@@ -53,6 +53,9 @@ class Hasher(Configurable, abc.ABC):
     checkpoints : bool
         Class attribute: whether a fit may take so long that it should be able to resume after an interruption; ``_fit``
         then has the parameter `checkpoint`.
+    magnitudes : (float, float)
+        Class attribute: the limits of the largest magnitude of features. The default suits hashers that compute squared
+        distances in float32.
     n_features_in_ : int
         Number of features in fit.
     fit_record_ : dict
@@ -65,6 +68,7 @@ class Hasher(Configurable, abc.ABC):
     learned: ClassVar[Mapping[str, tuple[str | int, ...]]] = {}
     supervision: ClassVar[str | None] = None
     checkpoints: ClassVar[bool] = False
+    magnitudes: ClassVar[tuple[float, float]] = MAGNITUDES
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -124,6 +128,7 @@ class Hasher(Configurable, abc.ABC):
         """
         self.check()
         training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
+        check_magnitude(training.X, "X", *self.magnitudes)
         self._check_supervision(training)
         self.check_features(training.X.shape[1])
         more = {"checkpoint": checkpoint} if self.checkpoints else {}
@@ -163,6 +168,8 @@ class Hasher(Configurable, abc.ABC):
                 getattr(training, self.supervision)
             except ProtocolError as error:
                 raise ProtocolError(f"{type(self).__name__} requires {self.supervision}: {error}") from error
+        if self.supervision == "pairs":
+            check_magnitude(training.pairs, "pairs", *self.magnitudes)
 
     def transform(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return the codes of rows.
@@ -178,7 +185,8 @@ class Hasher(Configurable, abc.ABC):
         Raises
         ------
         ProtocolError
-            If fit has not been called, or `X` is not a finite matrix with as many columns as in fit.
+            If fit has not been called, or `X` is not a finite matrix with as many columns as in fit, or is too
+            large for float32.
         """
         self._check_fitted("transform")
         return self._codes(X, self._encode, self.n_features_in_)
@@ -190,6 +198,7 @@ class Hasher(Configurable, abc.ABC):
     def _codes(
         self, X: ArrayLike, encode: Callable[[NDArray[np.float32]], NDArray[np.bool_]], n_features: int
     ) -> NDArray[np.bool_]:
+        check_magnitude(X, "X", 0, self.magnitudes[1])
         rows = matrix(X, n_features=n_features)
         found = np.empty((len(rows), self.n_bits), dtype=bool)
         for start in range(0, len(rows), _BLOCK):

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers.base import Hasher
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers.training_set import FLOAT32, TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -64,6 +64,7 @@ class Sign(Hasher):
     """
 
     learned = {"threshold_": ("float32", "n_bits")}
+    magnitudes = FLOAT32
 
     def _thresholds(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the threshold of each column of the training rows."""

@@ -3,10 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher
 from protocol.hashers.training_set import TrainingSet
 from protocol.options import Positive
 from protocol.registry import HasherRecord
+
+_MOST_TURNS = 1e4  # of a wave: float32 then still resolves a thousandth of a turn
 
 
 @HasherRecord(
@@ -82,4 +85,9 @@ class SKLSH(Hasher):
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         # cos(z) + t > 0 holds within arccos(-t) of a full turn, so the cosines of the entries need not be computed.
         turns = (X @ self.projection_ + self.phase_) / (2 * np.pi)
+        if np.abs(turns).max() > _MOST_TURNS:
+            raise ProtocolError(
+                f"X: SKLSH with gamma={self.gamma:g} can't resolve features of magnitude {np.abs(X).max():.2g} in "
+                "float32. Scale them to about 1."
+            )
         return np.abs(turns - np.rint(turns)) < np.arccos(-self.threshold_) / (2 * np.pi)

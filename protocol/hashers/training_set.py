@@ -12,8 +12,32 @@ from protocol.inputs.validation import class_labels, matrix
 
 SUPERVISION = ("labels", "affinities", "pairs")
 """The kinds of supervision that a hasher may require; each is a property of `TrainingSet`."""
+MAGNITUDES = 1e-10, 1e12
+"""The limits of the largest magnitude of features, with which hashers neither underflow nor overflow float32.
+
+Squares of distances in many dimensions are the largest numbers that occur. Measured with few rows and dimensions, the
+codes are those of scaled features from 1e-14 to 1e17.
+"""
+FLOAT32 = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+"""The limits for hashers that only compare values."""
 _TILE = 2048  # rows: a tile of 512 features has 4 MB, so it is still in the cache after centring
 _ROWS = 1024  # rows whose pairs are processed at once: 5 % of the pairs of 50,000 rows take 40 MB
+
+
+def check_magnitude(X: ArrayLike, name: str, smallest: float, largest: float) -> None:
+    """Raise ProtocolError if the largest magnitude of features is not 0, below `smallest`, or above `largest`.
+
+    What is not a matrix of finite numbers passes, because `matrix` refuses it.
+    """
+    array = np.asarray(X)
+    if array.dtype.kind in "fiu" and array.size:
+        magnitude = max(float(array.max()), -float(array.min()))
+        if largest < magnitude < np.inf or 0 < magnitude < smallest:
+            limit = f"at most {largest:.2g}" if magnitude > largest else f"at least {smallest:.2g}"
+            raise ProtocolError(
+                f"{name}: the largest magnitude of the features is {magnitude:.2g}. Scale them, so that it is {limit}, "
+                "because codes are computed in float32."
+            )
 
 
 class Affinities:
@@ -219,8 +243,8 @@ class TrainingSet:
     Raises
     ------
     ProtocolError
-        If `X` is not a finite matrix. On access to ``labels``, ``affinities`` and ``pairs``, if `y` is missing, of
-        another kind, or does not have n rows.
+        If `X` is not a finite matrix, or too large or too small for float32. On access to ``labels``,
+        ``affinities`` and ``pairs``, if `y` is missing, of another kind, or does not have n rows.
 
     Examples
     --------
@@ -230,6 +254,7 @@ class TrainingSet:
     """
 
     def __init__(self, X: ArrayLike, y: Any = None) -> None:
+        check_magnitude(X, "X", *FLOAT32)
         self.X = np.ascontiguousarray(matrix(X))
         self._y = y
 
@@ -251,7 +276,9 @@ class TrainingSet:
     @functools.cached_property
     def pairs(self) -> NDArray[np.float32]:
         """`y` as the other modality."""
-        other = matrix(self._given("the other modality of each row (n, d')"), "pairs")
+        given = self._given("the other modality of each row (n, d')")
+        check_magnitude(given, "pairs", *FLOAT32)
+        other = matrix(given, "pairs")
         if len(other) != len(self.X):
             raise ProtocolError(f"pairs: {len(other):,} rows for {len(self.X):,} training rows.")
         return np.ascontiguousarray(other)

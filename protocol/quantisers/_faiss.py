@@ -21,7 +21,7 @@ class FaissQuantiser(Quantiser):
         """Return the trained index."""
         faiss = need("faiss", "faiss")
         threads = faiss.omp_get_max_threads()
-        metric = faiss.METRIC_L2 if distance == "euclidean" else faiss.METRIC_INNER_PRODUCT
+        metric = faiss.METRIC_INNER_PRODUCT if distance == "dot" else faiss.METRIC_L2
         index = self._index(faiss, vectors.shape[1], metric, seed % 2**31)  # faiss takes an int
         faiss.omp_set_num_threads(1)
         try:

@@ -8,19 +8,25 @@ from numpy.typing import NDArray
 
 from protocol.options import Configurable
 
-Ranking = Literal["euclidean", "dot"]
+Ranking = Literal["euclidean", "cosine", "dot"]
 """The distances by which quantised items are ranked."""
+COMPARED = {
+    "euclidean": "the Euclidean distance from",
+    "cosine": "the cosine with",
+    "dot": "the inner product with",
+}
+"""For each distance, how a query is compared."""
 
 
 class Quantiser(Configurable, ABC):
     """A compressed representation of vectors: `fit` learns it, `encode` compresses, and `decode` restores.
 
-    Queries are not compressed: items are ranked by the distance of the query from the restored vectors. `queries` and
-    `ranking` may replace either, for example if only some dimensions are stored. Options are annotated class
-    attributes, whose annotations carry their ranges (see `protocol.options`).
+    Queries are not compressed: items are ranked by the distance of the query from the restored vectors. `queries`,
+    `ranking` and `ranked_by` may replace this, for example if only some dimensions are stored. Options are annotated
+    class attributes, whose annotations carry their ranges (see `protocol.options`).
 
-    For the cosine, all vectors are scaled to unit length before `fit`, `encode` and `queries`, and the ranking is that
-    of the inner product, as in search engines.
+    For the cosine, all vectors are scaled to unit length before `fit`, `encode` and `queries`. The restored vectors are
+    scaled as well, so that their lengths do not matter; a restored vector of zeros has the cosine 0.
     """
 
     def __post_init__(self) -> None:
@@ -48,6 +54,10 @@ class Quantiser(Configurable, ABC):
     def ranking(self, distance: Ranking) -> Ranking:
         """Return the distance of queries from decoded items that ranks them: by default, the requested one."""
         return distance
+
+    def ranked_by(self, distance: Ranking) -> str:
+        """Return in words what ranks the items."""
+        return f"{COMPARED[distance]} the restored vectors"
 
 
 class Ranges(NamedTuple):

@@ -12,7 +12,7 @@ from protocol.registry import QuantiserRecord
     source="Ge, He, Ke, Sun 2013, Optimized Product Quantization for Approximate Nearest Neighbor Search; faiss, "
     "OPQMatrix with IndexPQ",
     size="ceil(m n_bits / 8)",
-    queries="real-valued: the asymmetric distance computation of the paper",
+    queries="real-valued; for the Euclidean distance, the asymmetric distance computation of the paper",
     extra="faiss",
 )
 class OPQ(PQ):

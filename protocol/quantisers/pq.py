@@ -18,7 +18,7 @@ from protocol.registry import QuantiserRecord
     printed="PQ",
     source="Jegou, Douze, Schmid 2011, Product Quantization for Nearest Neighbor Search; faiss, IndexPQ",
     size="ceil(m n_bits / 8)",
-    queries="real-valued: the asymmetric distance computation of the paper",
+    queries="real-valued; for the Euclidean distance, the asymmetric distance computation of the paper",
     extra="faiss",
 )
 class PQ(FaissQuantiser):

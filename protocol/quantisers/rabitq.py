@@ -29,7 +29,8 @@ class RaBitQ(FaissQuantiser):
     .. math:: |q - c|^2 + |r|^2 - 2 \langle q - c, y \rangle, \quad y = s \, |r|^2 / \langle r, s \rangle
 
     Its order is that of the inner product of ``(q - c, 1)`` and ``(y, -|r|^2 / 2)``, which this quantiser decodes. For
-    the inner product, ``|r|^2 - |x|^2`` takes the place of ``|r|^2``.
+    the inner product, ``|r|^2 - |x|^2`` takes the place of ``|r|^2``. For the cosine, the squared distance of unit
+    vectors is estimated.
     """
 
     def _index(self, faiss: Any, dimension: int, metric: int, seed: int) -> Any:
@@ -51,6 +52,11 @@ class RaBitQ(FaissQuantiser):
     def ranking(self, distance: Ranking) -> Ranking:
         """Return the inner product."""
         return "dot"
+
+    def ranked_by(self, distance: Ranking) -> str:
+        """Return what is estimated."""
+        estimated = {"cosine": "Euclidean distance of unit vectors", "dot": "inner product"}
+        return f"the estimated {estimated.get(distance, 'Euclidean distance')}"
 
 
 def _centre(model: Any) -> NDArray[np.float32]:

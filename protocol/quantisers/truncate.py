@@ -19,8 +19,8 @@ from protocol.registry import QuantiserRecord
 class Truncate(Quantiser):
     """Truncation: the first dimensions, in float32.
 
-    For the cosine and the inner product, the truncated items are scaled to the length that they had before, so that
-    unit vectors remain unit vectors. For the Euclidean distance, they are not scaled.
+    For the inner product, the truncated items are scaled to the length that they had before. For the Euclidean distance
+    and the cosine, they are not scaled; the cosine is that of the truncated vectors.
 
     Parameters
     ----------

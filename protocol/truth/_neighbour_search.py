@@ -33,7 +33,7 @@ TILE = 512
 """Queries, and database items, per tile: its product of 2 MB fits into the cache."""
 MOST_FEATURES = 1 << 20
 """The maximum number of features: the squares of this many numbers up to `_LARGEST_NUMBER` can be added."""
-_LARGEST_NUMBER = 2.0**500
+_LARGEST_NUMBER, _SMALLEST_NUMBER = 2.0**500, 2.0**-450
 _NUMBERS = 1 << 22  # per block of checks, and in the sample for the centre
 _QUERIES = 4096
 """Queries searched in one pass over the database; fewer for large k."""
@@ -93,7 +93,9 @@ class Keys:
 
     def items(self, X: NDArray, first_row: int) -> _Side:
         """Return the right side of the product; raise ProtocolError as `check_rows` for the rows of the database."""
-        if not float(np.abs(X).max()) <= _LARGEST_NUMBER or (self._unit and not X.any(axis=1).all()):
+        largest = np.abs(X).max(axis=1).astype(np.float64)
+        usual = (largest >= _SMALLEST_NUMBER) & (largest <= _LARGEST_NUMBER)
+        if not (usual | ((largest == 0) & (not self._unit))).all():
             check_rows(X, "database", first_row, unit=self._unit)
         side = self._side(X)
         side.vectors[:, -1] = side.size * (1 - self._error) if self._euclidean else side.size
@@ -477,7 +479,9 @@ def _compressed(
 
 
 def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False) -> None:
-    """Raise ProtocolError for the first row that is not finite, too large for float64 to square, or, if `unit`, zero.
+    """Raise ProtocolError for the first row that is not finite, too large for float64 to square, or too small.
+
+    If `unit`, only zeros are too small, because the row is scaled; otherwise, zeros are not too small.
 
     Parameters
     ----------
@@ -491,13 +495,16 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
     size = max(1, _NUMBERS // X.shape[1])
     for start in range(0, len(X), size):
         block = X[start : start + size]
-        finite, zero = np.isfinite(block), (np.count_nonzero(block, axis=1) == 0) & unit
-        within = np.abs(block.astype(np.float64)) <= _LARGEST_NUMBER
-        bad = np.flatnonzero(~within.all(axis=1) | zero)
+        finite, zero = np.isfinite(block), np.count_nonzero(block, axis=1) == 0
+        sizes = np.abs(block.astype(np.float64))
+        within, largest = sizes <= _LARGEST_NUMBER, sizes.max(axis=1)
+        bad = np.flatnonzero(~within.all(axis=1) | (zero if unit else ~zero & (largest < _SMALLEST_NUMBER)))
         if bad.size:
             row = bad[0]
             if zero[row]:
                 expected, got = "a vector that is not zero, because its cosine distance is undefined", "zeros only"
+            elif largest[row] < _SMALLEST_NUMBER:
+                expected, got = f"a number of at least {_SMALLEST_NUMBER:.1e}, or zeros", f"at most {largest[row]:.1e}"
             elif finite[row].all():
                 expected, got = f"numbers up to {_LARGEST_NUMBER:.1e}", block[row][~within[row]][0]
             else:

@@ -10,7 +10,16 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import Hashing, Nearest, Quantisers, Rescoring, equal_bytes, evaluate, quantisation
+from protocol.evaluation import (
+    Hashing,
+    Nearest,
+    Outputs,
+    Quantisers,
+    Rescoring,
+    equal_bytes,
+    evaluate,
+    quantisation,
+)
 from protocol.evaluation.cascade import cascade
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.representations import VECTORS, Representation, fit, of_codes
@@ -42,12 +51,11 @@ def test_shares_of_a_slow_loop(distance):
     """Rank by the formulas for decoded items; no two of these are equal."""
     found = by_name(compared(["int4", "two_bit"], distance=distance))
     query, database = (side.astype(np.float32) for side in (UNIT if distance == "cosine" else (QUERY, DATABASE)))
-    ranked = "euclidean" if distance == "euclidean" else "dot"
     for name, quantiser, n_bytes in (("int4", Int4(), 8), ("two_bit", TwoBit(), 4)):
-        model = quantiser.fit(database, ranked, 0)
+        model = quantiser.fit(database, distance, 0)
         items = quantiser.decode(quantiser.encode(database, model), model).astype(np.float64)
-        products = query.astype(np.float64) @ items.T
-        scores = (items**2).sum(axis=1) - 2 * products if ranked == "euclidean" else -products
+        products, squared = query.astype(np.float64) @ items.T, (items**2).sum(axis=1)
+        scores = {"euclidean": squared - 2 * products, "cosine": -products / squared**0.5, "dot": -products}[distance]
         order, one = np.argsort(scores, axis=1), found[name]
         assert one.n_bytes == n_bytes
         for k, share in one.shares.items():
@@ -64,6 +72,42 @@ def test_shares_of_a_slow_loop(distance):
             for c in range(1, 31)
             if np.mean([np.isin(i, row).mean() for i, row in zip(indices, order[:, : 10 * c], strict=True)]) >= 0.95
         )
+
+
+@pytest.mark.parametrize(
+    ("distance", "truncated", "estimated"),
+    [
+        ("cosine", "the cosine with the restored vectors", "the estimated Euclidean distance of unit vectors"),
+        ("euclidean", "the Euclidean distance from the restored vectors", "the estimated Euclidean distance"),
+        ("dot", "the inner product with the restored vectors", "the estimated inner product"),
+    ],
+)
+def test_what_ranks_the_items_is_reported(distance, truncated, estimated):
+    pytest.importorskip("faiss")
+    names = Quantisers(["truncate:dims=4", "rabitq"], cascade=["sign", "float"], factors=[2])
+    result = compared(names, distance=distance)
+    assert (
+        result.ranked_by
+        == json.loads(result.to_json())["ranked_by"]
+        == {
+            "sign": "the Hamming distance",
+            "truncate:dims=4": truncated,
+            "rabitq": estimated,
+            "float": truncated.replace("restored ", ""),
+        }
+    )
+    assert all(f"ranked by {ranking}: " in " ".join(str(result).split()) for ranking in result.ranked_by.values())
+    outputs = compared(["int8"], codes=(Outputs(QUERY), DATABASE > 0), distance=distance)
+    assert outputs.ranked_by["codes"] == "the inner product of outputs and codes"
+    assert compared([]).ranked_by == {}
+
+
+def test_a_restored_vector_of_zeros_has_the_cosine_0():
+    """The first dimension of the second item is 0; the others keep only the sign of theirs."""
+    database = np.float32([[2, 1], [0, 3], [-1, 1]])
+    truncated = fit(Quantisers(), "truncate:dims=1", database, "cosine")(QUERY[:, :2], database, None)
+    np.testing.assert_array_equal(truncated.items[:], [[1], [0], [-1]])
+    assert truncated.distance == "dot"
 
 
 def test_a_hasher_is_a_quantiser():
@@ -179,7 +223,7 @@ def test_a_cascade_of_three_stages():
         assert line.error == 0
     complete = compared(Quantisers(cascade=["sign", "float"], factors=[300]))
     assert {line.expected for line in complete.cascade.rows} == {1.0}
-    vectors = Representation(VECTORS, 64, QUERY, DATABASE, "cosine")
+    vectors = Representation(VECTORS, 64, QUERY, DATABASE, "cosine", "")
     relevances = {10: NeighbourRelevance(*nearest(QUERY, DATABASE, 10, distance="cosine").first(10), 300)}
     assert cascade([vectors, vectors, vectors], [1, 1], relevances).rows[0].worst == 1
 

@@ -68,10 +68,10 @@ class WithinDistance:
     def partners(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Partners:
         """Return the partners as `EqualContent` does: the first item within the distance, not the nearest."""
         of_a, of_b = np.full(len(a), -1), np.full(len(b), -1)
-        database = np.asarray(self.X[b], dtype=np.float32)
+        database = np.asarray(self.X[b])
         for start in range(0, len(a), _QUERIES):
             items = a[start : start + _QUERIES]
-            indptr, near = neighbours_within(np.asarray(self.X[items], dtype=np.float32), database, self.distance)
+            indptr, near = neighbours_within(np.asarray(self.X[items]), database, self.distance)
             rows = np.repeat(np.arange(len(items)), np.diff(indptr))
             others = b[near] != items[rows]
             rows, near = rows[others], near[others]

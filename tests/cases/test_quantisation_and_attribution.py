@@ -1,0 +1,54 @@
+"""Rankings by restored vectors, and kinds of distances, on small inputs that once failed."""
+
+import numpy as np
+import pytest
+
+import protocol as hp
+from protocol.evaluation.representations import Quantisers
+
+
+def unit(X):
+    return X / np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)
+
+
+def shares(query, database, scores):
+    """Return the mean share of the ten nearest items by cosine among the first ten by scores."""
+    true = np.argsort(-unit(query) @ unit(database).T, axis=1)[:, :10]
+    found = np.argsort(-scores, axis=1, kind="stable")[:, :10]
+    return np.mean([np.isin(*rows).mean() for rows in zip(true, found, strict=True)])
+
+
+@pytest.mark.case("22-cosine-of-quantised-vectors")
+def test_restored_vectors_are_ranked_by_their_cosine(case):
+    faiss = pytest.importorskip("faiss")
+    query, database = np.load("q.npy"), np.load("d.npy")
+    sides = [unit(side).astype(np.float32) for side in (query, database)]
+    index = faiss.IndexPQ(32, 8, 8)
+    index.pq.cp.seed, index.pq.cp.min_points_per_centroid = 0, 1
+    index.train(sides[1])
+    index.add(sides[1])
+    low, high = sides[1].min(axis=0), sides[1].max(axis=0)
+    levels = np.minimum(((sides[1] - low) / (high - low) * np.float32(15)).astype(int), 15)
+    restored = {"pq:m=8": index.reconstruct_n(0, 800), "int4": low + (levels + 0.5) / 15 * (high - low)}
+    result = hp.quantisation(hp.Nearest("q.npy", "d.npy", k=10), quantisers=Quantisers(["sign", *restored]))
+    found = {one.name: one.shares[10].expected for one in result.equal_bytes.represented}
+    by_product = {name: shares(query, database, sides[0] @ items.T) for name, items in restored.items()}
+    by_cosine = {name: shares(query, database, sides[0] @ unit(items).T) for name, items in restored.items()}
+    assert {name: found[name] for name in restored} == pytest.approx(by_cosine, abs=1e-12)
+    assert all(by_cosine[name] > by_product[name] for name in restored)
+    assert result.ranked_by == {
+        "sign": "the Hamming distance",
+        "pq:m=8": "the cosine with the restored vectors",
+        "int4": "the cosine with the restored vectors",
+    }
+    text = " ".join(str(result).split())
+    assert "ranked by the Hamming distance: sign ranked by the cosine with the restored vectors: pq:m=8, int4" in text
+
+
+@pytest.mark.case("15-kind-of-distances")
+@pytest.mark.parametrize(("ids", "distances"), [("ids", "quarter_ip"), ("ids_bytes", "bytes")])
+def test_distances_that_no_known_kind_explains_have_none(case, ids, distances):
+    codes = np.load("q.npy"), np.load("d.npy")
+    found = hp.attribute(f"{ids}.npy", codes, distances=f"{distances}.npy", exact=True)
+    assert found.rows[0].distances == "of no known kind"
+    assert "impossible distances" not in {fault.kind for fault in found.faults}
