@@ -269,7 +269,7 @@ class Diagnosis(Printed):
         known, has_number = _known(self.cutoff), np.isfinite(self._numbers)
         errors, allowed = np.abs(known.means - self._numbers), _TOLERANCE + _DEVIATIONS * known.deviations
         differs = ~(errors <= allowed) & has_number
-        # The answers of an arbitrary order of ties are as far from the means as standard deviations are, not all farther.
+        # The answers with an arbitrary order of ties are about a standard deviation from the means, not all farther.
         total = np.nansum(np.where(allowed > errors, (errors / allowed) ** 2, 0), axis=1)
         differs |= (total > _MEAN_SQUARE * has_number.sum())[:, None] & has_number & (known.deviations > 0)
         order = sorted(
@@ -305,7 +305,7 @@ class Diagnosis(Printed):
             return "Unknown: no case was answered with a number."
         low, high = np.nanmin(numbers), np.nanmax(numbers)
         if high - low <= _TOLERANCE:
-            why = {0: "no item counts as relevant?", 1: "every item counts as relevant?"}.get(round(high, 6))
+            why = {0.0: "no item counts as relevant?", 1.0: "every item counts as relevant?"}.get(round(float(high), 6))
             return f"Always {high:g}: {why or 'codes and labels have no effect?'}"
         if low < -_TOLERANCE or high > 1 + _TOLERANCE:
             number = int(np.nanargmax(np.abs(numbers - 0.5)))
@@ -377,9 +377,10 @@ class Diagnosis(Printed):
                 if ("denominator", "retrieved") in best.variants
                 else ""
             )
+            why = f" (0/0 for a query without a relevant item{top}?)"
             verdict = (
                 f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
-                f"without a number as the answer{f' (0/0 for a query without a relevant item{top}?)' if is_ratio else ''}."
+                f"without a number as the answer{why if is_ratio else ''}."
             )
         more = f"; and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
         return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST_SHOWN])}{more}."][: len(others)]]

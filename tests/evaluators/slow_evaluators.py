@@ -134,10 +134,6 @@ def of_list(measure, variants, ranked):
         ranked = ranked[1:]
     size, n_relevant = len(ranked), sum(ranked)
     measure, _, cutoff = measure.partition("@")
-    if measure == "MRR":
-        return 1 / (ranked.index(True) + 1) if n_relevant else None
-    if measure == "R-precision":
-        return sum(ranked[:n_relevant]) / n_relevant if n_relevant else None
     if cutoff == "R":
         cutoff = n_relevant
     if variants.get("precision") == "by-hits":
@@ -148,12 +144,10 @@ def of_list(measure, variants, ranked):
         top = size - 1
     cut = int(cutoff) if cutoff else top
     found = sum(ranked[:top])
-    if measure == "hit":
-        return float(found > 0) if n_relevant else None
     if measure == "P":
         return found / cut
-    if measure == "R":
-        return found / n_relevant if n_relevant else None
+    if measure in ("R", "hit", "MRR", "R-precision"):
+        return of_relevant(measure, ranked, found) if n_relevant else None
     if measure == "nDCG":
         best = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(cut, n_relevant) + 1))
         return math.fsum(1 / math.log2(i + 2) for i in range(top) if ranked[i]) / best if best else None
@@ -161,6 +155,18 @@ def of_list(measure, variants, ranked):
     if not total:
         return None
     return float(sum(precisions(ranked, top, variants.get("precision"))) / total)
+
+
+def of_relevant(measure, ranked, found):
+    n_relevant = sum(ranked)
+    match measure:
+        case "R":
+            return found / n_relevant
+        case "hit":
+            return float(found > 0)
+        case "MRR":
+            return 1 / (ranked.index(True) + 1)
+    return sum(ranked[:n_relevant]) / n_relevant
 
 
 def precisions(ranked, top, variant):

@@ -207,7 +207,7 @@ def test_the_cases_tell_all_evaluations_apart_that_are_not_the_same_by_definitio
         if way.measure in ("mAP", "nDCG", "mAP@R", "MRR", "R-precision")
         or way.measure in (f"{name}@{cutoff}" for name in ("mAP", "nDCG", "P", "R") for cutoff in (5, 10, 20, 50, 100))
     }
-    # Without the last item, the same relevant items are left unless all are relevant; the same first n hits are all hits.
+    # The relevant items are at most as many as there are items without the last, unless all of them are relevant.
     same_by_definition = {("list", "without-last"), ("precision", "by-hits"), ("ties", "random")}
     ways = {way: means for way, means in ways.items() if same_by_definition.isdisjoint(way.variants)}
     query = (("list", "with-query"), ("ties", "index"))
