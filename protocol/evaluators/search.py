@@ -132,8 +132,8 @@ def explain(
     Notes
     -----
     Codes are ranked once for each distance and ground truth that evaluators use, and everything else is computed from
-    the ranks of the relevant items. A variant of the ranking is not tried if its weight is larger than that of an
-    evaluation, with ties in a known order, that already gives every score.
+    the ranks of the relevant items. A variant of the ranking is not tried if its weight is at least that
+    of an evaluation, with ties in a known order, that already gives every score.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def explain(
     lengths, cases = zip(*map(partial(_read, source, training_labels), queries, databases), strict=True)
     found = Explanation(scores, lengths, {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
-        if any(way.weight < base.weight for way in found.matches if ("ties", "random") not in way.variants):
+        if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
         values = [scores_of(base, of_score[base], threads=threads, progress=progress) for of_score in cases]
         shared = {way for way in set.intersection(*map(set, values)) if _is_called(way, measure)}
