@@ -326,7 +326,8 @@ class Diagnosis(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the table that are printed."""
-        shown, known = self.nearest, _known(self.cutoff)
+        known, agreeing = _known(self.cutoff), [] if self._peculiarity else self._agreeing
+        shown = agreeing[0] if agreeing else self.nearest
         header = ["case", "contains", "answer", *([shown.measure] if shown else [])]
         rows = [
             [str(number), case.name, answer if isinstance(answer, str) else f"{answer:.6f}"]
