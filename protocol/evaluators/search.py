@@ -364,8 +364,8 @@ def _of_lists(
                 yield ways["R"], _ratio(found, n), known
                 yield ways["hit"], _ratio(found > 0, n > 0), known
             for precision, sums in of_list.precisions.items():
-                if np.isnan(sums[:, column]).all():
-                    continue
+                if np.isnan(sums[:, column]).all() or (precision == "by-hits" and cutoff >= n_database - 1):
+                    continue  # the first n relevant items are all of them
                 for denominator, total in {"by-hits": {"": at_most}}.get(precision, totals).items():
                     way = ways["mAP"].but(precision=precision, denominator=denominator)
                     yield way, _ratio(sums[:, column], total), known
