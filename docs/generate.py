@@ -113,8 +113,9 @@ The standard evaluation ranks by Hamming distance, takes the expected value over
 relevant items, counts a query without relevant items as 0, and takes the mean over the queries. This page lists the
 differences from it that `protocol explain` and `protocol diagnose` know. An evaluation has at most one difference of
 each family. Its weight is the sum of the weights of its differences: 1 for a convention of many tools, 2 for a rarer
-convention or a fault of several tools, and 3 for a fault of one tool. The sources are public code; `sklearn`, `numpy`
-and `torch` are libraries, and all others are repositories."""
+convention or a fault of several tools, and 3 for a fault of one tool. Measures other than mAP, nDCG, precision and
+recall (AUPRC, MRR, R-precision, hit rate) weigh 1 more. The sources are public code; `sklearn`, `numpy` and `torch` are
+libraries, and all others are repositories."""
 _HASHER_CLASSES = """
 The page of each [hasher](../hashers.md) describes its class.
 """

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.counting import LabelRelevance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import Printed
-from protocol.evaluators.search import cases_of, scores_of
+from protocol.evaluators.search import CUTOFFS, cases_of, scores_of
 from protocol.evaluators.ways import Way, meanings
 from protocol.scores.tables import Table, filled, read_text, write_csv
 
@@ -24,12 +24,15 @@ ANSWERS = "answers.csv"
 _TOLERANCE = 1e-6
 """The precision of an evaluator in float32."""
 _DEVIATIONS = 4
-_MOST_SHOWN = 5
+_MEAN_SQUARE = 4 / _DEVIATIONS**2
+"""Largest mean square of the errors of a random order, in the unit of the largest error: a mean of 2 deviations."""
+_MOST_SHOWN = 10
 _FLIPPED = 0.3
 _QUERIES = 150
 """So many that a random order of ties changes means by little."""
-_OF_SOME_CASES = ("undefined", "mean")
-"""Families whose variants change only some cases."""
+_OF_SOME_QUERIES = frozenset({("undefined", "left-out"), ("undefined", "one"), ("mean", "classes")})
+_OF_SOME_LENGTHS = frozenset({("distance", "int8"), ("distance", "bit-order")})
+"""Variants that change only some cases."""
 
 Evaluator = Callable[[NDArray, NDArray, NDArray, NDArray], float]
 
@@ -58,12 +61,12 @@ class SmallCase:
     query_labels: NDArray[np.int64]
     database_labels: NDArray[np.int64]
 
-    def scores(self, cutoff: int | None = None) -> dict[Way, tuple[float, float]]:
+    def scores(self, cutoffs: Iterable[int]) -> dict[Way, tuple[float, float]]:
         """Return the score of every evaluation, and its standard deviation if the order of ties is random."""
         pair = CodePair(codes.pack(self.query_codes), codes.pack(self.database_codes), self.query_codes.shape[1])
         cases = cases_of(pair, LabelRelevance(self.query_labels, self.database_labels))
         return {
-            way: score for base, case in cases.items() for way, score in scores_of(base, case, cutoff=cutoff).items()
+            way: score for base, case in cases.items() for way, score in scores_of(base, case, cutoffs=cutoffs).items()
         }
 
 
@@ -78,13 +81,13 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
     rng = np.random.default_rng(0)
     n_items = 60 if cutoff is None else max(60, 3 * integer(cutoff, "cutoff"))
     # Query q and item d differ in q + 4 d bits: no ties, also if the sides are exchanged. The bits are alternately from
-    # the eight bytes, so that no byte is complete.
-    order = np.arange(64).reshape(8, 8).T.ravel()
-    queries, near = np.zeros((4, 64), dtype=np.uint8), np.zeros((13, 64), dtype=np.uint8)
-    for number in range(13):
+    # the eight bytes, so that no byte is complete. The cutoff is not the size of this database, or one less.
+    order, n_near = np.arange(64).reshape(8, 8).T.ravel(), 15 if cutoff in (12, 13) else 13
+    queries, near = np.zeros((4, 64), dtype=np.uint8), np.zeros((n_near, 64), dtype=np.uint8)
+    for number in range(n_near):
         queries[number % 4, order[: number % 4]] = 1
         near[number, order[3 : 3 + 4 * number]] = 1
-    found = [SmallCase("no ties", queries, near[rng.permutation(13)], np.arange(4) % 3, np.arange(13) % 3)]
+    found = [SmallCase("no ties", queries, near[rng.permutation(n_near)], np.arange(4) % 3, np.arange(n_near) % 3)]
 
     def random(name: str, n_bits: int, n_classes: int = 4) -> SmallCase:
         centres = rng.integers(0, 2, (n_classes, n_bits), dtype=np.uint8)
@@ -102,19 +105,54 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
     unequal.query_labels[: _QUERIES // 2] = 1
     found.append(unequal)
     opposite = random("codes that differ in all bits of a byte", 16)
-    opposite.database_codes[::3, :8] = 1 - opposite.query_codes[0, :8]
+    opposite.database_codes[:, :8] = 1 - opposite.query_codes[0, :8]
+    opposite.database_codes[np.arange(n_items) % 3 > 0, 3] ^= 1  # differ in seven bits
     opposite.query_codes[:, :8] = opposite.query_codes[0, :8]
     found.append(opposite)
     long = random("opposite codes of 64 bits", 64)
     long.database_codes[::3] = 1 - long.query_codes[np.arange(len(long.database_codes[::3])) % _QUERIES]
     found.append(long)
+    most = random("more than K relevant items", 8)
+    most.database_labels[4:] = np.where(rng.random(n_items - 4) < 0.04, most.database_labels[4:], 0)
+    found.append(most)
+    far = random("queries that are far from all items", 12)
+    far.database_codes[:] = far.database_codes[0] ^ (rng.random(far.database_codes.shape) < 0.2)
+    far.query_codes[:] = far.database_codes[0] ^ (rng.random(far.query_codes.shape) < 0.2)
+    far.query_codes[::2] = 1 - far.query_codes[::2]
+    far.database_labels[4:] = np.where(rng.random(n_items - 4) < 0.1, far.database_labels[4:], 0)
+    far.query_labels[np.arange(_QUERIES) % 3 > 0] = 0
+    found.append(far)
     return found
 
 
+class _Known(NamedTuple):
+    """The scores of all evaluations in all cases, (n_ways, n_cases), and whether a query is undefined in each case."""
+
+    ways: list[Way]
+    means: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    undefined: dict[Way, list[bool]]
+
+
 @lru_cache(maxsize=4)
-def _known_scores(cutoff: int | None) -> list[dict[Way, tuple[float, float]]]:
-    """Return the scores of all evaluations in each of the cases."""
-    return [case.scores(cutoff) for case in small_cases(cutoff)]
+def _known(cutoff: int | None) -> _Known:
+    """Return what all evaluations give; one that differs only in other cases gives what the plain one does."""
+    cases = small_cases(cutoff)
+    n_items = len(cases[-1].database_codes)
+    cutoffs = {size for size in CUTOFFS if size < n_items} | {cutoff or 1}
+    scores = [case.scores(cutoffs) for case in cases]
+    ways = [*dict.fromkeys(way for of_case in scores for way in of_case)]
+
+    def score(of_case: dict[Way, tuple[float, float]], way: Way) -> tuple[float, float]:
+        for left_out in (frozenset[tuple[str, str]](), _OF_SOME_QUERIES, _OF_SOME_QUERIES | _OF_SOME_LENGTHS):
+            plain = Way(way.measure, tuple(variant for variant in way.variants if variant not in left_out))
+            if plain in of_case:
+                return of_case[plain]
+        return math.nan, 0.0
+
+    table = np.array([[score(of_case, way) for of_case in scores] for way in ways])
+    undefined = {way: [way.but(undefined="left-out") in of_case for of_case in scores] for way in ways}
+    return _Known(ways, table[..., 0], table[..., 1], undefined)
 
 
 def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = None) -> "Diagnosis":
@@ -219,95 +257,146 @@ class Diagnosis(Printed):
     answers: Mapping[int, float | str]
     cutoff: int | None = None
 
-    def _score(self, number: int, way: Way) -> tuple[float, float] | None:
-        """Return the score of an evaluation in a case; one that differs only in other cases is the plain one."""
-        scores = _known_scores(self.cutoff)[number - 1]
-        if way not in scores:
-            way = Way(way.measure, tuple(v for v in way.variants if v[0] not in _OF_SOME_CASES or v == _TEN_MORE))
-        if way not in scores:
-            way = Way(way.measure, tuple(v for v in way.variants if v not in _OF_SOME_LENGTHS))
-        return scores.get(way)
-
-    def agrees(self, number: int, way: Way) -> bool:
-        """Return whether an evaluation gives the evaluator's answer to a case."""
-        answer, score = self.answers[number], self._score(number, way)
-        if score is None or isinstance(answer, str) or math.isnan(answer):
-            return False
-        return abs(answer - score[0]) <= _TOLERANCE + _DEVIATIONS * score[1]
+    @cached_property
+    def _numbers(self) -> NDArray[np.float64]:
+        """The answers, NaN where they are not finite numbers."""
+        values = [math.nan if isinstance(answer, str) else answer for answer in self.answers.values()]
+        return np.where(np.isfinite(values), values, math.nan)
 
     @cached_property
-    def _ranked(self) -> list[tuple[int, Way]]:
-        """Every evaluation with the number of the first case in which it differs, the best first."""
-        ways = dict.fromkeys(way for scores in _known_scores(self.cutoff) for way in scores)
-        differing = {way: [n for n in self.answered if not self.agrees(n, way)] for way in ways}
-        firsts = {way: min(numbers, default=len(self.cases) + 1) for way, numbers in differing.items()}
-        return sorted(
-            ((first, way) for way, first in firsts.items()),
-            key=lambda pair: (
-                *(-pair[0], len(differing[pair[1]])),
-                *(("ties", "random") in pair[1].variants, pair[1].weight),
+    def _differing(self) -> dict[Way, NDArray[np.bool_]]:
+        """Whether each evaluation differs from the answers in each case, the best first; False without an answer."""
+        known, has_number = _known(self.cutoff), np.isfinite(self._numbers)
+        errors, allowed = np.abs(known.means - self._numbers), _TOLERANCE + _DEVIATIONS * known.deviations
+        differs = ~(errors <= allowed) & has_number
+        # The answers with an arbitrary order of ties are about a standard deviation from the means, not all farther.
+        total = np.nansum(np.where(allowed > errors, (errors / allowed) ** 2, 0), axis=1)
+        differs |= (total > _MEAN_SQUARE * has_number.sum())[:, None] & has_number & (known.deviations > 0)
+        order = sorted(
+            range(len(known.ways)),
+            key=lambda i: (
+                *(differs[i].sum(), ("ties", "random") in known.ways[i].variants),
+                *(known.ways[i].weight, len(known.ways[i].variants)),
             ),
         )
-
-    @property
-    def answered(self) -> list[int]:
-        """The cases with a number as the answer."""
-        return [n for n, answer in self.answers.items() if not isinstance(answer, str) and not math.isnan(answer)]
+        return {known.ways[i]: differs[i] for i in order}
 
     @cached_property
     def matches(self) -> list[Way]:
-        """The evaluations that give every answer, the most plausible first; none if no case was answered.
+        """The evaluations that these cases can't tell from the evaluator, the most plausible first.
 
-        A random order of ties may give the same answers as a known one, and is then left out.
+        There is none if the evaluator gave the same answer to all cases, a value outside of 0 to 1, or no finite number
+        in a case. A random order of ties may give the same answers as a known one, and is then left out.
         """
-        if not self.answered:
-            return []
-        found = [way for first, way in self._ranked if first > len(self.cases)]
-        if found and ("ties", "random") not in found[0].variants:
-            found = [way for way in found if ("ties", "random") not in way.variants]
-        return [way for i, way in enumerate(found) if not any(set(o.variants) < set(way.variants) for o in found[:i])]
+        return [] if self._peculiarity or np.isnan(self._numbers).any() else self._agreeing
+
+    @cached_property
+    def _agreeing(self) -> list[Way]:
+        """The evaluations that give every answer that is a number."""
+        agreeing = [way for way, differs in self._differing.items() if not differs.any()]
+        exact = [way for way in agreeing if ("ties", "random") not in way.variants]
+        return exact or agreeing
+
+    @property
+    def _peculiarity(self) -> str:
+        """What is peculiar about answers that no evaluation gives, or nothing."""
+        numbers, has_number = self._numbers, np.isfinite(self._numbers)
+        if not has_number.any():
+            return "Unknown: no case was answered with a number."
+        low, high = np.nanmin(numbers), np.nanmax(numbers)
+        if high - low <= _TOLERANCE:
+            why = {0.0: "no item counts as relevant?", 1.0: "every item counts as relevant?"}.get(round(float(high), 6))
+            return f"Always {high:g}: {why or 'codes and labels have no effect?'}"
+        if low < -_TOLERANCE or high > 1 + _TOLERANCE:
+            number = int(np.nanargmax(np.abs(numbers - 0.5)))
+            text = f"Not a score from 0 to 1: {numbers[number]:.6g} in case {number + 1} ({self.cases[number].name})."
+            scaled = Diagnosis(self.cases, dict(enumerate((numbers / 100).tolist(), 1)), self.cutoff)
+            return text + (
+                f" In percent, {scaled._verdict()[0][0].lower()}{scaled._verdict()[0][1:]}" if scaled.matches else ""
+            )
+        return ""
+
+    @property
+    def nearest(self) -> Way | None:
+        """The evaluation with a known order of ties that gives most answers, if it gives more than half of them."""
+        way, differs = next(one for one in self._differing.items() if ("ties", "random") not in one[0].variants)
+        same = self._numbers[~differs & np.isfinite(self._numbers)]
+        is_near = not self._peculiarity and same.size > differs.sum() and np.ptp(same) > _TOLERANCE
+        return way if is_near else None
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the table that are printed."""
-        shown = self.matches[0] if self.matches else self._ranked[0][1]
-        rows = []
-        for number, case in enumerate(self.cases, 1):
-            answer, score = self.answers[number], self._score(number, shown)
-            text = answer if isinstance(answer, str) else f"{answer:.6f}"
-            rows.append([str(number), case.name, text, "none" if score is None else f"{score[0]:.6f}"])
-        table = Table("cases", "", ["case", "contains", "answer", shown.measure], rows)
-        n_missing = len(self.cases) - len(self.answered)
-        note = [f"{counted(n_missing, 'case')} without a number as the answer."] if n_missing else []
-        return [*self._verdict(), table, *note]
+        known, agreeing = _known(self.cutoff), [] if self._peculiarity else self._agreeing
+        shown = agreeing[0] if agreeing else self.nearest
+        header = ["case", "contains", "answer", *([shown.measure] if shown else [])]
+        rows = [
+            [str(number), case.name, answer if isinstance(answer, str) else f"{answer:.6f}"]
+            for (number, answer), case in zip(self.answers.items(), self.cases, strict=True)
+        ]
+        if shown:
+            means = known.means[known.ways.index(shown)]
+            rows = [
+                [*row, "none" if math.isnan(mean) else f"{mean:.6f}"] for row, mean in zip(rows, means, strict=True)
+            ]
+        return [*map(filled, self._verdict()), *self._meanings(), Table("cases", "", header, rows)]
+
+    def _meanings(self) -> list[str]:
+        """Return the meanings of the variants of the best match."""
+        return [meanings([self.matches[0]])] if self.matches and self.matches[0].variants else []
 
     def _verdict(self) -> list[str]:
         """Return the paragraphs above the table."""
-        first, nearest = self._ranked[0]
-        if not self.answered:
-            return ["Unknown: no case was answered with a number."]
-        if not self.matches:
-            text = (
-                f"Unknown: no known evaluation gives all answers. The nearest, {nearest.measure} ({nearest.text}), "
-                f"first differs in case {first} ({self.cases[first - 1].name})."
+        if self._peculiarity:
+            return [self._peculiarity]
+        if self._agreeing:
+            return self._of_agreement()
+        differing = np.array([*self._differing.values()])
+        first = int(np.where(differing.any(axis=1), differing.argmax(axis=1), -1).max())
+        text = f"Unknown: no known evaluation gives all answers up to case {first + 1} ({self.cases[first].name})."
+        if self.nearest is not None:
+            numbers = np.flatnonzero(self._differing[self.nearest]) + 1
+            text += (
+                f" {_described(self.nearest)} gives {np.isfinite(self._numbers).sum() - numbers.size} of "
+                f"{counted(len(self.cases), 'answer')}, and first differs in case {numbers[0]} "
+                f"({self.cases[numbers[0] - 1].name})."
             )
-            return [filled(text)]
-        best, *others = self.matches
-        paragraphs = [filled(f"Equal to {best.measure}: {best.text}.")]
-        if others:
-            listed = "; ".join(f"{way.measure}, {way.names}" for way in others[:_MOST_SHOWN])
-            more = f"; and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
-            paragraphs.append(filled(f"These can't be told apart from it: {listed}{more}."))
-        return paragraphs + ([meanings([best])] if best.variants else [])
+        hint = " If the evaluator has a cutoff K, pass it as the cutoff." if self.cutoff is None else ""
+        return [text + hint]
+
+    def _of_agreement(self) -> list[str]:
+        """Return the paragraphs about the evaluations that give every answer that is a number."""
+        best, others = self._agreeing[0], [f"{way.measure}, {way.names}" for way in self._agreeing[1:]]
+        missing = np.flatnonzero(np.isnan(self._numbers)) + 1
+        verdict = (
+            f"{'Consistent with' if ('ties', 'random') in best.variants else 'Equal to'} {best.measure}: {best.text}."
+        )
+        if missing.size:
+            undefined = np.flatnonzero(_known(self.cutoff).undefined[best]) + 1
+            is_ratio = np.array_equal(missing, undefined) and not any(isinstance(a, str) for a in self.answers.values())
+            top = (
+                f" among the top {best.measure.partition('@')[2]}"
+                if ("denominator", "retrieved") in best.variants
+                else ""
+            )
+            why = f" (0/0 for a query without a relevant item{top}?)"
+            verdict = (
+                f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
+                f"without a number as the answer{why if is_ratio else ''}."
+            )
+        more = f"; and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
+        return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST_SHOWN])}{more}."][: len(others)]]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
-        first, nearest = self._ranked[0]
+        nearest = self.nearest
+        differing = None if nearest is None else np.flatnonzero(self._differing[nearest]) + 1
         return {
+            "verdict": " ".join(self._verdict()),
             "matches": [way.record() for way in self.matches],
-            "nearest": nearest.record() | {"first_difference": None if self.matches else first},
+            "nearest": nearest and nearest.record() | {"differing_cases": differing},
             "answers": dict(self.answers),
         }
 
 
-_TEN_MORE = ("mean", "ten-more")
-_OF_SOME_LENGTHS: Iterable[tuple[str, str]] = (("distance", "int8"), ("distance", "bit-order"))
+def _described(way: Way) -> str:
+    return f"{way.measure} ({way.text})"

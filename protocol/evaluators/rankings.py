@@ -4,7 +4,7 @@ Everything that an evaluator computes from a list without ties is a function of 
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -25,11 +25,16 @@ SAMPLE = 500
 PRECISIONS = ("", "next-rank", "without-rank-1", "by-hits", "trapezoid", "interpolated", "eleven-points")
 """Variants of the precision at a relevant rank; only the first is computed for lists other than the first."""
 _RECALLS = np.arange(11) / 10
+RADII = (0, 1, 2, 3)
+WHOLE = ("mAP@R", "R-precision", "MRR")
+"""Measures that have no cutoff of their own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lists:
     """Sums over the relevant ranks of each query up to each cutoff; the last axis is the cutoff.
+
+    The first cutoffs are the sizes of the balls of `RADII`, if a radius has a meaning; then come those that are given.
 
     Parameters
     ----------
@@ -42,8 +47,8 @@ class Lists:
         The discounted gain, 1 / log2(rank + 1) for each relevant item.
     n_relevant : ndarray of int64, shape (n_queries,)
         The number of relevant items in the complete list.
-    at_r : ndarray of float64, shape (n_queries,)
-        The sum of the precisions up to the rank `n_relevant`.
+    whole : ndarray of float64, shape (n_queries, 3)
+        The measures of `WHOLE`; NaN without relevant items.
     is_known : ndarray of bool, shape (n_queries,)
         The queries with a list; the rows of the others have no meaning.
     """
@@ -52,7 +57,7 @@ class Lists:
     found: NDArray[np.int64]
     gains: NDArray[np.float64]
     n_relevant: NDArray[np.int64]
-    at_r: NDArray[np.float64]
+    whole: NDArray[np.float64]
     is_known: NDArray[np.bool_]
 
     @classmethod
@@ -60,20 +65,19 @@ class Lists:
         """Return lists to be filled."""
         n, shape = is_known.size, (is_known.size, n_cutoffs)
         sums = {name: np.full(shape, np.nan) for name in precisions}
-        return cls(
-            sums, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n, np.int64), np.zeros(n), is_known=is_known
-        )
+        whole = np.full((n, len(WHOLE)), np.nan)
+        return cls(sums, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n, np.int64), whole, is_known)
 
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Distances as an evaluator computes them, one query at a time.
+    """Distances as an evaluator computes them, some queries at a time.
 
     Parameters
     ----------
-    of_query : callable
-        Returns the distances of all items from the query of a row, (n_database,): integers from 0 to below `n_groups`;
-        or floats if that is 0, which are taken to be without ties.
+    of_rows : callable
+        Returns, for each query of a slice, the distances of all items, (n_database,): integers from 0 to below
+        `n_groups`; or floats if that is 0, which are taken to be without ties.
     group : ndarray of int64, shape (n_queries,)
         The same number for queries with the same distances: an unstable sort orders their ties alike.
     n_database, n_groups : int
@@ -83,7 +87,7 @@ class Distances:
         Whether a radius has a meaning: the distances are numbers of bits.
     """
 
-    of_query: Callable[[int], NDArray]
+    of_rows: Callable[[slice], Iterable[NDArray]]
     group: NDArray[np.int64]
     n_database: int
     n_groups: int
@@ -120,10 +124,10 @@ def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int)
     def distances(name: str, function: Callable[[Words], NDArray]) -> Distances:
         sides, n_groups = turned if name == "mixed-bit-order" else queries, 256 if name == "int8" else 8 * n_bytes + 1
 
-        def of_query(row: int) -> NDArray:
-            return function(sides[row, :, None] ^ items)
+        def of_rows(rows: slice) -> Iterator[NDArray]:
+            return (function(side[:, None] ^ items) for side in sides[rows])
 
-        return Distances(of_query, group.ravel(), len(database), n_groups, n_bits / 2, has_radius=name != "int8")
+        return Distances(of_rows, group.ravel(), len(database), n_groups, n_bits / 2, has_radius=name != "int8")
 
     return {name: distances(name, function) for name, function in functions.items()}
 
@@ -134,13 +138,13 @@ def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
     q, d = query.astype(np.float64), database.astype(np.float64)
     signs_q, signs_d = np.sign(q), np.sign(d)
     found = {
-        "inner-product": Distances(lambda row: -(d @ q[row]), *sizes, 0, 0, has_radius=False),
-        "asymmetric": Distances(lambda row: -(signs_d @ q[row]), *sizes, 0, 0, has_radius=False),
+        "inner-product": Distances(lambda rows: -(q[rows] @ d.T), *sizes, 0, 0, has_radius=False),
+        "asymmetric": Distances(lambda rows: -(q[rows] @ signs_d.T), *sizes, 0, 0, has_radius=False),
     }
     if not (signs_q.all() and signs_d.all()):
 
-        def halves(row: int) -> NDArray:
-            return np.rint(n_bits - signs_d @ signs_q[row]).astype(np.int64)
+        def halves(rows: slice) -> NDArray:
+            return (n_bits - signs_q[rows] @ signs_d.T).astype(np.int64)
 
         found["half"] = Distances(halves, *sizes, 2 * n_bits + 1, n_bits, has_radius=False)
         positive = codes.pack(q >= 0), codes.pack(d >= 0)
@@ -214,24 +218,26 @@ def ranked(
     n_queries, n_groups = distances.group.size, distances.n_groups
     retrieved, relevant = np.zeros((2, n_queries, n_groups), dtype=np.int64)
     sampled = distances.group % -(-n_queries // SAMPLE) == 0
-    lists = _empty(sampled, len(cutoffs), plain=plain, has_ties=n_groups > 0)
+    radii = [min(radius, n_groups - 1) for radius in RADII] if distances.has_radius else []
+    lists = _empty(sampled, len(radii) + len(cutoffs), plain=plain, has_ties=n_groups > 0)
 
-    def fill(rows: range) -> int:
-        for row in rows:
-            apart, (positions, _) = distances.of_query(row), relevance.row(row)
+    def fill(start: int, stop: int) -> int:
+        for row, apart in enumerate(distances.of_rows(slice(start, stop)), start):
+            positions, _ = relevance.row(row)
             if n_groups:
                 apart = apart.astype(np.min_scalar_type(n_groups - 1))  # NumPy sorts short integers by radix sort
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
                 relevant[row] = np.bincount(apart[positions], minlength=n_groups)
             rng = np.random.default_rng(distances.group[row]) if n_groups and sampled[row] else None
             made = _ranks(apart, positions, retrieved[row], rng, None if plain else distances.middle)
+            until = np.concatenate([np.cumsum(retrieved[row])[radii], cutoffs[:-1], [np.iinfo(np.int64).max]])
             for key, ranks in made:
-                _fill(lists[key], row, ranks, cutoffs)
-        return len(rows)
+                _fill(lists[key], row, ranks, until)
+        return stop - start
 
     blocks = itertools.pairwise([*range(0, n_queries, 64), n_queries])
     with ThreadPoolExecutor(threads) as pool:
-        for done in pool.map(fill, itertools.starmap(range, blocks)):
+        for done in pool.map(lambda block: fill(*block), blocks):
             if progress is not None:
                 progress(done)
     counts = HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64)) if n_groups else None
@@ -282,8 +288,7 @@ def _ranks(
 
 
 def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.int64]) -> None:
-    """Fill a query's row of `lists`, given the ranks of its relevant items; the last cutoff is the end of the list."""
-    cutoffs = np.append(cutoffs[:-1], np.iinfo(np.int64).max)
+    """Fill a query's row of `lists`, given the ranks of its relevant items."""
     until = np.searchsorted(ranks, cutoffs, side="right")
     n = ranks.size
     lists.found[row], lists.n_relevant[row] = until, n
@@ -291,7 +296,9 @@ def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.
     precisions = numbers / ranks
     lists.precisions[""][row] = _sums(precisions, until)
     lists.gains[row] = _sums(1 / np.log2(ranks + 1), until)
-    lists.at_r[row] = precisions[ranks <= n].sum()
+    if n:
+        n_at_r = np.searchsorted(ranks, n, side="right")
+        lists.whole[row] = precisions[:n_at_r].sum() / n, n_at_r / n, precisions[0]
     if len(lists.precisions) == 1:
         return
     lists.precisions["next-rank"][row] = _sums(numbers / (ranks + 1), until)

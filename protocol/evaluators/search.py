@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -18,28 +18,28 @@ from protocol.evaluation.code_pairs import CodePair, Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import Distances, Lists, of_codes, of_values, ranked
+from protocol.evaluators.rankings import RADII, WHOLE, Distances, Lists, of_codes, of_values, ranked
 from protocol.evaluators.ways import Way, meanings
 from protocol.inputs.conversion import numbers_from
 from protocol.inputs.labels import label_pair
 from protocol.scores.tables import Table, filled
 
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
-RADII = (0, 1, 2, 3)
 _NEAR = 0.01
 """The values within this distance of a reported score show how densely values lie around it; one with a larger standard
 deviation explains no score."""
 _DEVIATIONS = 3
 """A random order of ties explains a score within this many standard deviations of the expected value."""
 _DECISIVE = 0.05
-"""A match is decisive if fewer evaluations than this are expected to match by chance."""
+"""A match is decisive if the chance of a coincidence is smaller."""
 _LIGHT = 1
 """Rarer distances and ground truths are not combined with faults in how the list is read."""
 _MOST_SHOWN = 10
-_MOST_SIZES = 100
-"""mAP@R with ties in expectation is computed if the queries have at most this many numbers of relevant items."""
-_OF_RADIUS, _OF_CUTOFF = ("precision", "recall"), ("mAP", "nDCG", "P", "R")
+_OF_RADIUS, _OF_CUTOFF = ("precision", "recall", "mAP"), ("mAP", "nDCG", "P", "R", "hit")
+_CURVES = ("AUPRC[area]", "AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC_macro[area]")
 STANDARD = Way("mAP", ())
+_CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
+"""Families of measures that are also reported under the name of a measure."""
 _DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
 """The measures that can be searched; a cutoff or radius of ``precision`` and ``recall`` is part of the answer."""
@@ -111,7 +111,8 @@ def explain(
     training_labels : array_like, str or Path, optional
         Labels of the training items. Some evaluators divide by the number of relevant items among these.
     measure : {"mAP", "precision", "recall", "nDCG", "any"}, default="mAP"
-        The name of the reported score, with or without a cutoff or a radius.
+        The name of the reported score, with or without a cutoff or a radius. Other measures that are reported under
+        this name are also tried: as mAP, the area under the precision-recall curve, the reciprocal rank, R-precision.
     threads : int, default=1
         Number of threads; the results do not depend on it.
     progress : callable, optional
@@ -149,10 +150,15 @@ def explain(
         if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
         values = [scores_of(base, of_score[base], threads=threads, progress=progress) for of_score in cases]
-        shared = {way for way in set.intersection(*map(set, values)) if measure in ("any", way.family)}
+        shared = {way for way in set.intersection(*map(set, values)) if _is_called(way, measure)}
         new = {way: np.array([of_score[way] for of_score in values]) for way in values[0] if way in shared}
         found = replace(found, values={**found.values, **new})
     return found
+
+
+def _is_called(way: Way, measure: str) -> bool:
+    """Return whether people report a score of an evaluation under the name of a measure."""
+    return measure in ("any", way.family) or way.family in _CALLED.get(measure, ())
 
 
 def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Sequence[Any]]:
@@ -220,20 +226,21 @@ def cases_of(
 
 
 def scores_of(
-    base: Way, case: Case, *, cutoff: int | None = None, threads: int = 1, progress: Progress = None
+    base: Way, case: Case, *, cutoffs: Iterable[int] = (), threads: int = 1, progress: Progress = None
 ) -> dict[Way, tuple[float, float]]:
     """Return the score of every evaluation of a case, and its standard deviation if the order of ties is random.
 
-    `base` is what differs in the case. `cutoff` is tried in addition to `CUTOFFS`.
+    `base` is what differs in the case. The cutoffs are common ones and sizes of the data, unless they are given.
     """
     distances, relevance, _ = case
     group, n_queries, is_light = distances.group, distances.group.size, base.weight <= _LIGHT
     classes = relevance.group if isinstance(relevance, LabelRelevance) and relevance.kind == "class labels" else None
-    cutoffs = _cutoffs(distances, relevance, classes, cutoff)
+    last, sizes = distances.n_database, {*cutoffs} or _sizes(distances, relevance, classes)
+    tried = np.array([*sorted({*sizes, last - 1} - {0, last}), last])
     report = stage(progress, base.text, n_queries)
-    counts, lists = ranked(distances, relevance, cutoffs, plain=not is_light, threads=threads, progress=report)
+    counts, lists = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
     values: dict[Way, tuple[float, float]] = {}
-    for way, zero, drop, errors in _of_queries(case, counts, lists, cutoffs, is_light):
+    for way, zero, drop, errors in _of_queries(case, counts, lists, tried, is_light):
         # Queries with the same distances have the same order of ties, so that their errors add up.
         sums = [float(np.linalg.norm(np.bincount(group, of_one))) for of_one in errors] or [0.0, 0.0]
         n_defined = np.count_nonzero(~np.isnan(drop)) or 1
@@ -272,16 +279,12 @@ def _of_queries(
             yield way, zero, drop, np.where(is_known, errors, 0)
 
 
-def _cutoffs(
-    distances: Distances, relevance: Relevance, classes: NDArray[np.int64] | None, cutoff: int | None
-) -> NDArray[np.int64]:
-    """Return the cutoffs to try: common ones, sizes of the data, and last the database."""
-    n_database = distances.n_database
-    sizes = {*CUTOFFS, distances.group.size, n_database - 1}
+def _sizes(distances: Distances, relevance: Relevance, classes: NDArray[np.int64] | None) -> set[int]:
+    """Return the cutoffs below the size of the database: common ones, and sizes of the data."""
+    sizes = {*CUTOFFS, distances.group.size}
     if classes is not None:  # the size of the largest class
         sizes |= {max(relevance.row(row)[0].size for row in np.unique(classes, return_index=True)[1].tolist())}
-    sizes = {size for size in sizes if 0 < size < n_database} | {cutoff or n_database}
-    return np.array([*sorted(sizes - {n_database}), n_database])
+    return {size for size in sizes if size < distances.n_database}
 
 
 def _of_counts(
@@ -303,9 +306,6 @@ def _of_counts(
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
     grouped = _ratio(np.nansum(counts.relevant * precisions, axis=1), counts.n_relevant)
     yield STANDARD.but(list=part, ties="grouped"), np.array([np.nan_to_num(grouped), grouped])
-    if (sizes := np.unique(counts.n_relevant)).size <= _MOST_SIZES:
-        at_r = _at_r(counts, sizes[sizes > 0].tolist())
-        yield Way("mAP@R", ()).but(list=part), np.array([np.nan_to_num(at_r), at_r])
 
 
 def _metrics(
@@ -314,24 +314,16 @@ def _metrics(
     """Return metrics by their names: those that are divided by all relevant items, and others."""
     complete = {"mAP": STANDARD.but(list=part)}
     names = {f"mAP[{ties}]": STANDARD.but(list=part, ties=ties) for ties in ("best", "worst")}
-    names |= {f"{measure}@r{radius}": Way(f"{measure}@r{radius}", ()) for measure in _OF_RADIUS for radius in radii}
-    names["nDCG"] = Way("nDCG", ()).but(list=part)
+    if radii:
+        of_radius = [f"{measure}@r{radius}" for measure in _OF_RADIUS for radius in radii]
+        names |= {name: Way(name, ()) for name in (*of_radius, *_CURVES)}
+    names |= {name: Way(name, ()).but(list=part) for name in ("nDCG", *WHOLE)}
     for cutoff in cutoffs[cutoffs != n_database - bool(part)].tolist():
         ways = {name: _with_cutoff(name, cutoff, n_database).but(list=part) for name in _OF_CUTOFF}
         complete[f"mAP@{cutoff}[all]"] = way = ways.pop("mAP")
         names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
         names |= {f"{measure}@{cutoff}": way for measure, way in ways.items()}
     return complete, names
-
-
-def _at_r(counts: HammingCounts, sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Return mAP@R of each query with ties in expectation, given the numbers of relevant items; NaN without any."""
-    n_relevant, at_r = counts.n_relevant, np.full(counts.n_queries, np.nan)
-    for size in sizes:
-        rows, name = n_relevant == size, f"mAP@{size}[all]"
-        of_size = HammingCounts(counts.retrieved[rows], counts.at_level[rows], counts.levels)
-        at_r[rows] = metrics.evaluate(of_size, [name], empty="drop")[name]
-    return at_r
 
 
 def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
@@ -348,8 +340,13 @@ def _of_lists(
     ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, n_database + 3)))])
     for (ties, part), of_list in lists.items():
         n, known = of_list.n_relevant, of_list.is_known
-        yield Way("mAP@R", ()).but(list=part, ties=ties), _ratio(of_list.at_r, n), known
-        for column, cutoff in enumerate(cutoffs.tolist()):
+        for name, values in zip(WHOLE, of_list.whole.T, strict=True):
+            yield Way(name, ()).but(list=part, ties=ties), values, known
+        n_balls = of_list.found.shape[1] - len(cutoffs)
+        for column, radius in enumerate(RADII[: 0 if part else n_balls]):
+            sums = of_list.precisions[""][:, column]
+            yield Way(f"mAP@r{radius}", ()).but(ties=ties), _ratio(sums, of_list.found[:, column]), known
+        for column, cutoff in enumerate(cutoffs.tolist(), n_balls):
             if part and cutoff == n_database - 1:
                 continue
             ways = {
@@ -362,9 +359,10 @@ def _of_lists(
                 totals |= {"retrieved": found, "min": at_most, "K": np.full(n.size, cutoff)}
                 yield ways["P"], found / cutoff, known
                 yield ways["R"], _ratio(found, n), known
+                yield ways["hit"], _ratio(found > 0, n > 0), known
             for precision, sums in of_list.precisions.items():
-                if np.isnan(sums[:, column]).all():
-                    continue
+                if np.isnan(sums[:, column]).all() or (precision == "by-hits" and cutoff >= n_database - 1):
+                    continue  # the first n relevant items are all of them
                 for denominator, total in {"by-hits": {"": at_most}}.get(precision, totals).items():
                     way = ways["mAP"].but(precision=precision, denominator=denominator)
                     yield way, _ratio(sums[:, column], total), known
@@ -381,10 +379,12 @@ def _means(
 ) -> dict[Way, float]:
     """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
     means, defined = {way: float(zero.mean())}, ~np.isnan(drop)
+    if way.measure.startswith("AUPRC["):  # a curve of all queries
+        return means if np.array_equal(zero, drop) else means | {way.but(undefined="left-out"): float(drop[0])}
     if not defined.all() and np.allclose(zero[defined], drop[defined], rtol=1e-9, atol=0):
         means[way.but(undefined="one")] = float(np.where(defined, zero, 1.0).mean())
-    if not defined.all() and defined.any():
-        means[way.but(undefined="left-out")] = float(drop[defined].mean())
+    if not defined.all():
+        means[way.but(undefined="left-out")] = float(drop[defined].mean()) if defined.any() else math.nan
     means[way.but(mean="ten-more")] = float(drop[defined].sum() / (defined.sum() + 10))
     if classes is not None:
         sizes = np.bincount(classes)
@@ -419,10 +419,11 @@ class Explanation(Printed):
 
     @cached_property
     def matches(self) -> list[Way]:
-        """The evaluations that give every score to all printed digits, rounded or cut, the most plausible first.
+        """The evaluations that give every score to all printed digits, rounded or cut, the least likely chance first.
 
         An evaluation is left out if one with some of its variants, and no others, also gives every score; and one with
-        a random order of ties if a more plausible one with a known order does, or if it could give nearly any score.
+        a random order of ties if one with a known order is less likely a coincidence, or if it could give nearly any
+        score.
         """
         errors, deviations, _ = self._table
         half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
@@ -432,58 +433,86 @@ class Explanation(Printed):
         found = np.flatnonzero(given.all(axis=1)).tolist()
         found.sort(
             key=lambda i: (
-                *(ways[i].weight, deviations[i].max()),
+                *(self.chance(ways[i]), deviations[i].any(), ways[i].weight, deviations[i].max()),
                 *("@" in ways[i].measure, np.abs(errors[i]).max()),
             )
         )
-        exact, matches = {ways[i] for i in found if not deviations[i].any()}, list[Way]()
+        matches, has_exact = list[Way](), False
         for i in found:
             is_random, parts = deviations[i].any(), set(ways[i].variants)
-            if not any(set(known.variants) < parts or (is_random and known in exact) for known in matches):
+            if not (is_random and has_exact) and not any(set(known.variants) < parts for known in matches):
                 matches.append(ways[i])
+                has_exact |= not is_random
         return matches
 
-    def by_chance(self, match: Way) -> float:
-        """Return how many evaluations would give every score by chance, if the values near it were spread evenly.
+    def chance(self, match: Way) -> float:
+        """Return the probability that an evaluation as plausible as a match gives every score by coincidence.
 
-        Only evaluations are counted that are as plausible and as precise as a match: that weigh no more, and are no
-        more random. Several scores are taken to be independent.
+        That are the evaluations that weigh no more than the match; those with a random order of ties only if it has
+        one. The values near a score are taken to be spread evenly, and several scores to be independent. Because these
+        are two ways to be plausible, the probability is that of twice as many evaluations: of all scores that nothing
+        known gives, at most 5 % then have a match with a chance below .05, however many evaluations are tried.
         """
-        errors, deviations, weights = self._table
-        windows = 3 * np.array([one.half_unit for one in self.reported]) + 2 * _DEVIATIONS * deviations
-        near = np.maximum(_NEAR, windows)
-        counts = (np.abs(errors) <= near).all(axis=1) & (weights <= match.weight)
-        counts &= (deviations <= self.values[match][:, 1]).all(axis=1)
-        chances = np.prod(windows / (2 * near), axis=1)[counts]
-        widest = np.argsort(-chances, kind="stable")  # equal values count once
-        _, distinct = np.unique(errors[counts][widest].round(12), axis=0, return_index=True)
-        return float(chances[widest][distinct].sum())
+        is_random = bool(self.values[match][:, 1].any())
+        if (is_random, match.weight) not in self._chances:
+            errors, deviations, weights = self._table
+            windows = 3 * np.array([one.half_unit for one in self.reported]) + 2 * _DEVIATIONS * deviations
+            near = np.maximum(_NEAR, windows)
+            counts = (np.abs(errors) <= near).all(axis=1) & (weights <= match.weight)
+            counts &= is_random | ~deviations.any(axis=1)
+            chances = np.prod(windows / (2 * near), axis=1)[counts]
+            widest = np.argsort(-chances, kind="stable")  # equal values count once
+            _, distinct = np.unique(errors[counts][widest].round(12), axis=0, return_index=True)
+            none = float(np.log1p(-chances[widest][distinct]).sum())
+            self._chances[is_random, match.weight] = -math.expm1(2 * none)
+        return self._chances[is_random, match.weight]
+
+    @cached_property
+    def _chances(self) -> dict[tuple[bool, int], float]:
+        """The chances that were computed, by whether the order of ties is random, and the weight."""
+        return {}
+
+    @property
+    def decisive(self) -> list[Way]:
+        """The matches that are hardly a coincidence."""
+        return [way for way in self.matches if self.chance(way) < _DECISIVE]
 
     def parts(self) -> list[str | Table]:
-        """Return the paragraphs and the table that are printed."""
+        """Return the paragraphs and the tables that are printed."""
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
-        tried = f"{len(self.values):,} evaluations were tried"
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
-        of_standard = f" The standard mAP is {means}." if means else ""
+        ending = f" The standard mAP is {means}." if means else ""
+        n_decisive, tried = len(self.decisive), f"{len(self.values):,} evaluations were tried"
+        weaker = self.matches[n_decisive:]
         if not self.matches:
-            return [filled(f"Nothing explains {scores}: {tried}, and none gives it.{of_standard}")]
-        best, shown = self.matches[0], self.matches[:_MOST_SHOWN]
-        header = ["weight", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
-        rows = [
-            [str(way.weight), way.measure, *itertools.starmap(_shown, self.values[way]), way.names] for way in shown
+            return [filled(f"Nothing known gives {scores}: {tried}, and none agrees.{ending}")]
+        if n_decisive:
+            best = self.matches[0]
+            verdict = f"{scores}: {best.measure}, {best.text}."
+            ending = f"{tried[0].upper()}{tried[1:]}.{ending}"
+        else:
+            verdict = f"Nothing known gives {scores}: {tried}, and some agree with any score."
+            ending = f"More digits, or the scores of other code lengths, would decide.{ending}"
+        shown = [*self.decisive[:_MOST_SHOWN], *weaker[: _MOST_SHOWN - n_decisive]]
+        return [
+            filled(verdict),
+            *self._tables("", self.decisive[:_MOST_SHOWN], n_decisive),
+            *self._tables("Weaker matches, perhaps coincidences:", shown[n_decisive:], len(weaker)),
+            *filter(None, [meanings(shown)]),
+            filled(ending),
         ]
-        more, chance = len(self.matches) - _MOST_SHOWN, self.by_chance(best)
-        verdict = (
-            f"{tried[0].upper()}{tried[1:]}. Among those as plausible as the first, {chance:.1g} are expected to give "
-            f"{'these scores' if len(self.reported) > 1 else 'this score'} by chance."
-        )
-        perhaps, decide = "", ""
-        if chance > _DECISIVE:
-            perhaps, decide = "perhaps ", " More digits, or the scores of other code lengths, would decide."
-        paragraphs: list[str | Table] = [filled(f"{scores}: {perhaps}{best.measure}, {best.text}.")]
-        paragraphs += [Table("matches", "", header, rows)]
-        paragraphs += [f"and {counted(more, 'other evaluation')}"] if more > 0 else []
-        return [*paragraphs, *filter(None, [meanings(shown)]), filled(verdict + decide + of_standard)]
+
+    def _tables(self, title: str, ways: Sequence[Way], n_ways: int) -> Iterator[str | Table]:
+        """Yield a title and a table of some of the matches, if there are any, and the number of the others."""
+        if ways:
+            yield from [title] if title else []
+            header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
+            rows = [
+                [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_shown, self.values[way]), way.names]
+                for way in ways
+            ]
+            yield Table("weaker" if title else "matches", "", header, rows)
+            yield from [f"and {counted(n_ways - len(ways), 'other evaluation')}"] if n_ways > len(ways) else []
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
@@ -491,12 +520,13 @@ class Explanation(Printed):
             "reported": [one._asdict() for one in self.reported],
             "n_bits": self.n_bits,
             "n_tried": len(self.values),
+            "n_decisive": len(self.decisive),
             "matches": [
                 way.record()
                 | {
                     "values": self.values[way][:, 0],
                     "standard_deviations": self.values[way][:, 1],
-                    "by_chance": self.by_chance(way),
+                    "chance": self.chance(way),
                 }
                 for way in self.matches
             ],

@@ -1,5 +1,6 @@
 """Ways to evaluate: a measure, and the variants by which evaluators differ from the standard."""
 
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ def _variants() -> dict[tuple[str, str], Variant]:
     }
 
 
+_COMMON = ("", "mAP", "precision", "recall", "nDCG")
 VARIANTS = _variants()
 """Every variant by family and name, as declared in ``variants.toml``."""
 
@@ -63,13 +65,13 @@ class Way(NamedTuple):
     @property
     def family(self) -> str:
         """The measure without its cutoff or radius, by its long name."""
-        name = self.measure.partition("@")[0]
+        name = re.split(r"[@_[]", self.measure)[0]
         return {"P": "precision", "R": "recall"}.get(name, name)
 
     @property
     def weight(self) -> int:
-        """The sum of the weights of the variants."""
-        return sum(VARIANTS[variant].weight for variant in self.variants)
+        """The sum of the weights of the variants, and of one for a measure that seldom goes by the name of another."""
+        return sum(VARIANTS[variant].weight for variant in self.variants) + (self.family not in _COMMON)
 
     @property
     def text(self) -> str:

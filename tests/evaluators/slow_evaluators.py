@@ -16,7 +16,7 @@ def score(way, query, database, related):
         query, database = (in_other_order(side) for side in (query, database))
     if variants.get("codes") == "exchanged":
         pairs = [[(q, d) for q in range(len(query))] for d in range(len(database))]
-    values = []
+    values, ranked = [], []
     for items in pairs:
         keys = [distance(query[q], database[d], variants.get("distance")) for q, d in items]
         relevant = [bool(related(q, d)) for q, d in items]
@@ -25,6 +25,9 @@ def score(way, query, database, related):
         if variants.get("list") == "positive":
             relevant = [r and 2 * key < len(query[0]) for key, r in zip(keys, relevant, strict=True)]
         values.append(of_query(way.measure, variants, keys, relevant))
+        ranked.append((keys, relevant))
+    if way.measure.startswith("AUPRC["):
+        return area_under_curve(way.measure[6:-1], ranked, variants.get("undefined") == "left-out")
     if variants.get("undefined") == "one":
         values = [1.0 if value is None else value for value in values]
     if variants.get("undefined") == "left-out" or variants.get("mean") == "ten-more":
@@ -32,7 +35,24 @@ def score(way, query, database, related):
     if variants.get("mean") == "ten-more":
         return math.fsum(values) / (len(values) + 10)
     values = [0.0 if value is None else value for value in values]
-    return math.fsum(values) / len(values)
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def area_under_curve(rule, ranked, is_dropping):
+    """Return the area under the precision-recall curve over the radius, of all pairs of queries and items."""
+    pairs = [pair for keys, relevant in ranked for pair in zip(keys, relevant, strict=True)]
+    n_relevant, points = sum(r for _, r in pairs), []
+    for radius in range(max(key for key, _ in pairs) + 1):
+        inside = [r for key, r in pairs if key <= radius]
+        if inside or not is_dropping:
+            precision = sum(inside) / len(inside) if inside else 0.0
+            points.append((sum(inside) / n_relevant if n_relevant else 0.0, precision))
+    if rule == "area":
+        points = [(0.0, points[0][1]), *points]
+    area = 0.0
+    for (recall, precision), (larger, other) in itertools.pairwise(points):
+        area += (larger - recall) * (other if rule == "sum" else (precision + other) / 2)
+    return area
 
 
 def in_other_order(matrix):
@@ -83,6 +103,11 @@ def orders(keys, relevant, ties):
 
 
 def of_query(measure, variants, keys, relevant):
+    if measure.startswith("AUPRC"):
+        return area_under_curve("area", [(keys, relevant)], True) if any(relevant) else None
+    if measure.startswith("mAP@r"):
+        inside = [(key, r) for key, r in zip(keys, relevant, strict=True) if key <= int(measure[5:])]
+        return of_query("mAP", variants, [key for key, _ in inside], [r for _, r in inside])
     if "@r" in measure:
         measure, _, radius = measure.partition("@r")
         inside = [r for key, r in zip(keys, relevant, strict=True) if key <= int(radius)]
@@ -121,8 +146,8 @@ def of_list(measure, variants, ranked):
     found = sum(ranked[:top])
     if measure == "P":
         return found / cut
-    if measure == "R":
-        return found / n_relevant if n_relevant else None
+    if measure in ("R", "hit", "MRR", "R-precision"):
+        return of_relevant(measure, ranked, found) if n_relevant else None
     if measure == "nDCG":
         best = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(cut, n_relevant) + 1))
         return math.fsum(1 / math.log2(i + 2) for i in range(top) if ranked[i]) / best if best else None
@@ -130,6 +155,18 @@ def of_list(measure, variants, ranked):
     if not total:
         return None
     return float(sum(precisions(ranked, top, variants.get("precision"))) / total)
+
+
+def of_relevant(measure, ranked, found):
+    n_relevant = sum(ranked)
+    match measure:
+        case "R":
+            return found / n_relevant
+        case "hit":
+            return float(found > 0)
+        case "MRR":
+            return 1 / (ranked.index(True) + 1)
+    return sum(ranked[:n_relevant]) / n_relevant
 
 
 def precisions(ranked, top, variant):

@@ -1,6 +1,7 @@
 """`protocol.diagnose`: evaluators that others wrote, and faults that were put into one, are named."""
 
 import csv
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from slow_evaluators import score
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluators import VARIANTS, Way, diagnose, read_answers, write_cases
+from protocol.evaluators.diagnosis import _known
 
 STANDARD = Way("mAP", ())
 INDEX = STANDARD.but(ties="index")
@@ -97,82 +99,166 @@ def eight_bits(query, database, query_labels, labels):
     return np.nan_to_num(average_precisions(keys, query_labels, labels)).mean()
 
 
-@pytest.mark.parametrize(
-    ("evaluator", "options", "found"),
-    [
-        (deephash, {}, STANDARD.but(ties="random")),
-        (lambda *sides: deephash(*sides, kind="stable"), {}, INDEX),
-        (lambda *sides: deephash(*sides, cutoff=-1, kind="stable"), {}, ("without-last", "retrieved")),
-        (
-            lambda *sides: deephash(*sides, cutoff=50, kind="stable"),
-            {"cutoff": 50},
-            Way("mAP@50", (("ties", "index"), ("denominator", "retrieved"))),
-        ),
-        (
-            lambda *sides: deephash(*sides, cutoff=100),
-            {"cutoff": 100},
-            Way("mAP@100", (("ties", "random"), ("denominator", "retrieved"))),
-        ),
-        (hashnet, {}, INDEX.but(undefined="left-out")),
-        (scikit_learn, {}, STANDARD.but(ties="grouped")),
-        (trec_eval, {}, INDEX),
-        (torchmetrics_map, {}, STANDARD.but(list="positive", ties="random")),
-        (
-            lambda *sides: torchmetrics_map(*sides, top_k=10),
-            {"cutoff": 10},
-            ("positive", "retrieved"),
-        ),
-        (ranx_map, {}, STANDARD.but(ties="random")),
-        (metric_learning, {}, STANDARD.but(ties="random", undefined="left-out")),
-        (
-            lambda *sides: metric_learning(*sides, metric="mean_average_precision_at_r"),
-            {},
-            Way("mAP@R", (("ties", "random"), ("undefined", "left-out"))),
-        ),
-        (eight_bits, {}, STANDARD.but(distance="int8", ties="index")),
-    ],
-    ids=str.split(
-        "deephash stable minus-one top-50 top-100 hashnet sklearn trec_eval torchmetrics torchmetrics-10 ranx "
-        "metric-learning metric-learning-at-r int8"
+OTHERS = {
+    "deephash": (deephash, {}, STANDARD.but(ties="random")),
+    "stable": (lambda *sides: deephash(*sides, kind="stable"), {}, INDEX),
+    "minus-one": (
+        lambda *sides: deephash(*sides, cutoff=-1, kind="stable"),
+        {},
+        STANDARD.but(list="without-last", ties="index", denominator="retrieved"),
     ),
-)
-def test_evaluators_of_others_are_named(evaluator, options, found):
+    "top-50": (
+        lambda *sides: deephash(*sides, cutoff=50, kind="stable"),
+        {"cutoff": 50},
+        INDEX.but("mAP@50", denominator="retrieved"),
+    ),
+    "top-100": (
+        lambda *sides: deephash(*sides, cutoff=100),
+        {"cutoff": 100},
+        Way("mAP@100", (("ties", "random"), ("denominator", "retrieved"))),
+    ),
+    "hashnet": (hashnet, {}, INDEX.but(undefined="left-out")),
+    "sklearn": (scikit_learn, {}, STANDARD.but(ties="grouped")),
+    "trec_eval": (trec_eval, {}, INDEX),
+    "torchmetrics": (torchmetrics_map, {}, STANDARD.but(list="positive", ties="random")),
+    "torchmetrics-10": (
+        lambda *sides: torchmetrics_map(*sides, top_k=10),
+        {"cutoff": 10},
+        Way("mAP@10", (("list", "positive"), ("ties", "random"), ("denominator", "retrieved"))),
+    ),
+    "ranx": (ranx_map, {}, STANDARD.but(ties="random")),
+    "metric-learning": (metric_learning, {}, STANDARD.but(ties="random", undefined="left-out")),
+    "metric-learning-at-r": (
+        lambda *sides: metric_learning(*sides, metric="mean_average_precision_at_r"),
+        {},
+        Way("mAP@R", (("ties", "random"), ("undefined", "left-out"))),
+    ),
+    "int8": (eight_bits, {}, STANDARD.but(distance="int8", ties="index")),
+}
+
+
+def same(ways):
+    return {(way.measure, frozenset(way.variants)) for way in ways}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_evaluators_of_others_are_named(name):
+    evaluator, options, expected = OTHERS[name]
     diagnosis = diagnose(evaluator, codes="signs", **options)
-    best = diagnosis.matches[0]
-    if isinstance(found, Way):
-        assert (best.measure, set(best.variants)) == (found.measure, set(found.variants))
-    else:
-        assert {name for _, name in best.variants} > set(found)
-    assert str(diagnosis).startswith(f"Equal to {best.measure}: ")
+    assert same(diagnosis.matches[:1]) == same([expected])
+    verb = "Consistent with" if ("ties", "random") in expected.variants else "Equal to"
+    assert str(diagnosis).startswith(f"{verb} {expected.measure}: ")
+
+
+def slow(way):
+    """Return the evaluator that computes a way in plain Python."""
+
+    def evaluator(query, database, query_labels, labels):
+        return score(way, query.tolist(), database.tolist(), lambda q, d: query_labels[q] == labels[d])
+
+    return evaluator
+
+
+def mean_of_classes(query, database, query_labels, labels):
+    values = np.nan_to_num(average_precisions((query[:, None] != database).sum(axis=2), query_labels, labels))
+    return np.mean([values[query_labels == label].mean() for label in np.unique(query_labels)])
 
 
 UNORDERED = {"random", "best", "worst", "grouped"}
 NEED_MORE = {"inner-product", "asymmetric", "half", "zero-is-1", "training"}  # real values or other labels
 SEEDED = [
-    (family, name)
-    for family, name in VARIANTS
-    if family != "relevance"  # the cases have one label per item
-    and name not in {*UNORDERED, *NEED_MORE}
+    STANDARD.but("mAP@5" if variant[0] == "denominator" or variant[1] == "by-hits" else "mAP", **dict([variant]))
+    if variant[0] == "ties"
+    else INDEX.but("mAP@5" if variant[0] == "denominator" or variant[1] == "by-hits" else "mAP", **dict([variant]))
+    for variant in VARIANTS
+    if variant[0] != "relevance"  # the cases have one label per item
+    and variant[1] not in {*UNORDERED, *NEED_MORE}
+]
+REPORTED_AS_MAP = [
+    *(Way(f"AUPRC[{rule}]", ()) for rule in ("area", "trapezoid", "sum")),
+    Way("AUPRC_macro[area]", ()),
+    *(INDEX.but(measure) for measure in ("MRR", "R-precision", "mAP@R", "mAP@r2", "hit@10", "P@10", "nDCG@10")),
+    *(INDEX.but(measure, undefined="left-out") for measure in ("MRR", "R-precision", "mAP@R")),
+    *(INDEX.but("mAP@10", denominator=name) for name in ("", "retrieved", "min", "K")),
+    INDEX.but("mAP@50", denominator="min"),
 ]
 
 
-@pytest.mark.parametrize("variant", SEEDED, ids="-".join)
-def test_every_seeded_fault_is_named(variant):
-    family, name = variant
-    measure = "mAP@5" if family == "denominator" or name == "by-hits" else "mAP"
-    way = Way(measure, (variant,) if family == "ties" else (("ties", "index"), variant))
-    if family == "mean" and name == "classes":
-        way = None
+@pytest.mark.parametrize("way", [*SEEDED, *REPORTED_AS_MAP], ids=lambda way: f"{way.measure}, {way.names}")
+def test_every_measure_and_every_seeded_fault_is_named(way):
+    diagnosis = diagnose(mean_of_classes if ("mean", "classes") in way.variants else slow(way))
+    assert same(diagnosis.matches[:1]) == same([way])
 
-    def evaluator(query, database, query_labels, labels):
-        if way is None:
-            values = np.nan_to_num(average_precisions((query[:, None] != database).sum(axis=2), query_labels, labels))
-            return np.mean([values[query_labels == label].mean() for label in np.unique(query_labels)])
-        return score(way, query.tolist(), database.tolist(), lambda q, d: query_labels[q] == labels[d])
 
-    best = diagnose(evaluator).matches[0]
-    expected = {("ties", "index"), variant} if family != "ties" else {variant}
-    assert (best.measure, set(best.variants)) == (measure, expected)
+def test_evaluations_that_no_case_tells_apart_are_listed():
+    diagnosis = diagnose(slow(INDEX.but("P@1")))  # nDCG@1 and mAP@1, divided by 1, are the same by definition
+    expected = [INDEX.but(name) for name in ("P@1", "nDCG@1", "hit@1")] + [INDEX.but("mAP@1", denominator="min")]
+    assert same(expected) <= same(diagnosis.matches)
+    text = " ".join(str(diagnosis).split())
+    assert "Equal to P@1: ties in database order (a stable sort). These cases can't tell it from: nDCG@1, ties" in text
+
+
+def test_the_cases_tell_all_evaluations_apart_that_are_not_the_same_by_definition():
+    """Other distances than the plain ones are told apart for complete lists; here are the measures and denominators."""
+    known = _known(100)
+    ways = {
+        way: means.round(7).tobytes()
+        for way, means in zip(known.ways, known.means, strict=True)
+        if way.measure in ("mAP", "nDCG", "mAP@R", "MRR", "R-precision")
+        or way.measure in (f"{name}@{cutoff}" for name in ("mAP", "nDCG", "P", "R") for cutoff in (5, 10, 20, 50, 100))
+    }
+    # The relevant items are at most as many as there are items without the last, unless all of them are relevant.
+    same_by_definition = {("list", "without-last"), ("precision", "by-hits"), ("ties", "random")}
+    ways = {way: means for way, means in ways.items() if same_by_definition.isdisjoint(way.variants)}
+    query = (("list", "with-query"), ("ties", "index"))
+    del ways[Way("MRR", query)], ways[Way("MRR", (*query, ("mean", "classes")))]  # 1
+    equal = Counter(ways.values())
+    assert len(ways) > 4000
+    assert not [way for way, means in ways.items() if equal[means] > 1]
+
+
+CONSTANT = {
+    "always-0": (lambda *_: 0.0, "Always 0: no item counts as relevant?"),
+    "always-half": (lambda *_: 0.5, "Always 0.5: codes and labels have no effect?"),
+    "always-1": (lambda *_: 1.0, "Always 1: every item counts as relevant?"),
+    "nan": (lambda *_: float("nan"), "Unknown: no case was answered with a number."),
+    "infinite": (lambda *_: float("inf"), "Unknown: no case was answered with a number."),
+    "percent": (
+        lambda *sides: 100 * hashnet(*sides),
+        "Not a score from 0 to 1: 66.9651 in case 10 (queries that are far from all items). In percent, equal to mAP: ",
+    ),
+    "sum": (
+        lambda *sides: hashnet(*sides) * len(sides[0]) ** 2,
+        "Not a score from 0 to 1: ",
+    ),
+    "negative": (lambda *sides: -hashnet(*sides), "Not a score from 0 to 1: -"),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_answers_that_no_evaluation_gives_are_described(name):
+    evaluator, text = CONSTANT[name]
+    diagnosis = diagnose(evaluator, codes="signs")
+    assert not diagnosis.matches
+    assert " ".join(str(diagnosis).split()).startswith(text)
+
+
+UNKNOWN = {
+    "squared": lambda *sides: np.nanmean(average_precisions(-sides[0] @ sides[1].T, *sides[2:]) ** 2),
+    "median": lambda *sides: np.nanmedian(average_precisions(-sides[0] @ sides[1].T, *sides[2:])),
+    "geometric": lambda *sides: np.exp(np.nanmean(np.log(average_precisions(-sides[0] @ sides[1].T, *sides[2:])))),
+    "noise": lambda *sides: hashnet(*sides) + 0.01 * np.sin(1000 * hashnet(*sides)),
+    "random": lambda *sides: np.random.default_rng(len(sides[1]) + sides[0].shape[1]).random(),
+    "accuracy": lambda *sides: 1 - abs(sides[0]).mean() / 3 + sides[2].mean() / 1000,
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_nothing_is_named_for_an_unknown_evaluator(name):
+    diagnosis = diagnose(UNKNOWN[name], codes="signs")
+    assert not diagnosis.matches
+    assert diagnosis.nearest is None
+    assert str(diagnosis).startswith("Unknown: no known evaluation gives all answers up to case ")
 
 
 def test_our_own_evaluation_is_the_standard():
@@ -191,9 +277,11 @@ def test_an_unknown_evaluator_differs_in_a_case_that_is_named():
 
     diagnosis = diagnose(halved_for_long_codes, codes="signs")
     assert not diagnosis.matches
-    nearest = "The nearest, mAP (ties in database order (a stable sort)), first differs in case 8 (opposite codes"
+    nearest = (
+        "mAP (ties in database order (a stable sort)) gives 9 of 10 answers, and first differs in case 8 (opposite"
+    )
     assert nearest in " ".join(str(diagnosis).split())
-    assert diagnosis.content()["nearest"]["first_difference"] == 8
+    assert diagnosis.content()["nearest"]["differing_cases"] == [8]
 
 
 def test_errors_of_the_function_are_shown_as_its_answers():
@@ -213,14 +301,12 @@ def test_a_function_without_a_number_is_refused():
         diagnose(hashnet, codes="-1/+1")
 
 
-def test_nan_counts_as_no_answer():
-    def nan_if_undefined(*sides):
-        values = average_precisions(-sides[0] @ sides[1].T, *sides[2:])
-        return values.mean()
-
-    diagnosis = diagnose(nan_if_undefined, codes="signs")
-    assert INDEX in diagnosis.matches
-    assert "1 case without a number as the answer." in str(diagnosis)
+def test_an_evaluation_with_nan_is_not_equal_to_any():
+    diagnosis = diagnose(lambda *sides: average_precisions(-sides[0] @ sides[1].T, *sides[2:]).mean(), codes="signs")
+    assert not diagnosis.matches
+    text = " ".join(str(diagnosis).split())
+    assert text.startswith("Differs from mAP (ties in database order (a stable sort)) in case 5, without a number as")
+    assert "the answer (0/0 for a query without a relevant item?)." in text
 
 
 def test_the_answers_of_another_program_are_read(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from slow_evaluators import score
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, Relevant
-from protocol.evaluators import VARIANTS, Way, explain
+from protocol.evaluators import VARIANTS, Explanation, Way, explain
+from protocol.evaluators.search import Reported
 
 STANDARD = Way("mAP", ())
 
@@ -35,14 +37,16 @@ def explained(reported, query, database, query_labels, labels, measure="any"):
 def check_every_way(found, query, database, related):
     for way, ((value, _),) in found.values.items():
         if ("mean", "classes") not in way.variants:
-            assert value == pytest.approx(score(way, query.tolist(), database.tolist(), related), abs=1e-12), way
+            assert value == pytest.approx(
+                score(way, query.tolist(), database.tolist(), related), abs=1e-12, nan_ok=True
+            ), way
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_score_is_that_of_plain_python(seed):
     query, database, query_labels, labels = case(seed)
     labels[0] = query_labels[0]
-    found = explained("0.99999999", query, database, query_labels, labels)
+    found = explained("0.12345678", query, database, query_labels, labels)
     assert len(found.values) > 100
     check_every_way(found, query, database, lambda q, d: query_labels[q] == labels[d])
 
@@ -54,7 +58,7 @@ def test_distances_of_several_bytes_are_those_of_plain_python(n_bits):
     database = np.concatenate([query, 1 - query])
     database[3:, 8:12] = query[:, 8:12]  # some bytes differ in all bits, some in a few, some in none
     labels = np.array([0, 1, 0, 1, 0, 1])
-    found = explained("0.99999999", query, database, [0, 1, 2], labels)
+    found = explained("0.12345678", query, database, [0, 1, 2], labels)
     assert {dict(way.variants).get("distance") for way in found.values} >= {None, "saturating", "bytes"}
     assert any(("distance", "int8") in way.variants for way in found.values) == (n_bits >= 64)
     check_every_way(found, query, database, lambda q, d: [0, 1, 2][q] == labels[d])
@@ -64,7 +68,7 @@ def test_several_labels_are_compared_in_three_ways():
     query, database, *_ = case(1)
     query_labels = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]])
     labels = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]])
-    values = explained("0.99999999", query, database, query_labels, labels).values
+    values = explained("0.12345678", query, database, query_labels, labels).values
     sides = query.tolist(), database.tolist()
     rules = {
         STANDARD: lambda q, d: bool((query_labels[q] & labels[d]).any()),
@@ -132,22 +136,71 @@ def test_a_combination_is_not_listed_if_a_part_of_it_explains_the_score():
 
 
 def test_nothing_explains_an_impossible_score():
-    found = explained("0.987654", *larger())
+    found = explained("0.987654", *larger(), measure="precision")
     assert not found.matches
-    assert "Nothing explains 0.987654 (12 bits)" in str(found)
+    assert str(found).startswith("Nothing known gives 0.987654 (12 bits): ")
+    found = explained("0.987654", *larger())
+    assert found.matches
+    assert not found.decisive
+    text = " ".join(str(found).split())
+    assert text.startswith("Nothing known gives 0.987654 (12 bits): ")
+    assert "Weaker matches, perhaps coincidences: " in text
     assert "mAP is 0.21390." in str(found)
 
 
 def test_chance_grows_with_the_number_of_evaluations_and_falls_with_digits():
     sides = larger()
     mean = explained("0.99999", *sides).values[STANDARD][0, 0]
-    few, many = (explained(f"{mean:.{digits}f}", *sides) for digits in (3, 6))
+    few, many, most = (explained(f"{mean:.{digits}f}", *sides) for digits in (3, 6, 7))
     heavier = STANDARD.but(ties="index", precision="next-rank")
-    assert few.by_chance(heavier) == pytest.approx(1000 * many.by_chance(heavier), rel=0.1)
-    assert few.by_chance(heavier) > few.by_chance(STANDARD) > 0
-    assert few.by_chance(STANDARD.but(ties="random")) > few.by_chance(STANDARD.but(ties="index"))
+    assert many.chance(heavier) == pytest.approx(10 * most.chance(heavier), rel=0.1)
+    assert few.chance(heavier) > few.chance(STANDARD) > 0
+    assert few.chance(STANDARD.but(ties="random")) > few.chance(STANDARD.but(ties="index"))
     assert few.matches[0] == many.matches[0] == STANDARD
     assert "would decide" in str(few)
+    assert str(few).startswith("Nothing known gives ")
+    assert many.decisive[0] == STANDARD
+    assert str(many).startswith(f"{mean:.6f} (12 bits): mAP, the standard.")
+    assert max(few.chance(way) for way in few.values) <= 1
+
+
+def test_the_chance_is_that_of_values_spread_evenly():
+    def chance(measure, values, score="0.5000"):
+        ways = {way: np.array([pair]) for way, pair in values.items()}
+        return Explanation((Reported.parse(score),), (8,), ways).chance(measure)
+
+    index, random = STANDARD.but(ties="index"), STANDARD.but(ties="random")
+    one = 0.00015 / 0.02  # 1.5 units of the last digit, in values within .01
+    assert chance(STANDARD, {STANDARD: (0.5, 0)}) == pytest.approx(1 - (1 - one) ** 2)
+    assert chance(STANDARD, {STANDARD: (0.5, 0), index: (0.501, 0)}) == pytest.approx(1 - (1 - one) ** 2)
+    assert chance(index, {STANDARD: (0.5, 0), index: (0.501, 0)}) == pytest.approx(1 - (1 - one) ** 4)
+    assert chance(index, {STANDARD: (0.5, 0), index: (0.52, 0)}) == pytest.approx(1 - (1 - one) ** 2)
+    assert chance(index, {STANDARD: (0.5, 0), index: (0.5, 0)}) == pytest.approx(1 - (1 - one) ** 2)  # equal values
+    wide = (0.00015 + 6 * 0.001) / 0.02
+    assert chance(random, {index: (0.5, 0), random: (0.502, 0.001)}) == pytest.approx(1 - ((1 - one) * (1 - wide)) ** 2)
+    assert chance(index, {index: (0.5, 0), random: (0.502, 0.001)}) == pytest.approx(1 - (1 - one) ** 2)
+
+
+def test_random_numbers_are_not_explained_and_computed_ones_are():
+    rng = np.random.default_rng(0)
+    found = explained("0.12345678", *larger(), measure="mAP")
+    numbers = [f"{number:.{digits}f}" for digits in (3, 4, 6) for number in rng.uniform(0.05, 0.9, 100)]
+    decisive = [replace(found, reported=(Reported.parse(number),)).decisive for number in numbers]
+    assert sum(map(bool, decisive)) <= 0.05 * len(numbers)
+    assert not any(decisive[:100])  # three digits never suffice
+    for way in (STANDARD, STANDARD.but(ties="index"), Way("AUPRC[area]", ()), STANDARD.but("MRR", ties="index")):
+        reported = (Reported.parse(f"{found.values[way][0, 0]:.7f}"),)
+        assert way in replace(found, reported=reported).decisive
+
+
+def test_a_decisive_match_stands_above_a_vague_one():
+    index, random = STANDARD.but(ties="index", precision="next-rank"), STANDARD.but(ties="random")
+    values = {random: np.array([[0.5, 0.005]]), index: np.array([[0.500001, 0]])}
+    found = Explanation((Reported.parse("0.500001"),), (8,), values)
+    assert found.matches == found.decisive == [index]
+    only_random = Explanation((Reported.parse("0.500001"),), (8,), {random: values[random]})
+    assert only_random.matches == [random]
+    assert not only_random.decisive
 
 
 def test_two_code_lengths_must_both_agree():
@@ -181,13 +234,13 @@ def test_a_score_may_be_a_number_of_numpy():
 def test_every_variant_is_tried():
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 2, (9, 3))
-    several = explained("0.99999999", *case(3)[:2], labels[:3], labels[3:])
+    several = explained("0.12345678", *case(3)[:2], labels[:3], labels[3:])
     query = rng.integers(0, 2, (3, 130))
     database = np.concatenate([query, 1 - query])
-    single = explained("0.99999999", query, database, [0, 0, 1], [0, 0, 1, 1, 0, 0])
-    undefined = explained("0.99999999", query, database, [0, 2, 1], [0, 0, 1, 1, 0, 0])
+    single = explained("0.12345678", query, database, [0, 0, 1], [0, 0, 1, 1, 0, 0])
+    undefined = explained("0.12345678", query, database, [0, 2, 1], [0, 0, 1, 1, 0, 0])
     outputs = Codes(rng.integers(-1, 2, (3, 4)) * 0.5, binarize="sign"), rng.integers(-1, 2, (6, 4)) * 0.5
-    real = explained("0.99999999", *outputs, [0, 0, 1], [0, 0, 1, 1, 0, 0])
+    real = explained("0.12345678", *outputs, [0, 0, 1], [0, 0, 1, 1, 0, 0])
     training = explain(
         "0.5", query, database, query_labels=[0, 0, 1], database_labels=[0, 0, 1, 1, 0, 0], training_labels=[0, 1, 1]
     )
@@ -223,7 +276,8 @@ def test_the_published_score_of_csq_is_explained(shared):
     labels = (np.load(folder / f"{side}_label.npy") for side in ("test", "database"))
     found = explained("87.38", *codes, *labels, measure="mAP")
     assert found.matches[0] == Way("mAP@100", (("ties", "random"), ("denominator", "retrieved")))
-    assert found.by_chance(found.matches[0]) > 0.05  # one score of four digits decides little
+    assert not found.decisive  # one score of four digits decides little
+    assert "perhaps coincidences" in str(found)
 
 
 def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
@@ -247,7 +301,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
 
 def test_real_valued_outputs_are_ranked_as_evaluators_do():
     query, database = np.array([[0.9, -0.2, 0.0]]), np.array([[0.1, 0.5, 0.0], [-0.3, -0.1, 0.7], [0.2, -0.6, -0.4]])
-    values = explained("0.99999999", Codes(query, binarize="sign"), database, [0], [1, 0, 0]).values
+    values = explained("0.12345678", Codes(query, binarize="sign"), database, [0], [1, 0, 0]).values
     expected = {
         "": (1 + 2 / 3) / 2,  # distances 1, 2, 0
         "inner-product": (1 + 2 / 3) / 2,  # -.01, -.25, .30
@@ -272,6 +326,8 @@ def test_relevant_training_items_can_be_the_denominator():
 def test_only_the_requested_measure_is_searched():
     found = explained("0.5", *case(0), measure="precision")
     assert {way.family for way in found.values} == {"precision"}
+    found = explained("0.5", *case(0), measure="mAP")
+    assert {way.family for way in found.values} == {"mAP", "AUPRC", "MRR", "R-precision"}
     with pytest.raises(ProtocolError, match="measure"):
         explained("0.5", *case(0), measure="mean average precision")
 

@@ -1,0 +1,55 @@
+"""The small inputs on which `protocol.explain` and `protocol.diagnose` once gave a wrong answer."""
+
+import runpy
+
+import numpy as np
+import pytest
+
+from protocol.evaluators import Way, diagnose, explain
+
+INDEX = Way("mAP", (("ties", "index"),))
+LEFT_OUT = INDEX.but("mAP@r2", undefined="left-out")
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [
+        pytest.param(".645279", Way("AUPRC[area]", ()), marks=pytest.mark.case("05-area-under-pooled-pr-curve")),
+        pytest.param(".822053", INDEX.but("mAP@r2"), marks=pytest.mark.case("06-map-within-a-hamming-radius")),
+        pytest.param(".835986", LEFT_OUT, marks=pytest.mark.case("06-map-within-a-hamming-radius")),
+        pytest.param(".838097", Way("mAP@r2", ()), marks=pytest.mark.case("06-map-within-a-hamming-radius")),
+        pytest.param(".883955", INDEX.but("MRR"), marks=pytest.mark.case("16-missing-metrics")),
+        pytest.param(".587300", INDEX.but("R-precision"), marks=pytest.mark.case("16-missing-metrics")),
+        pytest.param(".459520", INDEX.but("mAP@R"), marks=pytest.mark.case("16-missing-metrics")),
+    ],
+)
+def test_measures_that_are_reported_as_map_are_found(case, score, expected):
+    query, database, query_labels, labels = (np.load(f"{name}.npy") for name in ("q", "d", "ql", "dl"))
+    found = explain(score, query, database, query_labels=query_labels, database_labels=labels)
+    assert found.decisive == found.matches[:1] == [expected]
+    assert str(found).startswith(f"{score} (12 bits): {expected.measure}, ")
+
+
+@pytest.mark.case("07-constant-or-nan-evaluator")
+def test_constant_and_undefined_answers_are_described(case):
+    module = runpy.run_path(str(case / "evaluators.py"))
+    with np.errstate(all="ignore"):
+        always, ratio, never = (
+            " ".join(str(diagnose(module[name], codes="signs", cutoff=cutoff)).split())
+            for name, cutoff in (("always_relevant", 50), ("zero_over_zero", 10), ("never_relevant", None))
+        )
+    assert always.startswith("Always 1: every item counts as relevant? ")
+    assert never.startswith("Always 0: no item counts as relevant? ")
+    assert ratio.startswith(
+        "Differs from mAP@10 (ties in database order (a stable sort); divided by the relevant items "
+    )
+    assert "without a number as the answer (0/0 for a query without a relevant item among the top 10?)." in ratio
+
+
+@pytest.mark.case("20-diagnose-denominator")
+@pytest.mark.parametrize("cutoff", [20, 50, 100])
+def test_the_smaller_of_k_and_the_relevant_items_is_told_from_all_of_them(case, cutoff, capsys):
+    ap_min = runpy.run_path(str(case / "evaluator.py"))["ap_min"]
+    capsys.readouterr()  # the script prints its own diagnosis
+    diagnosis = diagnose(lambda *sides: ap_min(*sides, K=cutoff), cutoff=cutoff)
+    assert diagnosis.matches == [INDEX.but(f"mAP@{cutoff}", denominator="min")]
