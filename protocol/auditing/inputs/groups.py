@@ -191,7 +191,7 @@ _MARK = "frame|frm|slice|slc|shot|burst|crop|patch|tile|view|page|clip|part|seq|
 _RULES = {
     "the group g in UCF101's names, `v_PullUps_g21_c02`": r"(?:.*/)?(?:v_)?(?P<group>(?P<number>[^/]+_g\d+))_c\d+",
     "names that end with the number of a frame or slice, `scene12_frame0045`": (
-        rf"(?P<group>(?P<number>.*?))/?[-_. ]*(?:{_MARK})[-_. ]*\d+"
+        rf"(?P<group>(?P<number>.*?))/?[-_. ]*(?i:{_MARK})[-_. ]*\d+"
     ),
     "names that end with a second, short number, `IMG_1234_3`": (
         r"(?P<group>(?P<number>(?:.*/)?[^/]*\d[^/]*?))(?:[-_. ]\d{1,4}| ?\(\d{1,4}\))"
@@ -253,8 +253,7 @@ def _stripped(name: str) -> str:
 
 def _derived(pattern: str, names: Sequence[str]) -> list[str | None]:
     """Return the group of each name by a rule, or None."""
-    expression = re.compile(pattern, re.IGNORECASE)
-    matches = [expression.fullmatch(name) if len(name) <= _LONGEST else None for name in names]
+    matches = [re.fullmatch(pattern, name) if len(name) <= _LONGEST else None for name in names]
     found = [
         match["group"] if match and any(map(str.isdecimal, _NO_IDENTITY.sub("", match["number"]))) else None
         for match in matches
