@@ -16,14 +16,8 @@ from typing import IO, Any
 from protocol.checks import ProtocolError
 from protocol.inputs import limits
 
-_DAMAGE = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    EOFError,
-    OSError,
-    zlib.error,
-    RuntimeError,  # zipfile, for a member with a password or an unknown compression method
-)
+# zipfile raises RuntimeError for a member with a password or an unknown compression method.
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, RuntimeError)
 _CHUNK_BYTES = 1 << 20
 
 _Member = tuple[str, int, bool, Callable[[], Any]]

@@ -272,11 +272,10 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
         shape = _VECTORS[suffix].shape(_existing(path))
     elif suffix == ".npy":
         shape = _stored(path, key).shape
-    elif suffix == ".npz" and key is None and is_sparse(path):
-        shape = SparseRows(path).shape
     elif suffix == ".npz":
         with _reading(_existing(path), _FORMATS[suffix]), containers.npz(path) as archive:
-            shape = containers.npz_header(archive, path, key)[0]
+            is_matrix = key is None and set(archive.files) >= _SPARSE
+            shape = SparseRows(path).shape if is_matrix else containers.npz_header(archive, path, key)[0]
     elif suffix in (".h5", ".hdf5"):
         with _reading(_existing(path), _FORMATS[suffix]), containers.hdf5(path, key) as dataset:
             shape = dataset.shape

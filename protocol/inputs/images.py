@@ -78,15 +78,14 @@ def looks_complete(path: Path) -> bool:
 @contextlib.contextmanager
 def _without_messages() -> Iterator[None]:
     """Discard what the C libraries behind OpenCV print about damaged files; its log level doesn't reach libjpeg."""
-    with _ONE_THREAD:
-        stderr, null = os.dup(_STDERR), os.open(os.devnull, os.O_WRONLY)
+    with _ONE_THREAD, open(os.devnull, "wb") as null:
+        stderr = os.dup(_STDERR)
         try:
-            os.dup2(null, _STDERR)
+            os.dup2(null.fileno(), _STDERR)
             yield
         finally:
             os.dup2(stderr, _STDERR)
             os.close(stderr)
-            os.close(null)
 
 
 @functools.lru_cache(maxsize=64)
