@@ -19,6 +19,7 @@ from protocol.checks import ProtocolError, counted
 from protocol.inputs.text import unsafe
 
 _PAIR = ("query", "database")
+_COUNTED = {str(EXACT), str(NEAR)}
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,9 @@ def read_excluded(path: str | Path) -> Excluded:
             f"{path}: needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column "
             f"id; its header is {','.join(header)[:80]!r}. (Positions would mean different queries in every run.)"
         )
-    items = []
+    judged = names.index("judgement") if "judgement" in names and columns == _PAIR else None
     for line, fields in rows:
-        row = dict(zip(names, fields, strict=True))
-        judgement = row.get("judgement", str(NEAR)) if columns == _PAIR else str(NEAR)
-        if judgement not in ("0", "1", "2", "3", ""):
-            raise ProtocolError(f"{path}: line {line}: expected a judgement from 0 to 3, got {judgement[:80]!r}.")
-        items += [unsafe(row[name]) for name in columns if judgement in (str(EXACT), str(NEAR))]
-    return Excluded(path, items, columns == _PAIR)
+        if judged is not None and fields[judged] not in ("0", "1", "2", "3", ""):
+            raise ProtocolError(f"{path}: line {line}: expected a judgement from 0 to 3, got {fields[judged][:80]!r}.")
+    counting = [fields for _, fields in rows if judged is None or fields[judged] in _COUNTED]
+    return Excluded(path, [unsafe(row[names.index(name)]) for row in counting for name in columns], columns == _PAIR)
