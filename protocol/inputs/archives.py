@@ -8,22 +8,20 @@ import gzip
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from protocol.checks import ProtocolError
 from protocol.inputs import limits
 
-_DAMAGE = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    EOFError,
-    OSError,
-    zlib.error,
-    RuntimeError,  # zipfile, for a member with a password or an unknown compression method
-)
+# zipfile raises RuntimeError for a member with a password or an unknown compression method.
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, RuntimeError)
 _CHUNK_BYTES = 1 << 20
+
+_Member = tuple[str, int, bool, Callable[[], Any]]
+"""The path of a member, its size, whether it is a regular file, and a function that opens it."""
 
 
 @contextlib.contextmanager
@@ -65,9 +63,8 @@ def members(
     path = Path(path)
     if not path.is_file():
         raise ProtocolError(f"{path}: no such file.")
-    selection = _Selection(path, names, limit)
     try:
-        with contextlib.closing((_zip if path.suffix == ".zip" else _tar)(path, selection)) as found:
+        with contextlib.closing(_selected(path, None if names is None else tuple(names), limit)) as found:
             yield found
             for _ in found:  # read to the end, where the checksum is
                 pass
@@ -75,81 +72,51 @@ def members(
         raise ProtocolError(
             f"{path}: the {path.suffix.lstrip('.')} archive is truncated or damaged ({error}). Download it again."
         ) from error
-    if selection.missing:
-        raise ProtocolError(f"{path}: the archive lacks {', '.join(sorted(selection.missing))}.")
 
 
-class _Selection:
-    """The members to read, and the checks that they must pass."""
-
-    def __init__(self, path: Path, names: Iterable[str] | None, limit: int) -> None:
-        self._path, self._limit = path, limit
-        self._names = None if names is None else tuple(names)
-        self.missing = set(self._names or ())
-        self._found = set[str]()
-
-    def name_of(self, member: str, size: int, *, plain: bool) -> str | None:
-        """Return the requested name of a member, or None if it was not requested; refuse members that are unsafe."""
-        if self._names is None:
-            name = member if plain else None
-        else:
-            name = next((name for name in self._names if member == name or member.endswith(f"/{name}")), None)
+def _selected(path: Path, names: tuple[str, ...] | None, limit: int) -> Generator[tuple[str, IO[bytes]]]:
+    """Yield the requested members, each read to its end; refuse members that are unsafe."""
+    found, n_bytes = set[str](), 0
+    for member, size, is_regular, opened in (_zip if path.suffix == ".zip" else _tar)(path):
+        requested = names if names is not None else (member,) if is_regular else ()
+        name = next((name for name in requested if member == name or member.endswith(f"/{name}")), None)
         if name is None:
-            return None
-        if not plain:
-            raise ProtocolError(f"{self._path}: {member} is a link or a folder, not a regular file.")
+            continue
+        if not is_regular:
+            raise ProtocolError(f"{path}: {member} is a link or a folder, not a regular file.")
         if PurePosixPath(member).is_absolute() or ".." in PurePosixPath(member).parts:
-            raise ProtocolError(f"{self._path}: the path {member} leads out of the archive's folder.")
-        if name in self._found:
-            raise ProtocolError(f"{self._path}: the archive contains {name} twice, also as {member}.")
-        _check_size(f"{self._path}: {member}", size, self._limit)
-        self._found.add(name)
-        self.missing.discard(name)
-        return name
+            raise ProtocolError(f"{path}: the path {member} leads out of the archive's folder.")
+        if name in found:
+            raise ProtocolError(f"{path}: the archive contains {name} twice, also as {member}.")
+        found.add(name)
+        n_bytes += size
+        _check_size(f"{path}: {member}", size, limit)
+        _check_size(path, n_bytes, limits.ARCHIVE_BYTES)
+        with opened() as stream:
+            yield name, stream
+            while stream.read(_CHUNK_BYTES):  # up to the checksum of a member of a zip archive
+                pass
+    if missing := set(names or ()) - found:
+        raise ProtocolError(f"{path}: the archive lacks {', '.join(sorted(missing))}.")
 
 
-def _check_size(where: str, size: int, limit: int) -> None:
+def _check_size(where: str | Path, size: int, limit: int) -> None:
     if size > limit:
         raise ProtocolError(f"{where}: at least {size:,} bytes uncompressed, more than {limit:,}.")
 
 
-class _Counted:
-    """A stream that counts the bytes read and refuses to exceed the limit of an archive."""
-
-    def __init__(self, stream: Any, path: Path) -> None:
-        self._stream, self._path, self._n_read = stream, path, 0
-
-    def read(self, size: int = -1) -> bytes:
-        content = self._stream.read(size)
-        self._n_read += len(content)
-        _check_size(str(self._path), self._n_read, limits.ARCHIVE_BYTES)
-        return content
-
-
-def _tar(path: Path, selection: _Selection) -> Generator[tuple[str, IO[bytes]]]:
-    with (gzip.open if path.suffix in (".gz", ".tgz") else open)(path, "rb") as plain:
-        stream: Any = _Counted(plain, path)
+def _tar(path: Path) -> Iterator[_Member]:
+    with (gzip.open if path.suffix in (".gz", ".tgz") else open)(path, "rb") as stream:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
-                name = selection.name_of(member.name, member.size, plain=member.isreg())
-                file = None if name is None else archive.extractfile(member)
-                if name is not None and file is not None:
-                    yield name, file
+                _check_size(path, stream.tell() + member.size, limits.ARCHIVE_BYTES)
+                yield member.name, member.size, member.isreg(), partial(archive.extractfile, member)
         while stream.read(_CHUNK_BYTES):  # up to gzip's checksum, which detects damaged bytes
-            pass
+            _check_size(path, stream.tell(), limits.ARCHIVE_BYTES)
 
 
-def _zip(path: Path, selection: _Selection) -> Generator[tuple[str, IO[bytes]]]:
-    n_bytes = 0
+def _zip(path: Path) -> Iterator[_Member]:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
-            plain = not member.is_dir() and (member.external_attr >> 28) in (0, 8)  # Unix file type: none, regular
-            name = selection.name_of(member.filename, member.file_size, plain=plain)
-            if name is None:
-                continue
-            n_bytes += member.file_size
-            _check_size(str(path), n_bytes, limits.ARCHIVE_BYTES)
-            with archive.open(member) as stream:
-                yield name, stream
-                while stream.read(_CHUNK_BYTES):  # up to the member's checksum
-                    pass
+            is_regular = not member.is_dir() and (member.external_attr >> 28) in (0, 8)  # Unix file type: none, regular
+            yield member.filename, member.file_size, is_regular, partial(archive.open, member)

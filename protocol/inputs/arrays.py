@@ -6,7 +6,7 @@ import re
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +28,20 @@ _WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv|pt|pth)):(.+)", re.IGN
 FORMS = ("id", "id-class", "id-classes", "id-columns", "class", "classes", "columns")
 """The forms of a line of a list: whether it begins with an id, and has one class, several, or a column for each."""
 _WITH_FORM = re.compile(rf"(.+):({'|'.join(FORMS)})")
+
+_TEXT = (".csv", ".tsv", ".txt")
+_VECTORS: Any = MappingProxyType(dict.fromkeys(big_ann.TYPES, big_ann) | dict.fromkeys(fvecs.TYPES, fvecs))
+_FORMATS = MappingProxyType(
+    {".npy": "an .npy file", ".npz": "an .npz file", ".mat": "a .mat file"}
+    | dict.fromkeys((".h5", ".hdf5"), "an HDF5 file")
+    | dict.fromkeys(_TEXT, "text with numbers")
+    | {suffix: f"vectors of {suffix}" for suffix in _VECTORS}
+)
+"""The formats that are read, by file extension, as error messages name them."""
+_KNOWN = (
+    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
+    "F.fvecs, F.ivecs or F.bvecs"
+)
 
 
 def read_array(file: str | Path) -> NDArray:
@@ -54,8 +68,8 @@ def read_array(file: str | Path) -> NDArray:
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
         `limits.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
-    path, key = path_and_key(file)
-    return _numbers(_transposed(_reader(path, key)(path, key), file), file)
+    array = map_array(file)
+    return np.array(array) if is_mapped(path_of(file)) else array
 
 
 def read_stored(file: str | Path) -> NDArray:
@@ -66,8 +80,7 @@ def read_stored(file: str | Path) -> NDArray:
     ProtocolError
         As for `read_array`.
     """
-    path, key = path_and_key(file)
-    array = _transposed(_mapped(path, key), file)
+    array = _oriented(file)
     return _strings(array, file) if array.dtype.kind in "US" and array.size else _numbers(array, file)
 
 
@@ -185,8 +198,7 @@ def map_array(file: str | Path) -> NDArray:
 
     ``.npy``, ``.fbin`` and related formats, and ``.fvecs`` and related formats can be mapped.
     """
-    path, key = path_and_key(file)
-    return _numbers(_transposed(_mapped(path, key), file), file)
+    return _numbers(_oriented(file), file)
 
 
 def map_rows(file: str | Path) -> NDArray | SparseRows:
@@ -199,15 +211,27 @@ def is_mapped(path: Path) -> bool:
     return path.suffix.lower() in (".npy", *_VECTORS)
 
 
-def _mapped(path: Path, key: str | None) -> NDArray:
+def _stored(path: Path, key: str | None) -> NDArray:
     """Return an array in a file, mapped if possible."""
     suffix = path.suffix.lower()
-    if suffix in _VECTORS:
-        with _reading(_existing(path), f"vectors of {suffix}"):
+    with _reading(_existing(path), _FORMATS.get(suffix, "a PyTorch file")):
+        if suffix in _VECTORS:
             return _VECTORS[suffix].mapped(path)
-    if suffix != ".npy":
-        return _reader(path, key)(path, key)
-    with _reading(_existing(path), "an .npy file"):
+        if suffix in _TEXT:
+            return _text(path)
+        if suffix == ".mat":
+            return containers.matlab_array(path, key)
+        if suffix in (".h5", ".hdf5"):
+            return containers.hdf5_array(path, key)
+        if suffix == ".npz":
+            if key is None and is_sparse(path):
+                return SparseRows(path)[:]
+            with containers.npz(path) as archive:
+                return containers.npz_array(archive, path, key)
+        if containers.is_torch(path):
+            raise ProtocolError(f"{path}: {containers.torch_conversion(path, key)}")
+        if suffix != ".npy":
+            raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
         array = np.lib.format.open_memmap(path, mode="r")
         if array.offset + array.nbytes != path.stat().st_size:
             raise ProtocolError(
@@ -241,27 +265,23 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
     ProtocolError
         If the file or key does not exist, or the file is damaged.
     """
-    shape = _stored_shape(*path_and_key(file))
-    return shape[::-1] if shape and _is_transposed(file) else shape
-
-
-def _stored_shape(path: Path, key: str | None) -> tuple[int, ...] | None:
-    match path.suffix.lower():
-        case ".npy":
-            return _mapped(path, key).shape
-        case ".npz" if key is None and is_sparse(path):
-            return SparseRows(path).shape
-        case ".npz":
-            with _reading(path, "an .npz file"), containers.npz(path) as archive:
-                return containers.npz_header(archive, path, key)[0]
-        case ".h5" | ".hdf5":
-            with _reading(_existing(path), "an HDF5 file"), containers.hdf5(path, key) as dataset:
-                return tuple(dataset.shape)
-        case suffix if suffix in _VECTORS:
-            shape: tuple[int, int] = _VECTORS[suffix].shape(_existing(path))
-            return shape
-        case _:
-            return None
+    path, key = path_and_key(file)
+    suffix = path.suffix.lower()
+    shape: tuple[int, ...]
+    if suffix in _VECTORS:
+        shape = _VECTORS[suffix].shape(_existing(path))
+    elif suffix == ".npy":
+        shape = _stored(path, key).shape
+    elif suffix == ".npz":
+        with _reading(_existing(path), _FORMATS[suffix]), containers.npz(path) as archive:
+            is_matrix = key is None and set(archive.files) >= _SPARSE
+            shape = SparseRows(path).shape if is_matrix else containers.npz_header(archive, path, key)[0]
+    elif suffix in (".h5", ".hdf5"):
+        with _reading(_existing(path), _FORMATS[suffix]), containers.hdf5(path, key) as dataset:
+            shape = dataset.shape
+    else:
+        return None
+    return shape[::-1] if _is_transposed(file) else shape
 
 
 def row_count(file: str | Path) -> int | None:
@@ -284,7 +304,7 @@ def row_count(file: str | Path) -> int | None:
 
 def is_text_array(path: Path) -> bool:
     """Return whether `read_array` reads numbers from text with this name."""
-    return _READERS.get(path.suffix.lower()) is _text
+    return path.suffix.lower() in _TEXT
 
 
 def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
@@ -377,8 +397,9 @@ def _is_transposed(file: str | Path) -> bool:
     return str(file).endswith("'") and not os.path.exists(file)
 
 
-def _transposed(array: NDArray, file: str | Path) -> NDArray:
-    """Return a matrix in the orientation that the name of its file requests; a list has only one."""
+def _oriented(file: str | Path) -> NDArray:
+    """Return an array, a matrix in the orientation that the name of its file requests; a list has only one."""
+    array = _stored(*path_and_key(file))
     if not _is_transposed(file):
         return array
     if array.ndim > 2:
@@ -395,17 +416,6 @@ def _existing(path: Path) -> Path:
         if path.stat().st_size == 0:
             raise ProtocolError(f"{path}: the file is empty.")
     return path
-
-
-def _reader(path: Path, key: str | None) -> Callable[[Path, str | None], NDArray]:
-    _existing(path)
-    if containers.is_torch(path):
-        with _reading(path, "a PyTorch file"):
-            raise ProtocolError(f"{path}: {containers.torch_conversion(path, key)}")
-    try:
-        return _READERS[path.suffix.lower()]
-    except KeyError:
-        raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.") from None
 
 
 @contextlib.contextmanager
@@ -427,29 +437,8 @@ def _reading(path: Path, expected: str) -> Iterator[None]:
         raise ProtocolError(f"{path}: can't be read as {expected} ({reason}).") from error
 
 
-def _copied(path: Path, key: str | None) -> NDArray:
-    return np.array(_mapped(path, key))
-
-
-def _npz(path: Path, key: str | None) -> NDArray:
-    if key is None and is_sparse(path):
-        return SparseRows(path)[:]
-    with _reading(path, "an .npz file"), containers.npz(path) as archive:
-        return containers.npz_array(archive, path, key)
-
-
-def _hdf5(path: Path, key: str | None) -> NDArray:
-    with _reading(path, "an HDF5 file"):
-        return containers.hdf5_array(path, key)
-
-
-def _matlab(path: Path, key: str | None) -> NDArray:
-    with _reading(path, "a .mat file"):
-        return containers.matlab_array(path, key)
-
-
-def _text(path: Path, key: str | None) -> NDArray:
-    with _reading(path, "text with numbers"), open(path, encoding="utf-8-sig") as lines:
+def _text(path: Path) -> NDArray:
+    with open(path, encoding="utf-8-sig") as lines:
         first = next((line for line in lines if line.strip()), "")
         if not first:
             raise ProtocolError(f"{path}: all lines are blank.")
@@ -464,23 +453,3 @@ def _text(path: Path, key: str | None) -> NDArray:
                 warnings.simplefilter("error", DeprecationWarning)
                 return np.loadtxt(lines, dtype=dtype, delimiter=delimiter, comments=None, ndmin=2)
     return numbers
-
-
-_KNOWN = (
-    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
-    "F.fvecs, F.ivecs or F.bvecs"
-)
-_VECTORS: Any = MappingProxyType(dict.fromkeys(big_ann.TYPES, big_ann) | dict.fromkeys(fvecs.TYPES, fvecs))
-_READERS: Any = MappingProxyType(
-    {
-        ".npy": _copied,
-        ".npz": _npz,
-        ".h5": _hdf5,
-        ".hdf5": _hdf5,
-        ".mat": _matlab,
-        ".csv": _text,
-        ".tsv": _text,
-        ".txt": _text,
-        **dict.fromkeys(_VECTORS, _copied),
-    }
-)

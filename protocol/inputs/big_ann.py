@@ -6,26 +6,15 @@ In a file of nearest neighbours (.ibin), their distances may follow as float32.
 
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 
-TYPES: MappingProxyType[str, np.dtype[Any]] = MappingProxyType(
-    {
-        ".fbin": np.dtype("<f4"),
-        ".f16bin": np.dtype("<f2"),
-        ".u8bin": np.dtype("u1"),
-        ".i8bin": np.dtype("i1"),
-        ".ibin": np.dtype("<i4"),
-    }
-)
+TYPES = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"})
 """The type of the values, by file extension."""
-
-_HEADER = np.dtype("<u4")
-_DISTANCE = np.dtype("<f4")
+_HEADER_BYTES = 8
 
 
 def mapped(path: Path) -> NDArray:
@@ -45,23 +34,23 @@ def mapped(path: Path) -> NDArray:
     ----------
     big-ann-benchmarks, ``benchmark/dataset_io.py``, ``xbin_mmap`` and ``knn_result_read``.
     """
-    n, d = shape(path)
-    suffix, size = path.suffix.lower(), path.stat().st_size
-    n_bytes = 2 * _HEADER.itemsize + n * d * TYPES[suffix].itemsize
-    with_distances = n_bytes + n * d * _DISTANCE.itemsize
-    if size != n_bytes and not (suffix == ".ibin" and size == with_distances):
+    (n, d), size = shape(path), path.stat().st_size
+    dtype = np.dtype(TYPES[path.suffix.lower()])
+    n_bytes = _HEADER_BYTES + n * d * dtype.itemsize
+    with_distances = n_bytes + 4 * n * d
+    if size != n_bytes and not (path.suffix.lower() == ".ibin" and size == with_distances):
         raise ProtocolError(
-            f"{path}: {size:,} bytes, but the {n:,} vectors of dimension {d:,} in {TYPES[suffix].name} of its header "
-            f"take {n_bytes:,}."
+            f"{path}: {size:,} bytes, but the {n:,} vectors of dimension {d:,} in {dtype.name} of its header take "
+            f"{n_bytes:,}."
         )
     if not n * d:
-        return np.empty((n, d), TYPES[suffix])  # an empty file can't be mapped
-    return np.asarray(np.memmap(path, TYPES[suffix], mode="r", offset=2 * _HEADER.itemsize, shape=(n, d)))
+        return np.empty((n, d), dtype)  # an empty file can't be mapped
+    return np.asarray(np.memmap(path, dtype, mode="r", offset=_HEADER_BYTES, shape=(n, d)))
 
 
 def shape(path: Path) -> tuple[int, int]:
     """Return the number of vectors and their dimension, from the header of a file."""
-    header = np.fromfile(path, _HEADER, 2)
+    header = np.fromfile(path, "<u4", 2)
     if header.size < 2:
-        raise ProtocolError(f"{path}: {path.stat().st_size} bytes, too few for the header of 8 bytes.")
+        raise ProtocolError(f"{path}: {path.stat().st_size} bytes, too few for the header of {_HEADER_BYTES} bytes.")
     return int(header[0]), int(header[1])

@@ -29,11 +29,9 @@ _PICKLE_BYTES = 1 << 24
 _REFERENCED = "#refs#"  # the group in which MATLAB stores the elements of cell arrays
 
 
-@contextlib.contextmanager
-def npz(path: Path) -> Iterator[Any]:
+def npz(path: Path) -> Any:
     """Open an .npz file, as `numpy.load` does after it has looked at the first bytes."""
-    with open(path, "rb") as stream, np.lib.npyio.NpzFile(stream, allow_pickle=False) as archive:
-        yield archive
+    return np.lib.npyio.NpzFile(path, allow_pickle=False)  # type: ignore[arg-type]
 
 
 def npz_array(archive: Any, path: Path, key: str | None) -> NDArray:
@@ -88,17 +86,14 @@ def hdf5(path: Path, key: str | None) -> Iterator[Any]:
             raise ProtocolError(f"{path}: the array is empty, shape {dataset.shape}.")
         chunk = prod(dataset.chunks or ())
         limits.check_array(path, max(dataset.size, chunk) * dataset.dtype.itemsize)
-        if not _is_written(dataset, h5py.h5d.SPACE_STATUS_ALLOCATED):
+        if dataset.chunks is None:
+            is_written = dataset.id.get_space_status() == h5py.h5d.SPACE_STATUS_ALLOCATED
+        else:
+            sizes = zip(dataset.shape, dataset.chunks, strict=True)
+            is_written = dataset.id.get_num_chunks() >= prod(-(-size // chunk) for size, chunk in sizes)
+        if not is_written:  # HDF5 would read these values as zeros
             raise ProtocolError(f"{path}: some values of the array were never written.")
         yield dataset
-
-
-def _is_written(dataset: Any, allocated: int) -> bool:
-    """Return whether all values are in the file; HDF5 would read the others as zeros."""
-    if dataset.chunks is None:
-        return bool(dataset.id.get_space_status() == allocated)
-    n_chunks = prod(-(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True))
-    return bool(dataset.id.get_num_chunks() >= n_chunks)
 
 
 def matlab_array(path: Path, key: str | None) -> NDArray:

@@ -80,18 +80,16 @@ def items_from(values: Any, role: str) -> NDArray:
         raise ProtocolError(f"{role}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
     if not array.size:
         return np.empty(0, dtype=np.int64)
-    match array.dtype.kind:
-        case "i" | "u" | "f":
-            return as_integers(array, role)
-        case "U":
-            return array
-        case "b":
-            raise ProtocolError(f"{role}: this is a mask, not row numbers. Use numpy.flatnonzero to convert it.")
-        case "O":
-            n, value = next((n, value) for n, value in enumerate(array.tolist()) if not isinstance(value, str))
-            raise ProtocolError(f"{role}: expected ids (str), got {value!r} ({type(value).__name__}) at position {n}.")
-        case _:
-            raise ProtocolError(f"{role}: expected row numbers or ids (str), got dtype {array.dtype}.")
+    if array.dtype.kind in "iuf":
+        return as_integers(array, role)
+    if array.dtype == bool:
+        raise ProtocolError(f"{role}: this is a mask, not row numbers. Use numpy.flatnonzero to convert it.")
+    if array.dtype == object:
+        n, value = next((n, value) for n, value in enumerate(array.tolist()) if not isinstance(value, str))
+        raise ProtocolError(f"{role}: expected ids (str), got {value!r} ({type(value).__name__}) at position {n}.")
+    if array.dtype.kind != "U":
+        raise ProtocolError(f"{role}: expected row numbers or ids (str), got dtype {array.dtype}.")
+    return array
 
 
 def as_numpy(values: Any, name: str) -> NDArray:
@@ -122,8 +120,6 @@ def as_numpy(values: Any, name: str) -> NDArray:
     array([[1, 0],
            [0, 1]])
     """
-    if type(values) is np.ndarray and values.dtype.kind in "biuf":
-        return values
     try:
         array = _converted(values, name)
     except ProtocolError:
@@ -133,11 +129,7 @@ def as_numpy(values: Any, name: str) -> NDArray:
         raise ProtocolError(f"{name}: expected an array, got {type(values).__name__} ({reason}).") from error
     if np.ma.is_masked(array):
         raise ProtocolError(f"{name}: {np.ma.count_masked(array):,} entries are masked. Fill or remove them.")
-    return _of_plain_dtype(np.asarray(array), values)
-
-
-def _of_plain_dtype(array: NDArray, values: Any) -> NDArray:
-    """Return an array of numbers, strings or objects; `values` are those from which it was converted."""
+    array = np.asarray(array)
     if array.dtype.kind == "T" or (array.dtype.kind in "US" and isinstance(values, (list, tuple))):
         array = np.array(values, dtype=object)  # so that a number or a NaN among strings does not become a string
     if array.dtype.kind == "V" and array.dtype.names is None:
@@ -148,12 +140,18 @@ def _of_plain_dtype(array: NDArray, values: Any) -> NDArray:
 def _converted(values: Any, name: str) -> Any:
     if isinstance(values, np.ndarray):
         return values
-    if hasattr(values, "detach"):
-        return _from_torch(values)
+    if hasattr(values, "detach"):  # PyTorch
+        tensor = values.detach().cpu().to_dense()
+        try:
+            return tensor.numpy()
+        except TypeError:  # NumPy has no bfloat16
+            return tensor.float().numpy()
     if hasattr(values, "toarray"):
         return values.toarray()
-    if hasattr(values, "__dlpack_device__") and values.__dlpack_device__()[0] != _CPU:
-        return _from_device(values, name)
+    if hasattr(values, "__dlpack__") and values.__dlpack_device__()[0] != _CPU:
+        if not hasattr(values, "get") and not hasattr(values, "__array__"):
+            raise ProtocolError(f"{name}: this {type(values).__name__} is on another device. Copy it to the CPU first.")
+        return values.get() if hasattr(values, "get") else np.asarray(values)  # CuPy; JAX and others
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
     if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
@@ -161,42 +159,13 @@ def _converted(values: Any, name: str) -> Any:
     return array_of(values)
 
 
-def _from_torch(tensor: Any) -> NDArray:
-    """Return a PyTorch tensor of any device, layout and dtype, with or without a gradient."""
-    tensor = tensor.detach().cpu()
-    if str(tensor.layout) != "torch.strided":
-        tensor = tensor.to_dense()
-    try:
-        return tensor.numpy()
-    except TypeError:  # NumPy has no bfloat16
-        return tensor.float().numpy()
-
-
-def _from_device(values: Any, name: str) -> Any:
-    """Copy an array from a GPU, with the method of CuPy or the ``__array__`` method of JAX and others."""
-    if callable(getattr(values, "get", None)):
-        return values.get()
-    try:
-        return np.asarray(values.__array__())
-    except (AttributeError, TypeError, RuntimeError, ValueError) as error:
-        raise ProtocolError(
-            f"{name}: this {type(values).__name__} is on another device. Copy it to the CPU first."
-        ) from error
-
-
 def _without_objects(array: NDArray) -> NDArray:
     """Return an object array, as from pandas, as numbers or strings if all its values are; otherwise unchanged."""
-    flat = array.ravel()
-    kinds = {type(value) for value in flat.tolist()}
+    values = array.ravel().tolist()
+    kinds = {type(value) for value in values}
     if kinds and all(issubclass(kind, (str, bytes)) for kind in kinds):
-        return _as_strings(flat).reshape(array.shape)
+        texts = [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in values]
+        return np.array(texts, dtype=str).reshape(array.shape)
     if kinds and all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
-        return array_of(flat.tolist()).reshape(array.shape)
+        return array_of(values).reshape(array.shape)
     return array
-
-
-def _as_strings(flat: NDArray) -> NDArray:
-    return np.array(
-        [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in flat.tolist()],
-        dtype=str,
-    )

@@ -6,16 +6,14 @@ A record contains the dimension as int32 and then as many values; all records of
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 
-TYPES: MappingProxyType[str, np.dtype[Any]] = MappingProxyType(
-    {".fvecs": np.dtype("<f4"), ".ivecs": np.dtype("<i4"), ".bvecs": np.dtype("u1")}
-)
+TYPES = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values, by file extension."""
 _BLOCK_BYTES = 16 << 20
 _LARGEST = 1 << 20  # dimensions; files in other formats appear to have absurd ones
@@ -48,14 +46,8 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
     [[[10, 11], [20, 21]]]
     """
-    dtype = TYPES[one_of(PurePosixPath(name).suffix, TYPES, f"{name}: extension")]
     start = stream.read(4)
-    if len(start) < 4:
-        raise ProtocolError(f"{name}: {len(start)} bytes, too few for the dimension, which takes 4.")
-    dimension = int(np.frombuffer(start, "<i4")[0])
-    if not 1 <= dimension <= _LARGEST:
-        raise ProtocolError(f"{name}: the dimension must be from 1 to {_LARGEST:,}, got {dimension:,}.")
-    record = np.dtype([("dimension", "<i4"), ("vector", dtype, (dimension,))])
+    record = _record(start, name)
     at, n_bytes = 0, record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
     while content := start + stream.read(n_bytes - len(start)):
         start = b""
@@ -65,14 +57,31 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
                 f"{len(content) % record.itemsize:,} of {record.itemsize:,} bytes."
             )
         records = np.frombuffer(content, record)
-        other = np.flatnonzero(records["dimension"] != dimension)
-        if other.size:
-            raise ProtocolError(
-                f"{name}: record {at + other[0]:,} has dimension {records['dimension'][other[0]]:,}, but record 0 has "
-                f"{dimension:,}."
-            )
-        yield np.ascontiguousarray(records["vector"])
+        yield np.ascontiguousarray(_vectors(records, name, at))
         at += len(records)
+
+
+def _record(start: bytes, name: str) -> np.dtype:
+    """Return the type of a record of a file, from its extension and its first four bytes, the dimension."""
+    values = TYPES[one_of(PurePosixPath(name).suffix.lower(), TYPES, f"{name}: extension")]
+    if len(start) < 4:
+        raise ProtocolError(f"{name}: {len(start)} bytes, too few for the dimension, which takes 4.")
+    d = int.from_bytes(start, "little", signed=True)
+    if not 1 <= d <= _LARGEST:
+        raise ProtocolError(f"{name}: the dimension must be from 1 to {_LARGEST:,}, got {d:,}.")
+    return np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
+
+
+def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
+    """Return the vectors of records, of which the first has number `at`, after a check of their dimensions."""
+    vectors, dimensions = records["vector"], records["dimension"]
+    other = np.flatnonzero(dimensions != vectors.shape[1])
+    if other.size:
+        raise ProtocolError(
+            f"{name}: record {at + other[0]:,} has dimension {dimensions[other[0]]:,}, but record 0 has "
+            f"{vectors.shape[1]:,}."
+        )
+    return vectors
 
 
 def mapped(path: Path) -> NDArray:
@@ -88,32 +97,22 @@ def mapped(path: Path) -> NDArray:
     ProtocolError
         If the file does not consist of complete records, or the dimension of a record differs from that of the first.
     """
-    size, d = path.stat().st_size, shape(path)[1]
-    record = np.dtype([("dimension", "<i4"), ("vector", TYPES[path.suffix.lower()], (d,))])
-    records = np.memmap(path, record, mode="r", shape=(size // record.itemsize,))
-    step = max(1, _BLOCK_BYTES // record.itemsize)
-    for start in range(0, len(records), step):
-        dimensions = records["dimension"][start : start + step]
-        other = np.flatnonzero(dimensions != d)
-        if other.size:
-            raise ProtocolError(
-                f"{path}: record {start + other[0]:,} has dimension {dimensions[other[0]]:,}, but record 0 has {d:,}."
-            )
-    return np.asarray(records["vector"])
+    return np.asarray(_vectors(np.memmap(path, _complete(path), mode="r"), str(path)))
 
 
 def shape(path: Path) -> tuple[int, int]:
     """Return the number of vectors and their dimension, from the first record and the size of a file."""
-    size = path.stat().st_size
-    header = np.fromfile(path, "<i4", 1)
-    if not header.size:
-        raise ProtocolError(f"{path}: {size} bytes, too few for the dimension, which takes 4.")
-    d = int(header[0])
-    if not 1 <= d <= _LARGEST:
-        raise ProtocolError(f"{path}: the dimension must be from 1 to {_LARGEST:,}, got {d:,}.")
-    n_bytes = 4 + d * TYPES[path.suffix.lower()].itemsize
-    if size % n_bytes:
+    record = _complete(path)
+    return path.stat().st_size // record.itemsize, record["vector"].shape[0]
+
+
+def _complete(path: Path) -> np.dtype:
+    """Return the type of the records of a file, which consists of complete ones."""
+    with open(path, "rb") as stream:
+        record = _record(stream.read(4), str(path))
+    size, d = path.stat().st_size, record["vector"].shape[0]
+    if size % record.itemsize:
         raise ProtocolError(
-            f"{path}: {size:,} bytes, not a multiple of the {n_bytes:,} bytes of a vector of dimension {d:,}."
+            f"{path}: {size:,} bytes, not a multiple of the {record.itemsize:,} bytes of a vector of dimension {d:,}."
         )
-    return size // n_bytes, d
+    return record

@@ -44,10 +44,12 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     try:
         limits.check_regular(Path(path), "an image")
         content = np.fromfile(path, dtype=np.uint8)
+        if content.size == 0:
+            raise ProtocolError(f"{path}: the file is empty.")
         # Decoded from memory, because OpenCV then rejects truncated images; from files, it returns incomplete ones.
         with _without_messages():
-            decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
-            stored = cv2.imdecode(content, cv2.IMREAD_UNCHANGED) if content.size and decoded is None else None
+            decoded = cv2.imdecode(content, cv2.IMREAD_COLOR)
+            stored = cv2.imdecode(content, cv2.IMREAD_UNCHANGED) if decoded is None else None
     except (OSError, MemoryError, cv2.error) as error:
         if "CV_IO_MAX_IMAGE_PIXELS" in str(error):
             raise ProtocolError(
@@ -55,14 +57,12 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
             ) from error
         reason = " ".join(str(getattr(error, "strerror", None) or error).split()) or type(error).__name__
         raise ProtocolError(f"{path}: can't be read as an image ({reason}).") from error
-    if content.size == 0:
-        raise ProtocolError(f"{path}: the file is empty.")
-    if decoded is None and stored is not None:
+    if stored is not None:
         raise ProtocolError(f"{path}: the image is {stored.dtype}, expected 8 or 16 bits.")
-    if decoded is None and content[:4].tobytes() == b"GIF8":
-        raise ProtocolError(f"{path}: GIF files are not supported.")
     if decoded is None:
-        raise ProtocolError(f"{path}: not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image.")
+        is_gif = content[:4].tobytes() == b"GIF8"
+        problem = "GIF files are not supported" if is_gif else "not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image"
+        raise ProtocolError(f"{path}: {problem}.")
     return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
 
 
@@ -78,15 +78,14 @@ def looks_complete(path: Path) -> bool:
 @contextlib.contextmanager
 def _without_messages() -> Iterator[None]:
     """Discard what the C libraries behind OpenCV print about damaged files; its log level doesn't reach libjpeg."""
-    with _ONE_THREAD:
-        stderr, null = os.dup(_STDERR), os.open(os.devnull, os.O_WRONLY)
+    with _ONE_THREAD, open(os.devnull, "wb") as null:
+        stderr = os.dup(_STDERR)
         try:
-            os.dup2(null, _STDERR)
+            os.dup2(null.fileno(), _STDERR)
             yield
         finally:
             os.dup2(stderr, _STDERR)
             os.close(stderr)
-            os.close(null)
 
 
 @functools.lru_cache(maxsize=64)
@@ -115,7 +114,5 @@ def squares(planes: NDArray[np.float32], size: int) -> NDArray[np.float32]:
 
 def square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     """Return the central square of an image (height, width, 3), resized as by `squares` and rounded."""
-    planes = [
-        squares(image[None, None, ..., channel].astype(np.float32, order="C"), size)[0, 0] for channel in range(3)
-    ]
+    planes = squares(image.transpose(2, 0, 1)[None].astype(np.float32, order="C"), size)[0]
     return np.rint(planes).astype(np.uint8).transpose(1, 2, 0)

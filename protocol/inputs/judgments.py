@@ -41,11 +41,11 @@ def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     """
     name = named(values, f"{role} ids")
     if is_file(values):
-        ids = list(map(str, read_listings({role: values}, has_ids=True, form="id")[role].items.tolist()))
+        ids = read_listings({role: values}, has_ids=True, form="id")[role].items
     else:
-        ids = list(map(str, as_numpy(values, name).ravel().tolist()))
+        ids = as_numpy(values, name).ravel()
     positions: dict[str, int] = {}
-    for position, item in enumerate(ids):
+    for position, item in enumerate(map(str, ids.tolist())):
         if not item or item in positions:
             problem = f"{item!r} is also the id of item {positions[item] + 1:,}" if item else "empty"
             raise ProtocolError(f"{name}: item {position + 1:,}: {problem}.")

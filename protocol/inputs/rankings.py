@@ -15,7 +15,6 @@ from protocol.inputs import text
 from protocol.inputs.conversion import is_file, matrix_from, named
 
 _JSON, _RUN = (".jsonl", ".ndjson"), (".run", ".trec", "")
-_LARGEST = 1 << 63
 _ROW = re.compile(r"[A-Za-z]?([0-9]{1,18})")
 
 
@@ -44,19 +43,21 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequen
     ProtocolError
         If the file can't be read, or does not have a row for each query.
     """
-    suffix = Path(values).suffix.lower() if is_file(values) else None
-    if suffix in _JSON or suffix in _RUN:
-        path, rows = Path(values), list[Sequence[float]]()
-        rows += _json_lines(path) if suffix in _JSON else _run(path, n_queries, ids)
+    name, rows = named(values, role), None
+    if is_file(values) and Path(values).suffix.lower() in _JSON:
+        rows = _json_lines(Path(values))
+    elif is_file(values) and Path(values).suffix.lower() in _RUN:
+        rows = _run(Path(values), n_queries, ids)
+    if rows is None:
+        array = matrix_from(values, role, "K")
+    else:
         array = np.full((len(rows), max(map(len, rows), default=0)), -1, np.result_type(np.int64, *map(np.array, rows)))
         for row, numbers in zip(array, rows, strict=True):
             row[: len(numbers)] = numbers
-    else:
-        array = matrix_from(values, role, "K")
     if not array.size:
-        raise ProtocolError(f"{named(values, role)}: no query has a result.")
+        raise ProtocolError(f"{name}: no query has a result.")
     if len(array) != n_queries:
-        raise ProtocolError(f"{named(values, role)}: {counted(len(array), 'row')} for {n_queries:,} queries.")
+        raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.")
     return array
 
 
@@ -67,22 +68,18 @@ def _json_lines(path: Path) -> list[list[float]]:
             row = json.loads(line)
         except ValueError:
             row = None
-        if not isinstance(row, list) or not all(map(_is_number, row)):
+        if not isinstance(row, list) or not all(type(n) is float or (type(n) is int and abs(n) < 1 << 63) for n in row):
             raise ProtocolError(f"{path}: line {number}: not a list of numbers, such as [12, 7, 30].")
         rows.append(row)
     return rows
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) is float or (type(value) is int and abs(value) < _LARGEST)
-
-
-def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[list[int]]:
+def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[list[float]]:
     rows: list[list[tuple[float, int]]] = [[] for _ in range(n_queries)]
     for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
         try:
             query_id, _, item_id, _, score, *_ = line.split()
-            query, item = map(_row, (query_id, item_id), ids) if ids else map(_row, (query_id, item_id))
+            query, item = (ids[0][query_id], ids[1][item_id]) if ids else map(_row, (query_id, item_id))
             if math.isnan(float(score)):
                 raise ValueError
         except KeyError as error:
@@ -98,10 +95,8 @@ def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[l
     return [[item for _, item in sorted(row, key=lambda pair: pair[0])] for row in rows]
 
 
-def _row(name: str, ids: Mapping[str, int] | None = None) -> int:
-    """Return the row number of an id, or that which the id contains."""
-    if ids is not None:
-        return ids[name]
+def _row(name: str) -> int:
+    """Return the row number that an id contains."""
     if (found := _ROW.fullmatch(name)) is None:
         raise ValueError
     return int(found[1])

@@ -14,7 +14,6 @@ from protocol.inputs import limits
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """The start of a cell that a spreadsheet evaluates, or whose apostrophes would be ambiguous."""
-_ENDS = "\r\n"
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
@@ -33,13 +32,12 @@ def lines(path: Path, what: str) -> Iterator[str]:
     ProtocolError
         If it is not a regular file, can't be read, or exceeds one of `protocol.inputs.limits`.
     """
-    number = 0
     try:
         for number, line in enumerate(raw_lines(path, what), start=1):
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             if "\0" in text:
                 raise ProtocolError(f"{path}: line {number}: a NUL character, as in UTF-16. Save the file as UTF-8.")
-            yield f"{text.rstrip(_ENDS)}\n" if "\r" in text else text
+            yield text.rstrip("\r\n") + "\n" if "\r" in text else text
     except UnicodeDecodeError as error:
         raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
 

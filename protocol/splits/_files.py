@@ -5,13 +5,12 @@ or a ``.csv`` file with a line ``partition,id`` for each item. A list contains o
 `protocol.inputs.lists`.
 """
 
-import contextlib
 import csv
 import gzip
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,12 +108,12 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     """
     if items.dtype.kind in "iu":
         return rows(items, len(ids), name)
-    ids, names = storage.decoded(ids[:]), items.tolist()
-    places = {name: row for row, name in enumerate(ids.tolist())}
-    found = np.fromiter((places.get(name, -1) for name in names), dtype=np.int64, count=len(names))
-    if (found < 0).any():
-        places = _places(ids)
-        found = np.array([places.get(name, places.get(_tail(name), -1)) for name in names], dtype=np.int64)
+    ids = storage.decoded(ids[:])
+    places: dict[str, int] = {}  # of the last parts of ids, -1 if several ids have it, then of the complete ids
+    for row, name_of_item in enumerate(ids.tolist()):
+        places[_tail(name_of_item)] = -1 if _tail(name_of_item) in places else row
+    places |= {name_of_item: row for row, name_of_item in enumerate(ids.tolist())}
+    found = np.array([places.get(item, places.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
     unknown = np.flatnonzero(found < 0)
     if unknown.size:
         first = str(items[unknown[0]])
@@ -146,16 +145,6 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
 
 def _tail(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-def _places(ids: NDArray[np.str_]) -> dict[str, int]:
-    """Return the row of each id and of each id's last part; -1 if several ids have that part."""
-    names = ids.tolist()
-    places: dict[str, int] = {}
-    for row, name in enumerate(names):
-        tail = _tail(name)
-        places[tail] = -1 if tail in places else row
-    return places | {name: row for row, name in enumerate(names)}
 
 
 def read_lists(
@@ -260,8 +249,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
         case ".h5":
             storage.write(path, parts, storage.provenance("split", parameters={}, inputs={}))
         case ".npz":
-            with storage.replacing(path) as temporary, open(temporary, "wb") as stream:
-                np.savez_compressed(stream, **parts)  # type: ignore[arg-type]
+            _write_arrays(path, parts)
         case ".csv":
             with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file, lineterminator="\n")
@@ -312,7 +300,7 @@ def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.
         As for `read_parts`; or if an item is not in the dataset or occurs twice in a partition.
     """
     present = {name: rows_of(part, ids, f"{path}: {name}") for name, part in read_parts(path).items() if len(part)}
-    return {name: present.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}
+    return dict.fromkeys(PARTITIONS, np.empty(0, dtype=np.int64)) | present
 
 
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
@@ -359,8 +347,11 @@ def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDAr
         arrays = {key: read_stored(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
         _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
         return
-    with storage.replacing(target) as temporary, _opened(temporary, target) as file:
-        file.writelines(_remaining_lines(source, keep))
+    with storage.replacing(target) as temporary, open(temporary, "wb") as plain:
+        # The compressed bytes do not depend on the time or the name of the temporary file.
+        is_packed = target.suffix.lower() == ".gz"
+        with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) if is_packed else plain as file:
+            file.writelines(_remaining_lines(source, keep))
 
 
 def write_items(target: Path, items: NDArray) -> None:
@@ -377,28 +368,16 @@ def sole_key(source: Path) -> str:
 
 
 def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
-    match target.suffix.lower():
-        case ".npy":
-            with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
-                np.save(stream, next(iter(arrays.values())))
-        case ".npz":
-            with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
-                np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-        case _:
-            note = "entries were removed from this split (protocol audit --write-fixed)"
-            arrays = {key or "items": array for key, array in arrays.items()}
-            storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=[note]))
-
-
-@contextlib.contextmanager
-def _opened(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
-    """Open a text file for writing, compressed if its name ends with ``.gz``; the bytes do not depend on the time."""
-    with open(temporary, "wb") as plain:
-        if target.suffix.lower() != ".gz":
-            yield plain
-            return
-        with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as packed:
-            yield packed  # type: ignore[misc]
+    if target.suffix.lower() not in (".npy", ".npz"):
+        note = "entries were removed from this split (protocol audit --write-fixed)"
+        arrays = {key or "items": array for key, array in arrays.items()}
+        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=[note]))
+        return
+    with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
+        if target.suffix.lower() == ".npy":
+            np.save(stream, next(iter(arrays.values())))
+        else:
+            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 
 
 def _remaining_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:

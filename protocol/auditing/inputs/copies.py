@@ -123,24 +123,16 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
     array([0, 1, 0, 0])
     """
     n_rows = max(1, _BLOCK_BYTES // max(1, rows.dtype.itemsize * int(np.prod(rows.shape[1:]))))
-    digests = np.empty((len(rows), 2), dtype=np.uint64)
+    digests = bytearray()
     for start in range(0, len(rows), n_rows):
         block = np.ascontiguousarray(rows[start : start + n_rows])
         if block.dtype.kind == "f":
             if not np.isfinite(block).all():
                 raise ProtocolError(f"{name}: NaN or infinity in or after row {start:,}.")
             block = block + 0.0  # -0.0 becomes 0.0
-        of_block = bytearray()
         is_text = block.dtype.kind == "T"
         of_rows: Any = map(str.encode, block.tolist()) if is_text else block.view(np.uint8).reshape(len(block), -1)
         for row in of_rows:
-            of_block += hashlib.blake2b(row, digest_size=16).digest()
-        digests[start : start + len(block)] = np.frombuffer(of_block, dtype=np.uint64).reshape(-1, 2)
-    order, is_other = np.lexsort(digests.T), np.ones(len(digests), dtype=bool)  # np.unique takes twice the memory
-    is_other[1:] = False
-    for half in digests.T:
-        in_order = half[order]
-        is_other[1:] |= in_order[1:] != in_order[:-1]
-    found = np.empty_like(order)
-    found[order] = order[np.maximum.accumulate(np.where(is_other, np.arange(len(order)), 0))]
-    return found
+            digests += hashlib.blake2b(row, digest_size=16).digest()
+    _, first, group = np.unique(np.frombuffer(digests, dtype="V16"), return_index=True, return_inverse=True)
+    return first[group]

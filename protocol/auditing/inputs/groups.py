@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,73 +87,62 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
         return _by_pattern(values, dataset)
     name, n_items = name_of(values, "groups"), dataset.n_rows(n_listed)
     items, groups = _entries(values, name)
-    return _by_row(groups, dataset, n_items, name) if items is None else _by_id(items, groups, dataset, n_items, name)
+    if items is None:
+        _check_rows(len(groups), dataset, n_items, name)
+    codes, names = _encoded(groups, name)
+    if items is not None:
+        numbers = numbers_of(items, dataset, n_items, name)
+        listed, given = np.flatnonzero(numbers >= 0), codes
+        codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
+        codes[numbers[listed]] = given[listed]
+        different = listed[codes[numbers[listed]] != given[listed]]
+        if different.size:
+            raise ProtocolError(f"{name}: {str(items[different[0]])!r} is in two groups.")
+    if not (codes >= 0).any():
+        problem = "all groups are empty" if items is None else "no line names an item of the split"
+        raise ProtocolError(f"{name}: {problem}.")
+    return Groups(codes, names, name)
 
 
-_Entries = tuple[Sequence[Any] | None, Sequence[Any]]
-"""The ids or row numbers of items, None if every item has a group, and the groups."""
-
-
-def _entries(values: Any, name: str) -> _Entries:
+def _entries(values: Any, name: str) -> tuple[Sequence[Any] | None, Sequence[Any]]:
+    """Return the ids or row numbers of items, None if every item has a group, and the groups."""
     if isinstance(values, Mapping):
         return list(values), list(values.values())
-    if is_file(values) and not any(kind in name.lower() for kind in _ARRAYS):
-        path = Path(values)
-        is_table = path.suffix.lower() == ".csv"
-        return _read_csv(path) if is_table else (None, [line.strip() for line in lines(path, "one group per line")])
-    array = read_stored(values) if is_file(values) else as_numpy(values, name)
-    if array.ndim != 1 or array.dtype.kind not in "iuUTO":
-        raise ProtocolError(
-            f"{name}: expected one group per item, integers or strings of shape (n_items,), got shape "
-            f"{array.shape} of {array.dtype}."
-        )
-    return None, array.tolist()
-
-
-def _read_csv(path: Path) -> _Entries:
-    """Return the one or two fields of each line, without a header of two fields."""
+    if not is_file(values) or any(kind in name.lower() for kind in _ARRAYS):
+        array = read_stored(values) if is_file(values) else as_numpy(values, name)
+        if array.ndim != 1 or array.dtype.kind not in "iuUTO":
+            raise ProtocolError(
+                f"{name}: expected one group per item, integers or strings of shape (n_items,), got shape "
+                f"{array.shape} of {array.dtype}."
+            )
+        return None, array.tolist()
+    path = Path(values)
+    if path.suffix.lower() != ".csv":
+        return None, [line.strip() for line in lines(path, "one group per line")]
     rows = [row for _, row in read_rows(path, "lines `id,group`")]
-    width = len(rows[0])
-    if width > 2:
+    if len(rows[0]) > 2:
         raise ProtocolError(f"{path}: line 1: expected `id,group` or a group, got {','.join(rows[0])[:80]!r}.")
-    if width == 2 and rows[0][0].lower() in _HEADER:
+    if len(rows[0]) == 1:
+        return None, [row[0] for row in rows]
+    if rows[0][0].lower() in _HEADER:
         del rows[0]
     if not rows:
         raise ProtocolError(f"{path}: no `id,group` line after the header.")
-    return [row[0] for row in rows] if width == 2 else None, [row[-1] for row in rows]
+    return [row[0] for row in rows], [row[1] for row in rows]
 
 
-def _by_id(ids: Sequence[Any], groups: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> Groups:
-    """Return the groups of items by id, or by row number if there are no ids."""
-    numbers = numbers_of(ids, dataset, n_items, name)
-    in_split = np.flatnonzero(numbers >= 0)
-    codes, names = _encoded([groups[entry] for entry in in_split.tolist()], name)
-    codes_of_items = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
-    codes_of_items[numbers[in_split]] = codes
-    different = in_split[codes_of_items[numbers[in_split]] != codes]
-    if different.size:
-        raise ProtocolError(f"{name}: {str(ids[different[0]])!r} is in two groups.")
-    if not (codes_of_items >= 0).any():
-        raise ProtocolError(f"{name}: no line names an item of the split.")
-    return Groups(codes_of_items, names, name)
-
-
-def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> Groups:
-    """Return groups given in the order of the row numbers."""
+def _check_rows(n_given: int, dataset: Dataset, n_items: int, name: str) -> None:
+    """Raise ProtocolError if groups in the order of the row numbers don't fit the dataset."""
     if dataset.n_items is None and dataset.ids is not None:
         raise ProtocolError(
             f"{name}: one group per line, but the lists contain ids. Write lines `id,group` (.csv), or give the ids of "
             "the dataset in the order of these lines (ids)."
         )
-    if len(values) < n_items or (dataset.n_items is not None and len(values) > n_items):
+    if n_given < n_items or (dataset.n_items is not None and n_given > n_items):
         raise ProtocolError(
-            f"{name}: {counted(len(values), 'group')} for {counted(n_items, 'item')}. Give one group per item, or "
+            f"{name}: {counted(n_given, 'group')} for {counted(n_items, 'item')}. Give one group per item, or "
             "lines `id,group` (.csv)."
         )
-    codes, names = _encoded(values, name)
-    if not names:
-        raise ProtocolError(f"{name}: all groups are empty.")
-    return Groups(codes, names, name)
 
 
 def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[str]]:
@@ -199,39 +188,21 @@ def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
 _OF_PARTITIONS = re.compile(r"(?:train|trainval|test|val|valid|validation|query|queries|gallery|database|db|base)\d*")
 _NO_IDENTITY = re.compile(r"n\d{8}|(?<!\d)(?:19|20)\d\d(?!\d)")  # ImageNet's classes, and years
 _MARK = "frame|frm|slice|slc|shot|burst|crop|patch|tile|view|page|clip|part|seq|img|image"
-_UCF101 = re.compile(r"(?:v_)?(?P<group>.+_g\d+)_c\d+")
-_NUMBERED = re.compile(rf"(?P<group>.*?)[-_. ]*(?:{_MARK})[-_. ]*\d+", re.IGNORECASE)
-_BURST = re.compile(r"(?P<group>.*\d.*?)(?:[-_. ]\d{1,4}| ?\(\d{1,4}\))")
-_LONGEST = 256  # characters; rules are not applied to longer names
-
-
-def _named_group(pattern: re.Pattern[str], folder: str, stem: str) -> str | None:
-    match = pattern.fullmatch(stem)
-    name = "/".join(filter(None, (folder, match["group"]))) if match else ""
-    return name if _identifies(name) else None
-
-
-def _ucf101(folder: str, stem: str) -> str | None:
-    match = _UCF101.fullmatch(stem)
-    return match["group"] if match else None
-
-
-def _identifies(text: str) -> bool:
-    """Return whether a text contains a number that may identify an object: not a year or a class of ImageNet."""
-    return any(map(str.isdecimal, _NO_IDENTITY.sub("", text)))
-
-
-_RULES: dict[str, Callable[[str, str], str | None]] = {
-    "the group g in UCF101's names, `v_PullUps_g21_c02`": _ucf101,
-    "names that end with the number of a frame or slice, `scene12_frame0045`": lambda folder, stem: _named_group(
-        _NUMBERED, folder, stem
+_RULES = {
+    "the group g in UCF101's names, `v_PullUps_g21_c02`": r"(?:.*/)?(?:v_)?(?P<group>(?P<number>[^/]+_g\d+))_c\d+",
+    "names that end with the number of a frame or slice, `scene12_frame0045`": (
+        rf"(?P<group>(?P<number>.*?))/?[-_. ]*(?i:{_MARK})[-_. ]*\d+"
     ),
-    "names that end with a second, short number, `IMG_1234_3`": lambda folder, stem: _named_group(_BURST, folder, stem),
-    "folders with a number, `patient007/`": lambda folder, stem: (
-        folder if _identifies(folder.rpartition("/")[2]) else None
+    "names that end with a second, short number, `IMG_1234_3`": (
+        r"(?P<group>(?P<number>(?:.*/)?[^/]*\d[^/]*?))(?:[-_. ]\d{1,4}| ?\(\d{1,4}\))"
     ),
+    "folders with a number, `patient007/`": r"(?P<group>(?:.*/)?(?P<number>[^/]*))/[^/]*",
 }
-"""The rules that derive a group from the folders of an id and its name without extension, by their description."""
+"""The rules that derive a group from an id without its extension, by their description.
+
+The part `number` must contain a number that may identify an object: not a year or a class of ImageNet.
+"""
+_LONGEST = 256  # characters; rules are not applied to longer names
 
 
 def guessed_groups(dataset: Dataset) -> Groups:
@@ -251,14 +222,19 @@ def guessed_groups(dataset: Dataset) -> Groups:
         raise ProtocolError(
             "groups: groups can be derived only from ids (file names), but the lists contain row numbers."
         )
-    names = [_divided(str(name)) for name in dataset.ids.tolist()]
+    names = [_stripped(str(name)) for name in dataset.ids.tolist()]
     best, n_best = None, 0
-    for rule in _RULES:
-        groups, n_grouped = _by_rule(rule, names, dataset)
-        if n_grouped > n_best:
-            best, n_best = groups, n_grouped
-        if n_best == len(names):
-            break
+    for rule, pattern in _RULES.items():
+        codes, group_names = _encoded(_derived(pattern, names), "groups")
+        sizes = np.bincount(codes[codes >= 0], minlength=1)
+        several, largest = sizes[sizes > 1], int(sizes.argmax())
+        if several.sum() <= n_best or 2 * sizes.max() > len(names) or _are_classes(codes, dataset):
+            continue
+        source = (
+            f"{rule}: {counted(len(several), 'group')} with 2 or more items, {counted(int(sizes.max()), 'item')} at "
+            f"most, for example `{dataset.ids[codes == largest][0]}` is in the group {group_names[largest]}"
+        )
+        best, n_best = Groups(codes, group_names, source, guessed=True), several.sum()
     if best is None:
         raise ProtocolError(
             f"groups: ids such as {str(dataset.ids[0])[:80]!r} do not contain groups, as `v_PullUps_g21_c02`, "
@@ -267,34 +243,24 @@ def guessed_groups(dataset: Dataset) -> Groups:
     return best
 
 
-def _by_rule(rule: str, names: Sequence[tuple[str, str]], dataset: Dataset) -> tuple[Groups | None, int]:
-    """Return the groups by one rule, and the number of items in groups of two or more; None and 0 if there are none."""
-    derived = [_RULES[rule](*name) if len(name[0]) + len(name[1]) <= _LONGEST else None for name in names]
-    # The first picture of a burst may have no second number: its name is then the group of the others.
-    groups = set(derived) - {None}
-    for position, name in enumerate(names):
-        full_name = "/".join(filter(None, name))
-        if derived[position] is None and full_name in groups:
-            derived[position] = full_name
-    codes, group_names = _encoded(derived, "groups")
-    sizes = np.bincount(codes[codes >= 0], minlength=len(group_names))
-    if not group_names or 2 * sizes.max() > len(names) or _are_classes(codes, dataset):
-        return None, 0
-    several, largest = sizes[sizes > 1], int(sizes.argmax())
-    first = np.asarray(dataset.ids)[codes == largest][0]
-    source = (
-        f"{rule}: {counted(len(several), 'group')} with 2 or more items, {counted(int(sizes.max()), 'item')} at most, "
-        f"for example `{first}` is in the group {group_names[largest]}"
-    )
-    return Groups(codes, group_names, source, guessed=True), int(several.sum())
-
-
-def _divided(name: str) -> tuple[str, str]:
-    """Return the folders of an id, except names of partitions, and its name without extension."""
+def _stripped(name: str) -> str:
+    """Return an id without folders that are named after partitions, and without its extension."""
     *folders, last = name.replace("\\", "/").split("/")
     stem, dot, extension = last.rpartition(".")
     remaining = [folder for folder in folders if folder and not _OF_PARTITIONS.fullmatch(folder.lower())]
-    return "/".join(remaining), stem if dot and stem and not extension.isdecimal() else last
+    return "/".join([*remaining, stem if dot and stem and not extension.isdecimal() else last])
+
+
+def _derived(pattern: str, names: Sequence[str]) -> list[str | None]:
+    """Return the group of each name by a rule, or None."""
+    matches = [re.fullmatch(pattern, name) if len(name) <= _LONGEST else None for name in names]
+    found = [
+        match["group"] if match and any(map(str.isdecimal, _NO_IDENTITY.sub("", match["number"]))) else None
+        for match in matches
+    ]
+    groups = set(found)
+    # The first picture of a burst may have no second number: its name is then the group of the others.
+    return [name if group is None and name in groups else group for name, group in zip(names, found, strict=True)]
 
 
 def _are_classes(codes: NDArray[np.int64], dataset: Dataset) -> bool:

@@ -8,7 +8,7 @@ features, and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 
 the test set and within the training set were not judged, so a split drawn from all images may have further duplicates.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -135,15 +135,19 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     values = dataset.name if values is None and dataset.name in SHIPPED else values
     if values is None:
         return None
-    if isinstance(values, str) and values in SHIPPED:
-        return _shipped(values, dataset, n_listed)
     if not is_file(values):
         return _of_array(values, dataset)
-    path = Path(values)
-    if not str(values) or (not path.suffix and not path.exists()):
-        shipped = " or ".join(SHIPPED)
-        raise ProtocolError(f"known_pairs: expected {shipped}, or the path of a file, got {str(values)[:80]!r}.")
-    return _of_file(path, dataset, n_listed=n_listed)
+    if values not in SHIPPED:
+        path = Path(values)
+        if not str(values) or (not path.suffix and not path.exists()):
+            shipped = " or ".join(SHIPPED)
+            raise ProtocolError(f"known_pairs: expected {shipped}, or the path of a file, got {str(values)[:80]!r}.")
+        return _of_file(path, dataset, n_listed=n_listed)
+    if dataset.name in SHIPPED and dataset.name != values:
+        raise ProtocolError(f"known_pairs: {values!r} does not fit the dataset of the split, {dataset.name!r}.")
+    known = _of_file(_table(values), dataset, name=values, n_listed=n_listed)
+    limits = "only pairs of an official test and an official training image were judged"
+    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
 
 
 def known_pairs_sha256(name: str) -> str:
@@ -153,14 +157,6 @@ def known_pairs_sha256(name: str) -> str:
 
 def _table(name: str) -> Path:
     return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
-
-
-def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
-    if dataset.name in SHIPPED and dataset.name != name:
-        raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
-    known = _of_file(_table(name), dataset, name=name, n_listed=n_listed)
-    limits = "only pairs of an official test and an official training image were judged"
-    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
 
 
 def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
@@ -187,9 +183,17 @@ def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed:
     if not is_official:
         pairs = _numbers(items, dataset, str(path))
     else:
-        pairs = _official_rows(items, dataset.official if has_parts else _PARTS, path)
+        sides = []
+        for part, numbers in zip(("test", "train"), np.array(items).astype(np.int64).reshape(-1, 2).T, strict=True):
+            rows = (dataset.official if has_parts else _PARTS)[part]
+            if numbers.max() >= len(rows):
+                raise ProtocolError(
+                    f"{path}: there is no {part} image {numbers.max():,}; the last one is {len(rows) - 1:,}."
+                )
+            sides.append(rows[numbers])
+        pairs = np.stack(sides, axis=1)
         if not has_parts:
-            pairs = _cifar_numbers(pairs, dataset, name, path, n_listed)
+            pairs = _cifar_numbers(dataset, name, path, n_listed)[pairs]
     listed = (pairs >= 0).all(axis=1)
     if not listed.any() and dataset.ids is not None:
         first = f"test image {items[0]}" if is_official else items[0]
@@ -207,48 +211,30 @@ def _numbers(items: Sequence[Any], dataset: Dataset, name: str) -> NDArray[np.in
     return numbers_of(items, dataset, n_items, name).reshape(-1, 2)
 
 
-def _official_rows(items: Sequence[str], parts: Mapping[str, NDArray[np.int64]], path: Path) -> NDArray[np.int64]:
-    """Return the rows of pairs that are numbers within the official test and training sets."""
-    rows = []
-    for part, numbers in zip(("test", "train"), np.array(items).astype(np.int64).reshape(-1, 2).T, strict=True):
-        if numbers.max() >= len(parts[part]):
-            raise ProtocolError(
-                f"{path}: there is no {part} image {numbers.max():,}; the last one is {len(parts[part]) - 1:,}."
-            )
-        rows.append(parts[part][numbers])
-    return np.stack(rows, axis=1)
-
-
-def _cifar_numbers(
-    rows: NDArray[np.int64], dataset: Dataset, name: str | None, path: Path, n_listed: int
-) -> NDArray[np.int64]:
-    """Return the item numbers of CIFAR's images, -1 for unlisted ones, from their rows in `protocol.datasets`.
+def _cifar_numbers(dataset: Dataset, name: str | None, path: Path, n_listed: int) -> NDArray[np.int64]:
+    """Return the item number of each of CIFAR's images in the order of `protocol.datasets`, -1 for unlisted ones.
 
     Items are found by the ids of `protocol.datasets`, or, if they are row numbers, by their order, with the 50,000
     training images first.
     """
     if dataset.ids is None:
-        _check_size(dataset, n_listed, name or str(path))
-        return rows
+        n_items = max(dataset.n_items or _SIZE, n_listed)
+        if n_items != _SIZE:
+            raise ProtocolError(
+                f"{name or path}: row numbers must be those of {_SIZE:,} images, the training images first, not of "
+                f"{n_items:,}."
+            )
+        return np.arange(_SIZE)
     names = [name] if name else list(_IDS)
     for dataset_name in names:
         numbers = numbers_by_id(map(_IDS[dataset_name], range(_SIZE)), dataset.ids)
         if (numbers >= 0).any():
-            return numbers[rows]
+            return numbers
     examples = " or ".join(repr(_IDS[one](_TEST)) for one in names)
     raise ProtocolError(
         f"{name or path}: these pairs have ids such as {examples}, but the lists have ids such as "
         f"{str(dataset.ids[0])!r}. Give a file with the columns query,database,judgement and your ids."
     )
-
-
-def _check_size(dataset: Dataset, n_listed: int, name: str) -> None:
-    """Raise ProtocolError if row numbers can't be those of CIFAR's images."""
-    n_items = max(dataset.n_items or _SIZE, n_listed)
-    if n_items != _SIZE:
-        raise ProtocolError(
-            f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
-        )
 
 
 def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int64]]:
@@ -261,26 +247,21 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int
     columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
     if columns is None:
         raise ProtocolError(f"{path}: the columns must be {_HEADERS}, got {','.join(header)[:80]!r}.")
-    positions, are_rows = [names.index(column) for column in columns], columns == _CIFAIR or not has_ids
     items, judgements = [], []
     for line, fields in rows:
-        *pair, judgement = (unsafe(fields[position]) for position in positions)
-        _check_pair(pair, judgement, f"{path}: line {line}", are_rows)
-        if judgement not in _NOT_JUDGED:
-            items += pair
-            judgements.append(int(judgement))
+        *pair, judgement = (unsafe(fields[names.index(column)]) for column in columns)
+        if judgement in _NOT_JUDGED:
+            continue
+        if judgement not in ("0", "1", "2"):
+            raise ProtocolError(
+                f"{path}: line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
+                f"3 (different), got {judgement[:80]!r}."
+            )
+        wrong = [item for item in pair if not is_row(item)]
+        if wrong and (columns == _CIFAIR or not has_ids):
+            raise ProtocolError(f"{path}: line {line}: expected two item numbers, got {wrong[0][:80]!r}.")
+        items += pair
+        judgements.append(int(judgement))
     if not items:
         raise ProtocolError(f"{path}: no judged pairs.")
     return columns == _CIFAIR, items, np.array(judgements, dtype=np.int64)
-
-
-def _check_pair(pair: Sequence[str], judgement: str, where: str, are_rows: bool) -> None:
-    """Raise ProtocolError if a judgement is not one of ciFAIR's, or a judged pair is not one of row numbers."""
-    if judgement not in ("0", "1", "2", *_NOT_JUDGED):
-        raise ProtocolError(
-            f"{where}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 (different), "
-            f"got {judgement[:80]!r}."
-        )
-    wrong = next((item for item in pair if not is_row(item)), None)
-    if are_rows and wrong is not None and judgement not in _NOT_JUDGED:
-        raise ProtocolError(f"{where}: expected two item numbers, got {wrong[:80]!r}.")
