@@ -28,7 +28,7 @@ bucket_search, lookup_time
 audit
     Find leaks and imbalance in a split.
 Evidence
-    What an audit knows about the items of a dataset: features, judged pairs, groups, doubtful labels.
+    What an audit knows about the items of a dataset: features, judged pairs, groups.
 find_duplicates, find_duplicate_vectors
     Propose near-duplicates among images or vectors.
 load_split

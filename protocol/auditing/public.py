@@ -20,10 +20,9 @@ from protocol.auditing.checks.known import audit_known
 from protocol.auditing.checks.training_log import Reported, about_log, audit_training_log, read_logs
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal, stored_copies
-from protocol.auditing.inputs.groups import PATTERN, Groups, groups_from
+from protocol.auditing.inputs.groups import PATTERN, groups_from
 from protocol.auditing.inputs.items import Files, features_from, files_of, known_dataset, modalities_from, name_of
 from protocol.auditing.inputs.known_pairs import known_pairs_for
-from protocol.auditing.inputs.label_issues import AGREEMENT, label_issues_from
 from protocol.auditing.inputs.reading import Known, Run, read_lists, read_runs
 from protocol.auditing.inputs.split import Dataset
 from protocol.auditing.output import fixing, texts
@@ -57,11 +56,6 @@ class Evidence:
         The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
         has lines ``id,group`` (``.csv``) or one group per line. ``"auto"`` derives groups from file names. See
         `protocol.auditing.inputs.groups`.
-    label_issues : path or array_like, optional
-        Doubts about labels: the number of annotators who gave each class (n, n_classes), or a table of suggested
-        labels. See `protocol.auditing.inputs.label_issues`.
-    label_agreement : float, optional
-        The share of annotators below which a label is doubtful; by default 0.5.
     query_codes : path, array_like or `protocol.Codes`, optional
         The codes of the queries of one split, in the order of its list; labels are required as well.
     database_codes : path, array_like or `protocol.Codes`, optional
@@ -73,21 +67,17 @@ class Evidence:
     pairs: Any = None
     known_pairs: Any = None
     groups: Any = None
-    label_issues: Any = None
-    label_agreement: float | None = None
     query_codes: Any = None
     database_codes: Any = None
 
     def __post_init__(self) -> None:
-        if self.label_agreement is not None and self.label_issues is None:
-            raise ProtocolError("label_agreement needs label_issues as well.")
         if (self.query_codes is None) != (self.database_codes is None):
             given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
             raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
 
     def files(self) -> dict[str, Any]:
         """Return the files and arrays by name, None for those that were not given."""
-        names = ("features", "pairs", "known_pairs", "groups", "label_issues", "query_codes", "database_codes")
+        names = ("features", "pairs", "known_pairs", "groups", "query_codes", "database_codes")
         return {name: getattr(self, name) for name in names}
 
     def copies(self, run: Run) -> dict[str, Copies]:
@@ -119,10 +109,7 @@ class Evidence:
         judged = known_pairs_for(self.known_pairs, dataset, n_listed)
         modalities = None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed)
         groups = None if self.groups is None else groups_from(self.groups, dataset, n_listed)
-        issues, agreement = None, AGREEMENT if self.label_agreement is None else self.label_agreement
-        if self.label_issues is not None:
-            issues = label_issues_from(self.label_issues, dataset, n_listed, agreement=agreement)
-        return Known(modalities=modalities, judged=judged, groups=groups, label_issues=issues)
+        return Known(modalities=modalities, judged=judged, groups=groups)
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,9 +126,8 @@ class Audit:
     differences : mapping of str to Difference or ProtocolDifference
         By split, its differences from the split or protocol with which it was compared (`against`).
     affected : mapping of str to ndarray of int64
-        By split, if judged pairs or label issues are known, the positions, from 0, of the queries with a judged
-        (near-)duplicate in the database or the training set, or with a doubtful label, for `exclude_queries` of
-        `protocol.evaluate`.
+        By split, if judged pairs are known, the positions, from 0, of the queries with a judged (near-)duplicate in
+        the database or the training set, for `exclude_queries` of `protocol.evaluate`.
     runs : sequence of Run
         The splits.
     """
@@ -324,7 +310,7 @@ def audit(
     ids : path or array_like of str, shape (n_items,), optional
         The ids of the dataset in the order of the row numbers; a file has one id per line.
     evidence : Evidence, optional
-        Additional information about the items: features, judged pairs, groups, doubtful labels.
+        Additional information about the items: features, judged pairs, groups.
     training_log : path or sequence of path, optional
         Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
         `protocol.auditing.inputs.log_formats`.
@@ -418,11 +404,10 @@ def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], li
         split, known, same = run.split, run.known, [one for one in runs if one.name == run.name]
         findings[run.file] += audit_relevance(split) + audit_known(split, known) + codes
         sentences[run.file] = about(run, same, has_log=bool(logs), of_codes=codes_not_checked)
-        sources = [source for source in (known.groups, known.judged, known.label_issues) if source is not None]
+        sources = [source for source in (known.groups, known.judged) if source is not None]
         sentences[run.file] += [source.about(split) for source in sources]
-        queries = [source.queries(split) for source in sources if not isinstance(source, Groups)]
-        if queries:
-            affected[run.file] = np.unique(np.concatenate(queries))
+        if known.judged is not None:
+            affected[run.file] = known.judged.queries(split)
         if known.against is not None:
             differences[run.file] = difference_of(run, known.against)
             findings[run.file] += differences[run.file].findings()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from protocol.auditing import Audit
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
-_EVIDENCE = ("features", "pairs", "known_pairs", "groups", "label_issues")
+_EVIDENCE = ("features", "pairs", "known_pairs", "groups")
 _CODES = ("query_codes", "database_codes")
 _FILES = ("labels", "ids", *_EVIDENCE, *_CODES)
 _OPTIONS = ("labels", "ids", "protocol", "sizes", "against", "training_log", "reported")
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(files, _inputs(arguments))
     _check_names(arguments)
     values = vars(arguments)
-    given = {name: values[name] for name in (*_EVIDENCE, "distance", "label_agreement")}
+    given = {name: values[name] for name in (*_EVIDENCE, "distance")}
     evidence = Evidence(**given, **_codes(arguments))
     lists = {name: _several(values[name]) for name in _LISTS}
     audited = audit(*arguments.splits, evidence=evidence, **lists, **{name: values[name] for name in _OPTIONS})
@@ -96,9 +96,7 @@ def _affected(audited: "Audit") -> str:
             f"--write-affected needs a single split, because splits have different queries; got {len(audited.runs)}."
         )
     if not audited.affected:
-        raise ProtocolError(
-            "--write-affected needs judged pairs of the dataset (--known-pairs) or label issues (--label-issues)."
-        )
+        raise ProtocolError("--write-affected needs judged pairs of the dataset (--known-pairs).")
     (positions,) = audited.affected.values()
     return "".join(f"{position}\n" for position in positions)
 
@@ -118,7 +116,7 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
 
 
 def distance(text: str) -> float:
-    """Return the value of ``--distance``, or of another option that is a number of at least 0."""
+    """Return the value of ``--distance``."""
     try:
         return number(float(text), "distance")
     except ValueError as error:
@@ -134,11 +132,3 @@ def sizes(text: str) -> dict[str, int]:
             raise argparse.ArgumentTypeError(f"expected PART=N,... (PART one of {', '.join(_LISTS)}), got {text!r}.")
         by_part[part] = int(size)
     return by_part
-
-
-def share(text: str) -> float:
-    """Return the value of ``--label-agreement``."""
-    agreement = distance(text)
-    if agreement > 1:
-        raise argparse.ArgumentTypeError(f"expected a share from 0 to 1, got {text}.")
-    return agreement

@@ -466,7 +466,7 @@ def test_every_kind_is_covered_by_a_test_above_and_has_texts():
         "group-split",
         "selection-on-test",
     }
-    others |= {"doubtful-label", "known-near-duplicate", "pair-split"}
+    others |= {"known-near-duplicate", "pair-split"}
     others |= {"one-code-per-class", "training-codes-differ", "collapsed-codes", "constant-bits"}
     assert {kind.name for kind in KIND_OF.values()} == set(FAULTS) | others
     for kind in KIND_OF.values():
@@ -480,7 +480,7 @@ def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in not_checked
-    known = {"copies": {"x": WithinDistance(None, 1)}, "modalities": 0, "judged": 0, "groups": 0, "label_issues": 0}
+    known = {"copies": {"x": WithinDistance(None, 1)}, "modalities": 0, "judged": 0, "groups": 0}
     run = dataclasses.replace(with_known(clean("improved"), **known, against="improved"), items=Path("items.h5"))
     _, not_checked = about(run, [run, run], has_log=True, of_codes=["constant-bits (needs more database items)"])
     assert not_checked == (

@@ -13,7 +13,6 @@ from protocol.auditing.inputs import items
 from protocol.auditing.inputs.groups import groups_from
 from protocol.auditing.inputs.items import features_from, modalities_from
 from protocol.auditing.inputs.known_pairs import known_pairs_for
-from protocol.auditing.inputs.label_issues import label_issues_from
 from protocol.auditing.inputs.log_formats import read_log
 from protocol.checks import ProtocolError
 from protocol.evaluation.exclusion import excluded_rows
@@ -21,14 +20,9 @@ from protocol.evaluation.exclusion import excluded_rows
 N = 10
 Y = np.arange(N) % 5
 IDS = np.array([f"i{row}.png" for row in range(N)])
-TWO = np.eye(5, dtype=bool)[Y] | np.eye(5, dtype=bool)[(Y + 1) % 5]
 DATASETS = {
     "rows": Dataset(),
     "labels": Dataset(n_items=N, y=Y),
-    "class names": Dataset(n_items=N, y=Y, class_names=["ant", "bird", "cat", "dog", "eel"]),
-    "two labels": Dataset(n_items=N, y=TWO),
-    "some labels": Dataset(ids=IDS, y=Y, labelled=np.arange(N) < 5),
-    "test part": Dataset(n_items=N, y=Y, official={"test": np.arange(7, 10)}),
     "ids": Dataset(ids=IDS),
     "known ids": Dataset(n_items=N, ids=IDS),
     "formulas": Dataset(ids=np.array(["=a", "-b"])),
@@ -41,12 +35,6 @@ DATASETS = {
 def groups(values, dataset):
     found = groups_from(values, dataset, N)
     return [found.names[code] if code >= 0 else None for code in found.codes], found.source
-
-
-def label_issues(values, dataset):
-    issues = label_issues_from(values, dataset, N)
-    judged = None if issues.judged is None else np.flatnonzero(issues.judged).tolist()
-    return [np.flatnonzero(issues.doubtful).tolist(), judged], issues.source
 
 
 def known_pairs(values, dataset):
@@ -66,7 +54,7 @@ def training_log(values, dataset):
     return read_log(values).series, values
 
 
-READERS = {read.__name__: read for read in (groups, label_issues, known_pairs, pairs, features, training_log)}
+READERS = {read.__name__: read for read in (groups, known_pairs, pairs, features, training_log)}
 CASES = yaml.safe_load(Path(__file__).with_name("inputs.yaml").read_text(encoding="utf-8"))
 
 
@@ -89,12 +77,11 @@ def test_an_input_is_read_or_refused_in_one_line(tmp_path, monkeypatch, case):
         assert case.get("source", "") in source
 
 
-@pytest.mark.parametrize("option", ["label_issues", "training_log"])
 @pytest.mark.parametrize("text", ["[" * 100_000, f'[{{"map": {"9" * 5000}}}]'])
-def test_json_that_python_refuses_is_an_error_of_one_line(tmp_path, option, text):
+def test_json_that_python_refuses_is_an_error_of_one_line(tmp_path, text):
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(ProtocolError, match=r"a\.json: not valid JSON \(.*\)\. It should contain a list of "):
-        READERS[option](tmp_path / "a.json", Dataset())
+        read_log(tmp_path / "a.json")
 
 
 def test_large_json_is_refused_unless_it_has_one_record_per_line(tmp_path, monkeypatch):
@@ -104,11 +91,9 @@ def test_large_json_is_refused_unless_it_has_one_record_per_line(tmp_path, monke
     (tmp_path / "a.json").write_text('[{"map": 0.5}, {"map": 0.4}]\n')
     with pytest.raises(ProtocolError, match=r"JSON of more than 0 MiB can't be read\. Write one record per line\.$"):
         read_log(tmp_path / "a.json")
-    with pytest.raises(ProtocolError, match=r"JSON of more than 0 MiB can't be read\.$"):
-        label_issues_from(tmp_path / "a.json", Dataset(), N)
 
 
-PIECES = ["1", "2", ",", "\n", "a", '"', "-", "9" * 30, "", "query,database,judgement\n", "id,suggested,agreement\n"]
+PIECES = ["1", "2", ",", "\n", "a", '"', "-", "9" * 30, "", "query,database,judgement\n"]
 
 
 ODD_TEXT = st.lists(st.sampled_from(PIECES), max_size=30).map(lambda pieces: "".join(pieces).encode())
@@ -119,7 +104,7 @@ ODD_TEXT = st.lists(st.sampled_from(PIECES), max_size=30).map(lambda pieces: "".
 def test_any_table_is_read_or_refused_in_one_line(tmp_path, content):
     (tmp_path / "a.csv").write_bytes(content)
     messages = []
-    for read in (known_pairs, groups, label_issues, lambda path, _: excluded_rows(path, 5)):
+    for read in (known_pairs, groups, lambda path, _: excluded_rows(path, 5)):
         for dataset in (Dataset(), Dataset(ids=np.array(["1", "a"]))):
             try:
                 read(tmp_path / "a.csv", dataset)

@@ -205,13 +205,13 @@ def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(
     assert "warning  known-near-duplicate: 1\n" in capsys.readouterr().out
 
 
-NOTHING = "judged pairs of the dataset (--known-pairs) or label issues (--label-issues)"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*LISTS, "--write-affected", "affected.txt"], f"--write-affected needs {NOTHING}."),
+        (
+            [*LISTS, "--write-affected", "affected.txt"],
+            "--write-affected needs judged pairs of the dataset (--known-pairs).",
+        ),
         (
             ["splits.h5", "other.h5", "--write-affected", "affected.txt"],
             "--write-affected needs a single split, because splits have different queries; got 2.",

@@ -136,7 +136,7 @@ PARTS = {
 FOUND_WITH_ALL = {
     "query-in-database", "query-in-train", "validation-in-test", "validation-overlap", "train-in-database",
     "validation-in-database", "train-not-in-database", "duplicate-id", "label-conflict",
-    "near-duplicate", "known-near-duplicate", "pair-split", "group-split", "doubtful-label", "selection-on-test",
+    "near-duplicate", "known-near-duplicate", "pair-split", "group-split", "selection-on-test",
     "one-code-per-class", "constant-bits", "size-mismatch", "class-imbalance", "class-missing",
     "query-without-relevant", "unused-items", "split-difference",
 }  # fmt: skip
@@ -155,8 +155,6 @@ def everything(tmp_path):
     log.write_text("epoch,mAP\n1,0.5\n2,0.7\n3,0.6\n")
     features, groups = np.arange(400.0)[:, None], np.arange(400)
     features[4], groups[7] = features[22], groups[25]
-    votes = 10 * np.eye(5, dtype=int)[CLASSES]
-    votes[8] = [1, 9, 0, 0, 0]
     codes = CLASSES[:, None] >> np.arange(3) & 1
     codes = np.column_stack([codes, np.zeros((400, 1), dtype=int)])
     return arguments | {
@@ -166,7 +164,6 @@ def everything(tmp_path):
         "known_pairs": [[5, 23, 1]],
         "pairs": [["i006", "i024"]],
         "groups": groups,
-        "label_issues": votes,
         "training_log": log,
         "reported": 0.7,
         "protocol": "standard",
@@ -179,7 +176,7 @@ def everything(tmp_path):
 
 TOGETHER = {"training_log": ("training_log", "reported"), "query_codes": ("query_codes", "database_codes")}
 TOGETHER |= {"labels": ("labels", "query_codes", "database_codes")}
-REMOVED = [*PARTS, "ids", "labels", "features", "known_pairs", "pairs", "groups", "label_issues", "training_log"]
+REMOVED = [*PARTS, "ids", "labels", "features", "known_pairs", "pairs", "groups", "training_log"]
 REMOVED += ["protocol", "sizes", "against", "query_codes"]
 
 

@@ -1,4 +1,4 @@
-"""Sixty faults, one at a time: how many do the tests find?
+"""Faults, one at a time: how many do the tests find?
 
 Run by hand: ``python tests/benchmarks/faults.py`` (``--help`` for the options). ``faults.yaml`` lists the faults: the
 line of the package, its faulty replacement, and the tests that are run first. Each fault is seeded into a copy

@@ -90,7 +90,6 @@ def _not_checked(run: Run, runs: Sequence[Run], has_log: bool, of_codes: Sequenc
         "known-near-duplicate (needs known pairs)": known.judged is None,
         "pair-split (needs pairs)": known.modalities is None,
         "group-split (needs groups)": known.groups is None,
-        "doubtful-label (needs label issues)": known.label_issues is None,
         "selection-on-test (needs a training log)": not has_log,
         **dict.fromkeys(of_codes, True),
         "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,

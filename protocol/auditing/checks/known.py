@@ -1,4 +1,4 @@
-"""Compare partitions with what is known about items: copies, judged pairs, modalities, groups, doubtful labels."""
+"""Compare partitions with what is known about items: copies, judged pairs, modalities, groups."""
 
 import itertools
 
@@ -162,13 +162,10 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
 
 
 def audit_known(split: Split, known: Known) -> list[Finding]:
-    """Return the findings on modalities, groups and doubtful labels, as far as they are known."""
+    """Return the findings on modalities and groups, as far as they are known."""
     findings = []
     if known.modalities is not None:
         findings += audit_modalities(split, known.modalities)
     if known.groups is not None:
         findings += audit_groups(split, known.groups)
-    if known.label_issues is not None:
-        doubtful = split["query"][known.label_issues.doubtful[split["query"]]]
-        findings += split.findings("doubtful-label", "warning", doubtful, why=known.label_issues.why)
     return findings

@@ -186,7 +186,7 @@ def csv_rows(path: Path, what: str, **dialect: Any) -> Iterator[tuple[int, list[
     ----------
     path : Path
     what : str
-        Description of the expected content, for error messages: "a table of doubtful labels".
+        Description of the expected content, for error messages: "a table of judged pairs".
     **dialect
         Options of `csv.reader`.
 

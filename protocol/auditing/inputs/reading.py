@@ -16,7 +16,6 @@ from protocol.auditing.inputs.forms import check_numbers
 from protocol.auditing.inputs.groups import Groups
 from protocol.auditing.inputs.items import lists_from, name_of
 from protocol.auditing.inputs.known_pairs import KnownPairs, known_pairs_for
-from protocol.auditing.inputs.label_issues import LabelIssues
 from protocol.auditing.inputs.split import Dataset, Split, StoredTexts
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.inputs.conversion import is_file
@@ -44,7 +43,6 @@ class Known:
     judged : KnownPairs
         Manually judged pairs of (near-)duplicates.
     groups : Groups
-    label_issues : LabelIssues
     sizes : mapping of str to int
         The expected sizes of partitions, which replace those of the protocol.
     against : str, or tuple of str and Split
@@ -55,7 +53,6 @@ class Known:
     modalities: NDArray[np.int64] | None = None
     judged: KnownPairs | None = None
     groups: Groups | None = None
-    label_issues: LabelIssues | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
     against: str | tuple[str, Split] | None = None
 
