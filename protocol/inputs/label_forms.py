@@ -16,9 +16,14 @@ from protocol.inputs.fields import OF_LABELS, Table, is_number
 from protocol.inputs.validation import array_of, class_labels
 
 
-def are_columns(values: Iterable[str]) -> bool:
+def are_columns(fields: Iterable[str]) -> bool:
     """Return whether fields are only 0 and 1, or only -1 and +1."""
+    values = set(fields)
     return all(map(is_number, values)) and any(set(map(float, values)) <= pair for pair in ({0.0, 1.0}, {-1.0, 1.0}))
+
+
+def _is_matrix(rows: Sequence[Sequence[str]]) -> bool:
+    return len(rows[0]) > 1 and are_columns(chain.from_iterable(rows))
 
 
 def two_readings(name: str, row: Sequence[str], one: str, one_form: str, other: str, other_form: str) -> ProtocolError:
@@ -70,7 +75,7 @@ def _kind(tables: Mapping[str, Table], tails: _Tails, widths: set[int], prefix: 
     rows = list(chain.from_iterable(tails.values()))
     values = set(chain.from_iterable(rows))
     all_numbers = all(map(is_number, values))
-    if max(widths) > 1 and (are_columns(values) or not set().union(*values) - {"0", "1"}):
+    if max(widths) > 1 and (any(map(_is_matrix, tails.values())) or not set().union(*values) - {"0", "1"}):
         return "columns", tails
     if widths <= {0, 1}:
         return _kind_of_field(tables, values, prefix), tails

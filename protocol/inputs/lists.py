@@ -353,7 +353,7 @@ def _cut(table: Table, lengths: Sequence[int]) -> tuple[list[str], list[list[str
 def _of_array(array: NDArray, values: Any, name: str, has_ids: bool) -> Listing:
     """Return a list of row numbers, or labels that are numbers."""
     if not has_ids:
-        if array.size <= _FEW_LABELS and (array.ndim == 1 or 1 in array.shape):
+        if array.size <= _FEW_LABELS and array.dtype.kind in "biuf" and (array.ndim == 1 or 1 in array.shape):
             return Listing(name, None, array, f"one of {n_classes(len(np.unique(array)))}")
         return Listing(name, None, array, "labels" if array.ndim == 1 else f"labels of shape {array.shape}")
     array = array.ravel() if array.ndim == 2 and 1 in array.shape else array

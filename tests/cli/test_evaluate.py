@@ -50,7 +50,10 @@ def test_the_scores_are_those_of_the_function(folder, capsys):
     for rules in CONVENTIONS:
         found = evaluate(QUERY, DATABASE, **LABELS, convention=rules.name)
         assert scores("--convention", rules.name) == json.loads(found.to_json())
-    assert capsys.readouterr().err == ""
+    assert set(capsys.readouterr().err.splitlines()) == {
+        "ql.npy: 4 items, one of 3 classes",
+        "dl.npy: 20 items, one of 3 classes",
+    }
 
 
 def test_a_hand_computed_case_from_text(folder, capsys):
@@ -133,7 +136,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     assert sum("--query-vectors" in command for command in commands) == 7
     for command in commands:
         assert main(command) == 0, command
-    assert capsys.readouterr().err == ""
+    assert all(" items, " in line for line in capsys.readouterr().err.splitlines())  # how the inputs were read
 
 
 def test_bucket_search_lookups_and_curves(folder, capsys):
