@@ -40,7 +40,7 @@ class _Readings(logging.Handler):
         self._lines: dict[str, bool] = {}  # whether each line has been printed
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.setdefault(printable(record.getMessage()), False)
+        self._lines.setdefault(record.getMessage(), False)
 
     def flush(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more

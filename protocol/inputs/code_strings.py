@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted
+from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import text
 from protocol.inputs.arrays import is_text_array, path_and_key, read_stored
 from protocol.inputs.conversion import as_numpy, is_file, named
@@ -74,7 +74,7 @@ def bits_of_strings(sides: Sequence[tuple[Any, str]], n_bits: int | None) -> lis
     starts = np.cumsum([0, *map(len, strings.values())])
     for name, n, start in zip(names, strings, starts, strict=False):
         unchanged[n] = bits[start : start + len(strings[n])]
-        _log.info("%s: %s of %s, as %s", name, counted(len(strings[n]), "code"), counted(bits.shape[1], "bit"), kind)
+        _report(name, len(strings[n]), bits.shape[1], kind)
     return unchanged
 
 
@@ -136,6 +136,10 @@ def bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[n
         raise ProtocolError(f"{name}: one integer for each item needs n_bits as well, at least {least}.")
     if least > n_bits:
         raise ProtocolError(f"{name}: the code {array.max()} has {least} bits, but n_bits={n_bits}.")
-    _log.info("%s: %s of %s, as one integer each", name, counted(len(array), "code"), counted(n_bits, "bit"))
+    _report(name, len(array), n_bits, "one integer each")
     weights = np.arange(n_bits - 1, -1, -1, dtype=np.uint64)
     return ((array.astype(np.uint64)[:, None] >> weights) & np.uint64(1)).astype(bool)
+
+
+def _report(name: str, n_codes: int, n_bits: int, form: str) -> None:
+    _log.info("%s", printable(f"{name}: {counted(n_codes, 'code')} of {counted(n_bits, 'bit')}, as {form}"))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted
+from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import text
 from protocol.inputs.arrays import as_integers, path_and_key, read_stored
 from protocol.inputs.conversion import as_numpy, is_file, named
@@ -127,7 +127,7 @@ def read_listings(
         listings |= _read(tables, has_ids, sizes or {})
     for role, values in sources.items():
         if log and is_file(values):
-            _log.info("%s", listings[role])
+            _log.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
 
 
