@@ -7,8 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from protocol.checks import printable
-
 INPUTS = logging.getLogger("protocol.inputs")
 """The logger to which `protocol.inputs` reports how it reads each input."""
 _FIRST, _EVERY = 10, 30  # seconds until the first line, and between two lines
