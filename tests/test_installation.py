@@ -39,6 +39,10 @@ def libraries(extra):
     ]
 
 
+READ = re.compile(r"\w+\.\w+: \d+ items, .*\n")
+"""A line on standard error that says how a command read an input."""
+
+
 def outside():
     """Return the environment variables without what leads a new process to the checkout."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
@@ -126,7 +130,7 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     outputs = ("--json", tmp_path / "means.json", "--per-query", tmp_path / "values.csv")
     extra = ("--spread", "--tables", "16x4", "--pr-curves", tmp_path / "curves.csv")
     done = run(core / "protocol", "evaluate", *OPTIONS, *outputs, *extra, folder=files, PYTHONWARNINGS="error")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, READ.sub("", done.stderr)) == (0, "")
     # Here the compiled loops count.
     monkeypatch.setattr(counting, "_choose", lambda *_: BitPlanes)
     inputs = {name: str(files / file) for name, file in INPUTS.items()}
@@ -176,7 +180,7 @@ def test_the_python_api_scores_codes_with_numpy_alone(core, files):
 )
 def test_commands_that_need_no_extra(core, files, command):
     done = run(core / "protocol", *command.split(), folder=files, PYTHONWARNINGS="error")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, READ.sub("", done.stderr)) == (0, "")
     assert done.stdout
 
 
@@ -251,7 +255,7 @@ def test_the_command_line_prints_the_warning_in_one_line(files, monkeypatch, cap
     monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
     checks.warn_once.cache_clear()
     assert main(["evaluate", *OPTIONS]) == 0
-    assert re.fullmatch(f"protocol: {SLOW_COUNTING}\n", capsys.readouterr().err)
+    assert re.fullmatch(f"protocol: {SLOW_COUNTING}\n", READ.sub("", capsys.readouterr().err))
 
 
 def test_no_command_installs_the_package_from_a_registry_where_it_is_not_published():

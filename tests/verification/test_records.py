@@ -388,7 +388,7 @@ def test_the_lists_are_audited(folder):
     verification = verify(record)
     assert [check.place for check in verification.failures] == ["list of query", "audit"]
     assert verification.failures[1].text == "query-in-database: 1 (7.png)"
-    (folder / "query.txt").write_text(query + "39.png 0\n")
+    (folder / "query.txt").write_text(query + "39.png\n")
     text = str(verify(record))
     assert "fails        n_queries: 6 recorded, 7 listed" in text
     assert "query-in-train" in text
