@@ -43,39 +43,47 @@ def bits_of_strings(sides: Sequence[tuple[Any, str]], n_bits: int | None) -> lis
         If the strings have different lengths, or may be decimal or hexadecimal numbers.
     """
     strings = {n: words for n, side in enumerate(sides) if (words := _strings(side[0], named(*side))) is not None}
-    unchanged = [values for values, _ in sides]
-    if not strings:
-        return unchanged
+    values = [side[0] for side in sides]
     words = [word for side in strings.values() for word in side]
+    form = _form(words, n_bits, named(*sides[next(iter(strings))])) if words else None
+    if form is None:
+        return values
+    bits = _unpacked([word.lower().removeprefix("0x") for word in words], *form, n_bits)
+    for n, side in strings.items():
+        values[n], bits = bits[: len(side)], bits[len(side) :]
+        _report(named(*sides[n]), len(side), bits.shape[1], form[0])
+    return values
+
+
+def _form(words: Sequence[str], n_bits: int | None, name: str) -> tuple[str, int, str] | None:
+    """Return the form of strings in words, the bits of a character, and the name; None if they are decimal numbers."""
     length = len(words[0])
-    same = all(len(word) == length for word in words)
-    names = [named(*sides[n]) for n in strings]
     if all(map(_BITS.fullmatch, words)) and n_bits != 4 * length:
-        kind, width = "strings of 0 and 1", 1
-    elif all(map(_HEX.fullmatch, words)) and any(map(_NOT_DECIMAL.search, words)):
-        kind, width = "hexadecimal strings", 4
-        words = [word.lower().removeprefix("0x") for word in words]
-        length = len(words[0])
-        same = all(len(word) == length for word in words)
-    elif all(map(_HEX.fullmatch, words)) and same and n_bits == 4 * length:
+        return "strings of 0 and 1", 1, name
+    if not all(map(_HEX.fullmatch, words)):
+        return None
+    if any(map(_NOT_DECIMAL.search, words)):
+        return "hexadecimal strings", 4, name
+    if n_bits == 4 * length and all(len(word) == length for word in words):
         raise ProtocolError(
-            f"{names[0]}: {words[0]!r} may be a decimal or a hexadecimal number. Write 0x before hexadecimal codes, or "
+            f"{name}: {words[0]!r} may be a decimal or a hexadecimal number. Write 0x before hexadecimal codes, or "
             "save decimal ones as .npy."
         )
-    else:
-        return unchanged
-    if not same:
-        odd = next(word for word in words if len(word) != length)
-        raise ProtocolError(f"{names[0]}: codes of different lengths, such as {words[0][:80]!r} and {odd[:80]!r}.")
+    return None
+
+
+def _unpacked(words: Sequence[str], form: str, width: int, name: str, n_bits: int | None) -> NDArray[np.bool_]:
+    """Return the bits of strings whose characters have `width` bits each, (n, width * length)."""
+    length = len(words[0])
+    odd = next((word for word in words if len(word) != length), None)
+    if odd is not None:
+        raise ProtocolError(f"{name}: codes of different lengths, such as {words[0][:80]!r} and {odd[:80]!r}.")
     if n_bits not in (None, width * length):
-        raise ProtocolError(f"{names[0]}: {kind} of {width * length} bits, but n_bits={n_bits}.")
-    digits = np.array([int(digit, 16) for digit in "".join(words)], dtype=np.uint8).reshape(len(words), length, 1)
-    bits = ((digits >> np.arange(width - 1, -1, -1, dtype=np.uint8)) & 1).astype(bool).reshape(len(words), -1)
-    starts = np.cumsum([0, *map(len, strings.values())])
-    for name, n, start in zip(names, strings, starts, strict=False):
-        unchanged[n] = bits[start : start + len(strings[n])]
-        _report(name, len(strings[n]), bits.shape[1], kind)
-    return unchanged
+        raise ProtocolError(f"{name}: {form} of {width * length} bits, but n_bits={n_bits}.")
+    value_of = np.zeros(128, dtype=np.uint8)
+    value_of[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16)
+    values = value_of[np.frombuffer("".join(words).encode("ascii"), dtype=np.uint8)].reshape(len(words), length, 1)
+    return ((values >> np.arange(width - 1, -1, -1, dtype=np.uint8)) & 1).astype(bool).reshape(len(words), -1)
 
 
 def _strings(values: Any, name: str) -> list[str] | None:

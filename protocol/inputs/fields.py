@@ -95,29 +95,36 @@ def _rows(path: Path) -> tuple[list[tuple[range, list[str]]], list[str]]:
     lines = list(text.lines(path, _WHAT))
     filled = [line.strip() for line in lines if line.strip()]
     delimiter = _delimiter(path, filled)
-    quoted = delimiter is None and any(line.startswith('"') for line in filled)
-    if delimiter is None and not quoted:
-        rows = [(range(number, number + 1), line.split()) for number, line in enumerate(lines, start=1)]
-        for numbers, fields in rows:
-            if len(fields) == 1 and _LABELS_AFTER_MARKS.search(fields[0]):
-                raise ProtocolError(
-                    f"{path}: line {numbers[0]}: {fields[0]!r} has labels after commas or semicolons, unlike another "
-                    "line. Write all lines in the same form."
-                )
-        return rows, filled
-    if quoted and all(line[-1] == '"' and line.count('"') == 2 for line in filled if '"' in line):
-        delimiter = _UNUSED  # quotation marks enclose complete lines
-    reader = csv.reader(lines, delimiter=delimiter or " ", strict=True, skipinitialspace=quoted)
-    rows, last = [], 0
+    if delimiter is not None or any(line.startswith('"') for line in filled):
+        return list(_quoted_rows(path, lines, delimiter or _between_quotes(filled))), []
+    rows = [(range(number, number + 1), line.split()) for number, line in enumerate(lines, start=1)]
+    for numbers, fields in rows:
+        if len(fields) == 1 and _LABELS_AFTER_MARKS.search(fields[0]):
+            raise ProtocolError(
+                f"{path}: line {numbers[0]}: {fields[0]!r} has labels after commas or semicolons, unlike another line. "
+                "Write all lines in the same form."
+            )
+    return rows, filled
+
+
+def _between_quotes(lines: Sequence[str]) -> str:
+    """Return what separates the fields of lines with quotation marks: blanks, unless the marks enclose whole lines."""
+    quoted = [line for line in lines if '"' in line]
+    return _UNUSED if all(line[-1] == '"' and line.count('"') == 2 for line in quoted) else " "
+
+
+def _quoted_rows(path: Path, lines: Sequence[str], delimiter: str) -> Iterator[tuple[range, list[str]]]:
+    """Yield the line numbers and fields of each row; fields may be quoted."""
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=delimiter in (" ", _UNUSED))
+    last = 0
     try:
         for fields in reader:
             numbers = range(last + 1, reader.line_num + 1)
             last = reader.line_num
-            values = [text.unsafe(fields[0]), *map(str.strip, fields[1:])] if any(map(str.strip, fields)) else []
-            rows.append((numbers, [value for value in values if value or not quoted]))
+            fields = list(filter(None, fields)) if delimiter == " " else fields
+            yield numbers, [text.unsafe(fields[0]), *map(str.strip, fields[1:])] if "".join(fields).strip() else []
     except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
-    return rows, []
 
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
@@ -146,32 +153,6 @@ def _divides(mark: str, lines: Sequence[str]) -> bool:
     return not (all(map(has_extension, last)) and not any(has_extension(row[0].strip()) for row in rows))
 
 
-def _is_header(table: Table, size: int | None = None) -> bool:
-    """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
-    if table.is_python or not table.rows:
-        return False
-    first, rest = table.rows[0], table.rows[1:]
-    name = first[0].strip().lower()
-    if not table.lines and name in _HEADER:
-        return True
-    if not rest or not all(map(_is_word, first[:1])):
-        return False
-    if size is not None and len(rest) in (size, size - 1):
-        return len(rest) == size
-    if (
-        name in OF_LABELS | OF_IDS
-        and all(row[0].strip().lower() != name for row in rest)
-        and len(first) == len(rest[0])
-    ):
-        return True
-    if any(map(has_extension, first)) or len(first) > max(map(len, rest)):
-        return False
-    if all(any(map(has_extension, row)) or any(map(has_folder, row)) for row in rest):
-        return len(rest) > 1 and not any(map(has_folder, first))
-    columns = range(1, min(map(len, [first, *rest])))
-    return any(not is_number(first[c]) and all(is_number(row[c]) for row in rest) for c in columns)
-
-
 def drop_headers(tables: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
     """Move the headers of tables out of their rows, also a first row that all of several tables share."""
     for role, table in tables.items():
@@ -180,13 +161,44 @@ def drop_headers(tables: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
             if not table.rows:
                 raise ProtocolError(f"{table.name}: only a header, and no items. Write one item per line.")
     others = [table for table in tables.values() if not table.header and not table.is_python]
-    firsts = [table.rows[0] for table in others]
-    if len({table.name for table in others}) < 2 or any(first != firsts[0] for first in firsts) or sizes:
-        return
-    items = [row[0] for table in others for row in table.rows[1:]]
-    if _is_word(firsts[0][0]) and items and all(any(map(str.isdigit, item)) for item in items):
+    if not sizes and len({table.name for table in others}) > 1 and _share_a_header(others):
         for table in others:
             table.drop_header()
+
+
+def _share_a_header(tables: Sequence[Table]) -> bool:
+    """Return whether the first row of all tables is the same word, while all other ids have digits."""
+    first, *others = (table.rows[0] for table in tables)
+    items = [row[0] for table in tables for row in table.rows[1:]]
+    is_shared = all(other == first for other in others) and _is_word(first[0])
+    return is_shared and bool(items) and all(any(map(str.isdigit, item)) for item in items)
+
+
+def _is_header(table: Table, size: int | None = None) -> bool:
+    """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
+    if table.is_python or not table.rows:
+        return False
+    first, rest = table.rows[0], table.rows[1:]
+    name = first[0].strip().lower()
+    if not table.lines and name in _HEADER:
+        return True
+    if not rest or not _is_word(name):
+        return False
+    if size is not None and len(rest) in (size, size - 1):
+        return len(rest) == size
+    if name in OF_LABELS | OF_IDS and len(first) == len(rest[0]):
+        return all(row[0].strip().lower() != name for row in rest) or _has_another_form(first, rest)
+    return _has_another_form(first, rest)
+
+
+def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Return whether all other rows name files, or have numbers where the first row has words."""
+    if any(map(_names_file, first)) or len(first) > max(map(len, rest)):
+        return False
+    if all(any(map(_names_file, row)) for row in rest):
+        return len(rest) > 1
+    columns = range(1, min(map(len, [first, *rest])))
+    return any(not is_number(first[c]) and all(is_number(row[c]) for row in rest) for c in columns)
 
 
 def _is_word(value: str) -> bool:
@@ -201,6 +213,10 @@ def has_extension(word: str) -> bool:
 def has_folder(word: str) -> bool:
     """Return whether a word contains a slash."""
     return "/" in word or "\\" in word
+
+
+def _names_file(word: str) -> bool:
+    return has_extension(word) or has_folder(word)
 
 
 def is_number(value: str) -> bool:

@@ -169,16 +169,14 @@ def _decoded(array: NDArray, name: str, errors: str) -> NDArray:
 
 def _nested(values: Any) -> list[list[str]] | None:
     """Return a list of lists of labels as rows of text; None if it is not one, or is a matrix of numbers."""
-    if not isinstance(values, (list, tuple)) or not values:
-        return None
-    if not all(isinstance(row, (list, tuple, set, frozenset)) for row in values):
+    nested = (list, tuple, set, frozenset)
+    if not isinstance(values, (list, tuple)) or not values or not all(isinstance(row, nested) for row in values):
         return None
     rows = [sorted(row) if isinstance(row, (set, frozenset)) else list(row) for row in values]
-    if len({len(row) for row in rows}) == 1 and not all(isinstance(item, str) for row in rows for item in row):
-        return None
-    if not all(isinstance(item, (str, int, np.integer)) for row in rows for item in row):
-        return None
-    return [list(map(str, row)) for row in rows]
+    kinds = {type(item) for row in rows for item in row}
+    is_matrix = len({len(row) for row in rows}) == 1 and str not in kinds
+    is_text = all(issubclass(kind, (str, int, np.integer)) for kind in kinds)
+    return None if is_matrix or not is_text else [list(map(str, row)) for row in rows]
 
 
 def _json(path: Path) -> Any:
@@ -312,7 +310,9 @@ def _heads_and_tails(table: Table, tables: Mapping[str, Table]) -> tuple[list[st
     lines, words = table.lines, table.rows
     for names_file in (has_extension, has_folder):
         lengths = [next((n for n, word in enumerate(reversed(row)) if names_file(word)), -1) for row in words]
-        if min(lengths) >= 0:
+        if min(lengths) >= 0 and (any(lengths) or table.form in ("", "id")):
+            if names_file is has_folder and not any(lengths) and not table.form:
+                _check_folders(table)
             return _cut(table, lengths)
     flags = [next((n for n, word in enumerate(reversed(row)) if word not in ("0", "1")), len(row) - 1) for row in words]
     if all(flags):
@@ -322,6 +322,13 @@ def _heads_and_tails(table: Table, tables: Mapping[str, Table]) -> tuple[list[st
     if not table.form:
         _check_first_words(table, words, tables)
     return _cut(table, [len(row) - 1 for row in words])
+
+
+def _check_folders(table: Table) -> None:
+    """Raise ProtocolError if the last words of lines, which have slashes, may be classes rather than parts of ids."""
+    last = {row[-1] for row in table.rows}
+    if all(len(row) > 1 for row in table.rows) and len(last) < len(table.rows):
+        raise two_readings(table.name, table.rows[0], "an id", "id", "an id and a class", "id-class")
 
 
 def _check_first_words(table: Table, words: Sequence[Sequence[str]], tables: Mapping[str, Table]) -> None:
