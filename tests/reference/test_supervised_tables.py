@@ -17,7 +17,7 @@ def tables():
 def test_the_summary_is_that_of_the_runs_and_has_the_columns_of_an_experiments(tables):
     expected = made.summary(tables["runs"])
     pd.testing.assert_frame_equal(tables["summary"], expected, rtol=1e-7, atol=1e-9)
-    assert list(expected) == [*made.CELL, "mean", "std", "n_runs"]
+    assert list(expected) == [*made.CELL, "mean", "std", "n_runs", "n_queries", "n_database"]
 
 
 def test_every_hasher_was_tuned_with_five_points_of_which_s2_has_the_most_selected(tables):
@@ -41,7 +41,8 @@ def test_intervals_and_differences_by_hand():
     ).assign(dataset="cifar10", split="standard")
     (difference,) = made.compared(values, "mAP", [("a", "b")])[["mean", "half"]].to_numpy().tolist()
     # t of two degrees of freedom; 1,000 queries and 59,000 database items in each of three runs
-    assert difference == pytest.approx([0.2, 4.30265 * 0.1 * (1 / 3 + 4 * 1000 / 59000) ** 0.5], rel=1e-4)
+    shared = 4 * 1000 * 59000 / (59000 - 1000) ** 2
+    assert difference == pytest.approx([0.2, 4.30265 * 0.1 * (1 / 3 + shared) ** 0.5], rel=1e-4)
     single = made.compared(values[values["run"] == 0], "mAP", [("a", "c"), ("a", "b")])
     assert single[["mean", "half"]].to_numpy().tolist() == [pytest.approx([0.1, 1.96 * 0.03 * 2**0.5])]
 
