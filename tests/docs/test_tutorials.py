@@ -54,7 +54,7 @@ def test_a_tutorial_works_from_an_empty_folder(name, root, tmp_path):
     if "import torch" in text:
         pytest.importorskip("torch", reason="torch is not installed")
     environment = os.environ | {"COLUMNS": "100", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    if "Work in a checkout" in text:
+    if "Work in a checkout" in " ".join(text.split()):
         subprocess.run(COPY.format(tmp_path), shell=True, cwd=root, check=True)
         environment["PYTHONPATH"] = str(tmp_path)
     files = dict.fromkeys(re.findall(r"This is `(\S+)`:\n\n```python\n(.*?)```", text, re.DOTALL))
