@@ -76,7 +76,13 @@ def label_pair(
     if kinds[0] != kinds[1]:
         raise ProtocolError(f"{named(database, 'database labels')}: {kinds[1]}, but the query labels have {kinds[0]}.")
     used = [_used(labels).tolist() for labels in sides]
-    if classes := next(iter(listings)).classes:
+    named_classes = {listing.classes for listing in listings}
+    if len(named_classes) > 1:
+        raise ProtocolError(
+            f"{named(database, 'database labels')}: one side names its classes, and the columns of the other have no "
+            "names. Give both as names, or both as columns."
+        )
+    if classes := named_classes.pop():
         used = [[classes[column] for column in side] for side in used]
     known = set(used[1])
     lacking = tuple(label for label in used[0] if label not in known)

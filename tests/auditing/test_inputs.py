@@ -8,7 +8,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocol.auditing import Dataset
+from protocol.auditing import Dataset, audit
 from protocol.auditing.inputs import items
 from protocol.auditing.inputs.groups import groups_from
 from protocol.auditing.inputs.items import features_from, modalities_from
@@ -111,3 +111,16 @@ def test_any_table_is_read_or_refused_in_one_line(tmp_path, content):
             except ProtocolError as error:
                 messages.append(str(error))
     assert not any("\n" in message for message in messages)
+
+
+def test_names_of_classes_in_lists_are_not_compared_with_numbers(tmp_path):
+    """Their order is not known, so a conflict of labels could be neither found nor excluded."""
+    for name, text in {"q": "a.png owl\nb.png fox\n", "d": "c.png owl\nd.png fox\n"}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    lists = {"query": tmp_path / "q.txt", "database": tmp_path / "d.txt"}
+    ids = ["a.png", "b.png", "c.png", "d.png"]
+    with pytest.raises(ProtocolError, match="the lists name their classes, but the labels have numbers"):
+        audit(**lists, ids=ids, labels=[0, 1, 0, 1])
+    same, other = (audit(**lists, ids=ids, labels=labels).findings for labels in (["owl", "fox"] * 2, ["fox"] * 4))
+    conflicts = [[one.name for one in found] for part in (same, other) for found in part.values()]
+    assert ["label-conflict" in names for names in conflicts] == [False, True]

@@ -127,6 +127,15 @@ def test_several_labels_in_memory(labels):
     assert lacking == ()
 
 
+def test_named_classes_are_not_matched_with_columns_without_names():
+    """Which column is the owl's can't be known, even if there are as many columns as names."""
+    for sides in (([["owl"], ["fox", "elk"]], np.eye(3)), (np.eye(3), [["owl"], ["fox", "elk"], ["owl"]])):
+        with pytest.raises(
+            ProtocolError, match="one side names its classes, and the columns of the other have no names"
+        ):
+            label_pair(*sides, len(sides[0]), len(sides[1]))
+
+
 def test_labels_that_the_database_lacks_are_named():
     assert label_pair([["owl"], ["fox", "elk"]], [["owl"], ["fox"]], 2, 2)[2] == ("elk",)
 

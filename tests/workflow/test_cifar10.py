@@ -101,6 +101,8 @@ def test_queries_with_a_judged_near_duplicate_are_left_out_once(cifar10):
     np.testing.assert_allclose(table["all_queries"], summary[table.index], rtol=1e-8)
     moved = table["difference"].xs("mAP", level="metric")
     assert (moved != 0).all()
-    assert moved.abs().max() < 8 / 992  # the most by which 8 of 1,000 values from 0 to 1 change the mean of the others
+    always = moved[moved.index.get_level_values("hasher").isin(["lsh", "itq"])].xs(16, level="n_bits")
+    assert always.abs().max() < 0.003
+    assert moved.abs().max() < 8 / 992  # of any sample: 8 of 1,000 values from 0 to 1 are left out
     page = " ".join((results(cifar10) / "report.html").read_text().split())
     assert "Some queries have a near-duplicate in the database or in the training set" in page

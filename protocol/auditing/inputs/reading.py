@@ -296,6 +296,9 @@ def numbered(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, d
     """Return the labels in lists with the class numbers of the dataset, or with those of all names in the lists."""
     labels = {part: listing.labels for part, listing in lists.items() if listing.labels is not None}
     classes = next((listing.classes for listing in lists.values() if listing.classes), ())
+    is_named = bool(classes) or any(array.dtype.kind == "U" for array in labels.values())
+    if is_named and dataset.y is not None and not dataset.class_names:
+        raise ProtocolError("labels: the lists name their classes, but the labels have numbers. Give both in one form.")
     if any(array.dtype.kind == "U" for array in labels.values()):
         names = list(dataset.class_names) or sorted(set(np.concatenate(list(labels.values())).tolist()))
         numbers = {name: number for number, name in enumerate(names)}
