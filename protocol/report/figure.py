@@ -236,28 +236,6 @@ def listed(words: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def rows_chart() -> Any:
-    """Return a chart that reads a figure's data, as wide as the page allows."""
-    import altair as alt
-
-    return alt.Chart(_named_data())
-
-
-@functools.cache
-def _named_data() -> Any:
-    """Return the one object by which layers of a chart share their data; Altair compares its identity."""
-    import altair as alt
-
-    return alt.NamedData(ROWS)
-
-
-def tooltips(*columns: str) -> list[Any]:
-    """Return the tooltip of a mark; numbers (``name:Q``) have four significant digits."""
-    import altair as alt
-
-    return [alt.Tooltip(name, format=".4~g") if name.endswith(":Q") else alt.Tooltip(name) for name in columns]
-
-
 def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping], Mapping] = lambda own: own) -> Any:
     """Return a specification with each text, and each mapping before its parts, replaced by what a function returns.
 

@@ -41,17 +41,15 @@ def results_of(name: str, folder: Path) -> Results:
         images=None,
         summary=pd.read_csv(folder / name / "summary.csv"),
         run_scores=at(tables.read_table(folder / name / "metrics.csv"), extension="none"),
-        dimensions={feature: experiment.dimensions(feature)[0] for feature in experiment.features},
         findings=pd.DataFrame(),
         selection=None,
         duplicates=None,
         splits={},
         published=pd.DataFrame(),
-        published_recall=pd.read_csv(PUBLISHED),
         examples={},
         times=pd.DataFrame(),
         libraries={},
-        records={},
+        content="",
         claims=[],
     )
 
@@ -63,7 +61,7 @@ def chapter(name: str, results: Results) -> dict[str, Any]:
     answers = [f"- {binarisation.answer(best, at | {'feature': feature})}" for feature in results.config["features"]]
     shown = [
         {"caption": table.caption, "markdown": tables.markdown(table.header, table.rows)}
-        for table in binarisation.binarisation_section(results).tables[:-1]
+        for table in binarisation.binarisation_section(results).tables
     ]
     return {"title": EXPERIMENTS[name], "answers": "\n".join(answers), "tables": shown}
 

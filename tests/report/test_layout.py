@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.report.drawing import pictures
-from protocol.report.layout import boxes_of, counts_of, layouts
+from protocol.report.sections.data import boxes_of, counts_of, layouts
 
 SIZES = {"query": 10, "validation_query": 5, "validation_database": 30, "train": 25}
 Y = np.arange(200) % 5

@@ -9,7 +9,7 @@ import numpy as np
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import Figure, Section, listed
 from protocol.report.results import Results
-from protocol.scores.statistics import CORRECTED, half_width, shown_interval, why_not_shown
+from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import PLACE, at
 
 if TYPE_CHECKING:
@@ -198,6 +198,5 @@ def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, s
         n=len(here),
         # Equal differences in all runs have no interval.
         clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
-        test=CORRECTED,
         why="" if np.isnan(shared) else why_not_shown([results.n_runs], shared),
     )
