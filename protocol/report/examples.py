@@ -139,28 +139,14 @@ def convention_rows(
 
     `calls` is as in `protocol.counting.count`.
     """
-    counts = count(
-        pair["query"],
-        pair["database"],
-        n_bits,
-        truths,
-        index_order=True,
-        bucket_sizes=False,
-        largest_bucket=False,
-        calls=calls,
-    )
+    packed = (pair["query"], pair["database"], n_bits)
+    counts = count(*packed, truths, index_order=True, bucket_sizes=False, largest_bucket=False, calls=calls)
     for truth, own in counts.items():
         remaining = np.delete(np.arange(own.n_queries), np.asarray(without, dtype=np.int64))
         for row in spread_of(own.of_queries(remaining)):
             undefined = "no difference" if len(row.empty) > 1 else {"zero": "0", "drop": "left out"}[row.empty[0]]
-            yield {
-                "ground_truth": truth,
-                "n_bits": n_bits,
-                "metric": row.metric,
-                "undefined": undefined,
-                "reported_as_map_by": " ".join(row.conventions),
-                "value": row.value,
-            }
+            values = (truth, n_bits, row.metric, undefined, " ".join(row.conventions), row.value)
+            yield dict(zip(_COLUMNS["conventions"], values, strict=True))
 
 
 def bucket_sizes(database: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -203,16 +189,10 @@ def retrieved_rows(
         for truth, relevance in truths.items():
             relevant = set(relevance.row(query)[0].tolist())
             for rank, position in enumerate(nearest, 1):
-                yield {
-                    "ground_truth": truth,
-                    "n_bits": n_bits,
-                    "query": int(parts["query"][query]),
-                    "rank": rank,
-                    "item": int(parts["database"][position]),
-                    "distance": int(distances[position]),
-                    "at_distance": int(at_distance[distances[position]]),
-                    "relevant": int(position in relevant),
-                }
+                query_and_item = int(parts["query"][query]), rank, int(parts["database"][position])
+                distance = int(distances[position])
+                values = (*query_and_item, distance, int(at_distance[distance]), int(position in relevant))
+                yield dict(zip(_COLUMNS["retrieved"], (truth, n_bits, *values), strict=True))
 
 
 def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[Row]:
@@ -251,18 +231,19 @@ def of_run(
     """
     import pandas as pd
 
-    shortest, shown = min(lengths), middle(lengths)
     rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
     for hasher, by_length in codes_of.items():
-        tables: list[tuple[str, Iterator[Row]]] = []
         for n_bits in sorted(set(lengths) & set(by_length)):
             pair = by_length[n_bits]
-            tables += [("buckets", bucket_rows(bucket_sizes(pair["database"]), n_bits))]
-            tables += [("lookups", lookup_rows(pair, n_bits))]
-            tables += [("histogram", histogram_rows(pair["database"], n_bits))] if n_bits == shortest else []
-            if n_bits == shown:
-                tables += [("conventions", convention_rows(pair, n_bits, truths, calls=len(codes_of), without=without))]
-                tables += [("retrieved", retrieved_rows(pair, n_bits, truths, parts))]
-        for name, own in tables:
-            rows[name] += [{"hasher": hasher} | row for row in own]
+            tables = {
+                "buckets": bucket_rows(bucket_sizes(pair["database"]), n_bits),
+                "lookups": lookup_rows(pair, n_bits),
+            }
+            if n_bits == min(lengths):
+                tables["histogram"] = histogram_rows(pair["database"], n_bits)
+            if n_bits == middle(lengths):
+                tables["conventions"] = convention_rows(pair, n_bits, truths, calls=len(codes_of), without=without)
+                tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
+            for name, own in tables.items():
+                rows[name] += [{"hasher": hasher} | row for row in own]
     return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}

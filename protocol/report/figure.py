@@ -197,19 +197,9 @@ def spread(mean: float, std: float, digits: int | None = None) -> str:
     if np.isnan(mean) or abs(mean) < _SMALL:
         return number(mean) + ("" if np.isnan(std) or np.isnan(mean) else f" ± {number(std)}")
     digits = decimals([std]) if digits is None else digits
-    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {fixed(std, digits)}")
-
-
-def fixed(value: float, digits: int) -> str:
-    """Return a value with a number of decimals; a positive value that they would show as 0 has an upper bound instead.
-
-    Examples
-    --------
-    >>> fixed(0.00031, 3), fixed(0.0006, 3), fixed(0.0, 3)
-    ('< 0.001', '0.001', '0.000')
-    """
-    text, least = f"{value:.{digits}f}", f"{10.0**-digits:.{digits}f}"
-    return f"< {least}" if value > 0 and float(text) == 0 else text
+    shown, least = f"{std:.{digits}f}", f"{10.0**-digits:.{digits}f}"
+    shown = f"< {least}" if std > 0 and float(shown) == 0 else shown
+    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {shown}")
 
 
 def between(values: Collection[int]) -> str:

@@ -134,7 +134,7 @@ class Results:
         The papers' claims and their outcomes; empty unless the experiment is a reproduction. The keys are ``paper``,
         ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
     names : mapping of str to mapping
-        By kind ("feature", "ground_truth", "split", "hasher") and display name, the name in the config file; empty if
+        By kind ("feature", "ground_truth", "split", "hasher") and name in the config file, the display name; empty if
         the tables have no display names (`named`).
     selected : mapping of str to value
         The reader's selection, one of `selections`; by default the first feature, ground truth and split, and their
@@ -250,15 +250,19 @@ class Results:
         }
         return {key: own for key, own in leads.items() if own is not None}
 
+    def shown(self, kind: str, name: str) -> str:
+        """Return the name in the tables for a name in the config file."""
+        return self.names.get(kind, {}).get(name, name)
+
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""
-        return self.names.get(kind, {}).get(name, name)
+        return next((own for own, shown in self.names.get(kind, {}).items() if shown == name), name)
 
     def trained_on(self, rows: "pd.DataFrame") -> str:
         """Return `trained_on` for the hashers and the feature of some rows."""
-        features, hashers = rows["feature"].unique(), rows["hasher"].unique()
-        feature = features[0] if len(features) == 1 else "the feature"
-        return trained_on(self.config, dict(zip(hashers, hashers, strict=True)), feature)
+        features = rows["feature"].unique()
+        hashers = {name: self.config_name("hasher", name) for name in rows["hasher"].unique()}
+        return trained_on(self.config, hashers, features[0] if len(features) == 1 else "the feature")
 
     def where(self, *columns: str, n_bits: bool = True) -> str:
         """Return the selected place, and code length, in words; `columns` are left out."""
@@ -279,71 +283,34 @@ class Results:
         return table.loc[table["metric"].map(self.config["metrics"].index).sort_values(kind="stable").index]
 
     def _order(self, name: str) -> list[str]:
-        if name == "feature":
-            return list(self.config["features"])
+        own = [*self.config["features"]] if name == "feature" else _names(self.config, name)
         finished = self.config.get("codes", {}) if name == "hasher" else {}
-        return list(dict.fromkeys([*_names(self.config, name), *finished]))
-
-
-_KINDS = ("feature", "ground_truth", "split", "hasher")
-_BY_NAME = ("options", "bases", "grids")
-"""The keys of a configuration that map names to values are the name of a kind, followed by one of these."""
+        return [self.shown(name, one) for one in dict.fromkeys([*own, *finished])]
 
 
 def named(results: Results) -> Results:
-    """Return the results with the display names of features, ground truths, splits and hashers.
-
-    `Results.config` has them, too. `Results.names` maps them to the names of the config file.
-    """
-    config = results.config
-    given = {kind: config.get("names", {}).get(f"{kind}s", {}) for kind in _KINDS}
-    names = {kind: {name: display_name(config, kind, name) for name in of} for kind, of in given.items()}
+    """Return the results with the display names of features, ground truths, splits and hashers in all tables."""
+    kinds = ("feature", "ground_truth", "split", "hasher")
+    names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in kinds}
 
     def shown(table: "pd.DataFrame") -> "pd.DataFrame":
         columns = {
-            kind: table[kind].map(lambda name, of=names[kind]: of.get(name, name)) for kind in _KINDS if kind in table
+            kind: table[kind].map(lambda name, own=own: own.get(name, name))
+            for kind, own in names.items()
+            if kind in table
         }
         return table.assign(**columns)
 
     return dataclasses.replace(
         results,
-        config=_with_display_names(config, names),
         summary=shown(results.summary),
         run_scores=shown(results.run_scores),
         selection=None if results.selection is None else shown(results.selection),
         duplicates=None if results.duplicates is None else shown(results.duplicates),
-        splits=_renamed(results.splits, names["split"]),
+        splits={names["split"].get(name, name): parts for name, parts in results.splits.items()},
         examples={name: shown(table) for name, table in results.examples.items()},
-        names={kind: {text: name for name, text in of.items()} for kind, of in names.items()},
+        names=names,
     )
-
-
-def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    return {names.get(name, name): value for name, value in values.items()}
-
-
-def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return a configuration with display names; `hasher_bases` and similar keys map them to the plug-ins."""
-    by_name = {
-        f"{kind}_{key}": _renamed(config.get(f"{kind}_{key}", {}), names[kind])
-        for kind in _KINDS[1:]
-        for key in _BY_NAME
-    }
-    for kind in _KINDS[1:]:
-        by_name[f"{kind}_bases"] = {text: name for name, text in names[kind].items()} | by_name[f"{kind}_bases"]
-    features = {
-        names["feature"].get(name, name): {"base": name} | _with_lists(own, names)
-        for name, own in config["features"].items()
-    }
-    codes = _renamed(config.get("codes", {}), names["hasher"])
-    affinities = names["ground_truth"].get(config.get("affinities", ""), config.get("affinities"))
-    return _with_lists(config, names) | by_name | {"features": features, "codes": codes, "affinities": affinities}
-
-
-def _with_lists(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return a configuration, or that of a feature, with display names in its lists."""
-    lists = {kind: config[f"{kind}s"] for kind in _KINDS[1:] if f"{kind}s" in config}
-    return {**config} | {f"{kind}s": [names[kind].get(name, name) for name in own] for kind, own in lists.items()}
 
 
 @contextlib.contextmanager

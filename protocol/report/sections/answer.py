@@ -44,7 +44,7 @@ def answer_section(results: Results) -> Section:
         rows=scores,
     )
     text = [*sentences(results), *_without_relevant(results)]
-    finished = list(results.config.get("codes", {}))
+    finished = [results.shown("hasher", name) for name in results.config.get("codes", {})]
     text += [PAGE.text("finished", names=finished)] if finished else []
     return PAGE.section("answer", text, [figure], tables)
 

@@ -41,7 +41,8 @@ def shares(results: Results) -> "pd.DataFrame":
     relevant items are the K nearest neighbours. ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
     """
     scores = results.run_scores
-    k = scores["ground_truth"].map(nearest_truths(results.config))
+    nearest = {results.shown("ground_truth", name): k for name, k in nearest_truths(results.config).items()}
+    k = scores["ground_truth"].map(nearest)
     c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
     rows = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
     rows = rows.assign(shared=rows["split"].map(results.shared).astype(float))

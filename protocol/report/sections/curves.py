@@ -89,8 +89,7 @@ def _top(results: Results, metric: str, cutoff: int | None) -> Figure:
     here = at(rows, **results.combination)
     n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda own: abs(own - cutoff))
     best = at(here, N=n).sort_values(metric, ascending=False, kind="stable").iloc[0]
-    several = len(set(here["hasher"])) > 1
-    return _figure(f"{metric}-at-n", results, rows, results.combination, n=n, best=best, several=several)
+    return _figure(f"{metric}-at-n", results, rows, results.combination, n=n, best=best)
 
 
 def _pr_curve(results: Results) -> Figure:
@@ -119,33 +118,27 @@ def _without_truth(results: Results) -> dict[str, Any]:
 
 def _empty(results: Results) -> Figure:
     columns = ["feature", "split", "n_bits", "hasher", "radius", "value"]
-    truth = results.place["ground_truth"]
+    truth, choices = results.place["ground_truth"], _without_truth(results)
     rows = at(results.table["radii"], metric="empty", extension="none", ground_truth=truth)[columns]
-    choices = _without_truth(results)
     here = at(rows, **choices, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
-    several = len(here) > 1
-    return _figure("empty-balls", results, rows, choices, radius=BALL, most=most, fewest=fewest, several=several)
+    return _figure("empty-balls", results, rows, choices, radius=BALL, most=most, fewest=fewest)
 
 
 def _sizes(results: Results) -> Figure:
     rows = results.table["buckets"][["feature", "split", "n_bits", "hasher", "rank", "items", "n_buckets"]]
     choices = _without_truth(results)
     here = at(rows, **choices).drop_duplicates("hasher")
-    most, least = here.loc[here["n_buckets"].idxmax()], here.loc[here["n_buckets"].idxmin()]
     fullest = here.loc[here["items"].idxmax()]
-    return _figure("bucket-sizes", results, rows, choices, most=most, least=least, fullest=fullest)
+    return _figure("bucket-sizes", results, rows, choices, n_buckets=list(here["n_buckets"]), fullest=fullest)
 
 
 def _times(results: Results) -> Figure:
     rows = results.table["lookups"][["feature", "split", "n_bits", "hasher", "radius", "codes", "milliseconds"]]
     choices = _without_truth(results)
     mean = at(rows, **choices).groupby("radius")[["codes", "milliseconds"]].mean()
-    last = mean.index.max()
-    values = {"radius": last, "first": mean.loc[0], "last": mean.loc[last], "n_queries": LOOKUP_QUERIES}
-    is_large = any(len(parts.get("database", ())) > LOOKUP_ITEMS for parts in results.splits.values())
-    values["n_items"] = LOOKUP_ITEMS if is_large else None
-    return _figure("lookup-times", results, rows, choices, **values)
+    values = {"radius": mean.index.max(), "first": mean.iloc[0], "last": mean.iloc[-1]}
+    return _figure("lookup-times", results, rows, choices, n_queries=LOOKUP_QUERIES, n_items=LOOKUP_ITEMS, **values)
 
 
 def _seconds_by_stage(results: Results) -> list[Figure]:

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.checks import counted
 from protocol.report.description import PAGE
-from protocol.report.figure import Figure, Section, listed
+from protocol.report.figure import Figure, Section
 from protocol.report.results import Results
 from protocol.report.sections.conventions import difference_figure, paired
 from protocol.scores.statistics import why_not_shown
 from protocol.scores.summary import PLACE, at
-from protocol.scores.tables import Table
 from protocol.styles import COLOURS
 
 WORDS = MappingProxyType(
@@ -29,7 +28,7 @@ WORDS = MappingProxyType(
         "validation_database": "validation database",
     }
 )
-_TEST = ("query", "database")
+_TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
 _WHOLE, _NONE = "whole dataset", "in no partition"
 _HELD_OUT, _UNUSED = "test only", "not used"
 _ROLES = MappingProxyType(
@@ -54,10 +53,23 @@ def partitions_section(results: Results) -> Section:
     findings = results.findings
     numbers = _distinct(findings).groupby("severity").size().items()
     kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
-    audited = PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")
-    text = [*_duplicates_advice(results), *_validation(results), *_classes(results), audited]
-    figures = layouts(results.splits, len(results.items["ids"]))
-    return PAGE.section("partitions", text, figures, [] if findings.empty else [_findings(findings)])
+    validation = [
+        sum(len(own) for name, own in parts.items() if "validation" in name) for parts in results.splits.values()
+    ]
+    text = [PAGE.text("validation", results=results, sizes=validation)] if any(validation) else []
+    if near := too_near(results):
+        file = results.content
+        if results.images is None:  # the array in this file may only point to the user's own file
+            own = results.config.get("dataset_options", {}).get("features")
+            file = own or f"{file}:{next(iter(results.provenance['arrays']))}"
+        text.insert(0, PAGE.text("too-near", file=file, vectors=results.images is None, **near))
+    text.append(PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings"))
+    columns = [name for name in _OF_FINDINGS if name in findings]
+    groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
+    rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
+    header = [*columns, "files", "largest number of items"]
+    tables = [PAGE.table("findings", rows, header=header, n_labels=len(columns))] if rows else []
+    return PAGE.section("partitions", text, layouts(results.splits, len(results.items["ids"])), tables)
 
 
 def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
@@ -135,14 +147,9 @@ def _stretches(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[tup
     inside = [frozenset(itertools.compress(WORDS, pattern)) for pattern in patterns]
 
     def key(stretch: tuple[frozenset[str], int]) -> tuple[bool, ...]:
-        names = stretch[0]
-        order = ("validation_query", "validation_database", "train")
-        return (
-            not names,
-            *(part not in names for part in _TEST),
-            bool(names - set(_TEST)),
-            *(n not in names for n in order),
-        )
+        absent = {name: name not in stretch[0] for name in WORDS}
+        in_test, others = ([absent[name] for name in names] for names in (_TEST, _OTHERS))
+        return (all(absent.values()), *in_test, not all(others), *others)
 
     return sorted(zip(inside, sizes.tolist(), strict=True), key=key)
 
@@ -153,19 +160,6 @@ def _role(inside: frozenset[str]) -> str:
     if inside & set(_TEST):
         return f"{use} and in the database" if use else _HELD_OUT
     return use or _UNUSED
-
-
-def counts_of(parts: Mapping[str, NDArray[np.int64]], y: NDArray) -> dict[str, NDArray[np.int64]]:
-    """Return the classes (under ``class``), and by partition the number of items of each class."""
-    classes = np.arange(y.shape[1]) if y.ndim == 2 else np.unique(y)
-    counts = {"class": classes}
-    for part in WORDS:
-        if len(parts.get(part, ())):
-            own = y[parts[part]]
-            counts[part] = (
-                own.sum(axis=0) if own.ndim == 2 else np.bincount(np.searchsorted(classes, own), minlength=len(classes))
-            )
-    return counts
 
 
 class Status(NamedTuple):
@@ -216,46 +210,6 @@ def too_near(results: Results) -> dict[str, Any]:
         return {}
     hasher, n_bits = best.name[-2:]
     return {"first": best[1], "second": best["second"], "hasher": hasher, "n_bits": n_bits}
-
-
-def _duplicates_advice(results: Results) -> list[str]:
-    near = too_near(results)
-    if not near:
-        return []
-    file = results.content
-    if results.images is None:  # the array in this file may only point to the user's own file
-        own, array = results.config.get("dataset_options", {}).get("features"), next(iter(results.provenance["arrays"]))
-        file = own or f"{file}:{array}"
-    return [PAGE.text("too-near", file=file, vectors=results.images is None, **near)]
-
-
-def _validation(results: Results) -> list[str]:
-    """Return a sentence on the validation partitions, if there are any."""
-    sizes = [
-        sum(len(rows) for name, rows in parts.items() if "validation" in name) for parts in results.splits.values()
-    ]
-    return [PAGE.text("validation", results=results, sizes=sizes)] if any(sizes) else []
-
-
-def _classes(results: Results) -> list[str]:
-    """Return the number of items of a class in the partitions of each split."""
-    if "labels" not in results.items:
-        return []
-    texts: dict[str, list[str]] = {}
-    for split, parts in results.splits.items():
-        counts = counts_of(parts, results.items["labels"])
-        n_classes = len(counts.pop("class"))
-        sizes = {WORDS[part]: own for part, own in counts.items()}
-        texts.setdefault(PAGE.text("classes", n_classes=n_classes, counts=sizes), []).append(split)
-    return [f"{text} ({listed(names)} split{'s' if len(names) > 1 else ''})." for text, names in texts.items()]
-
-
-def _findings(findings: Any) -> Table:
-    """Return a table with a row for each kind of finding."""
-    columns = [name for name in _OF_FINDINGS if name in findings]
-    groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
-    rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
-    return PAGE.table("findings", rows, header=[*columns, "files", "largest number of items"], n_labels=len(columns))
 
 
 def duplicates_section(results: Results) -> Section | None:

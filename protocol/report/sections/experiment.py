@@ -100,21 +100,19 @@ def meanings_section(results: Results) -> Section:
 
 def _plugins(results: Results, kind: str) -> Table:
     """Return a table of the plug-ins of a kind and of finished codes, without columns that are empty for all."""
-    codes = results.config.get("codes", {}) if kind == "hasher" else {}
-    rows = [
-        _FINISHED | {"name": name, "source": "queries: {query}; database: {database}".format(**codes[name])}
-        if name in codes
-        else _described(results, kind, name)
-        for name in dict.fromkeys(results.plain[kind])
-    ]
+    rows = [_described(results, kind, name) for name in dict.fromkeys(results.plain[kind])]
     columns = [column for column in _COLUMNS if any(row[column] for row in rows)]
     cells = [[row[column] for column in columns] for row in rows]
     return PAGE.table(f"{kind}s", cells, of="plugins", header=columns, n_labels=len(columns), kind=kind)
 
 
-def _described(results: Results, kind: str, name: str) -> dict[str, str]:
-    """Return the row of a plug-in, by column."""
-    config, config_name = results.config, results.config_name(kind, name)
+def _described(results: Results, kind: str, shown: str) -> dict[str, str]:
+    """Return the row of a plug-in or of finished codes, by column."""
+    config, name = results.config, results.config_name(kind, shown)
+    label = {"name": shown if name == shown else f"{shown} ({name})"}
+    if kind == "hasher" and name in config.get("codes", {}):
+        files = "queries: {query}; database: {database}".format(**config["codes"][name])
+        return _FINISHED | label | {"source": files}
     if kind == "feature":
         own = config["features"][name]
         plugin, options = own.get("base", name), own["options"] | {"preprocessing": _steps(own["preprocessing"])}
@@ -124,8 +122,7 @@ def _described(results: Results, kind: str, name: str) -> dict[str, str]:
         searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
         options = config.get(f"{kind}_options", {}).get(name, {}) | searched
     entry = registry.entry(kind, plugin)
-    return {
-        "name": name if name == config_name else f"{name} ({config_name})",
+    return label | {
         "meaning": entry.summary,
         "source": entry.source,
         "deviations": getattr(entry, "deviations", ""),
