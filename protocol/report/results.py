@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from numpy.typing import NDArray
 
-from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
 from protocol.report.figure import listed
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
-from protocol.scores.statistics import Lead, lead
 from protocol.scores.summary import PLACE, at, shared_of
 from protocol.scores.tables import read_table
 
@@ -219,7 +217,7 @@ class Results:
     def select(self, selection: Mapping[str, Any]) -> "Results":
         """Return the results with another selection, and with everything that does not depend on it."""
         other = dataclasses.replace(self, selected=selection)
-        shared = {"plain": self.plain, "table": self.table, "hashers": self.hashers, "leads": self.leads}
+        shared = {"plain": self.plain, "table": self.table, "hashers": self.hashers}
         vars(other).update(shared, _of_all=self._of_all)
         return other
 
@@ -233,22 +231,6 @@ class Results:
     @cached_property
     def _of_all(self) -> dict[Hashable, Any]:
         return {}
-
-    @cached_property
-    def leads(self) -> dict[tuple[Any, ...], Lead]:
-        """The best hasher by feature, ground truth, split and code length, if any score is defined."""
-        scores = self.ordered(at(self.run_scores, metric=self.metric))
-        better = registry.METRICS.entry(self.metric).better
-        groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-        leads = {
-            key: lead(
-                own.pivot_table(index="run", columns="hasher", values="value"),
-                shared=self.shared(key[PLACE.index("split")]),
-                better=better,
-            )
-            for key, own in groups
-        }
-        return {key: own for key, own in leads.items() if own is not None}
 
     def shown(self, kind: str, name: str) -> str:
         """Return the name in the tables for a name in the config file."""

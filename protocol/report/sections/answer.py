@@ -1,8 +1,7 @@
 """The answer: the best hasher in a sentence, with the figure and the table that show it."""
 
 import math
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from protocol.scores.statistics import (
     ONE_DATASET,
     Lead,
     PairedDifference,
+    lead,
     paired_differences,
     shown_interval,
     why_not_shown,
@@ -43,7 +43,7 @@ def answer_section(results: Results) -> Section:
         results=results,
         rows=scores,
     )
-    text = [*sentences(results), *_without_relevant(results)]
+    text = [sentence(results), *_without_relevant(results)]
     finished = [results.shown("hasher", name) for name in results.config.get("codes", {})]
     text += [PAGE.text("finished", names=finished)] if finished else []
     return PAGE.section("answer", text, [figure], tables)
@@ -70,48 +70,39 @@ def experiment_line(results: Results) -> str:
     )
 
 
-def sentences(results: Results) -> list[str]:
-    """Return in words which hasher is best at the selected place, by how much, and how often it is best elsewhere."""
-    here = {n_bits: lead for (*place, n_bits), lead in results.leads.items() if place == list(results.place.values())}
+def sentence(results: Results) -> str:
+    """Return in words which hasher is best at the selected place, and by how much."""
+    shared, metric = results.shared(results.place["split"]), results.metric
+    scores = results.ordered(at(results.run_scores, metric=metric, **results.place))
+    leads = {
+        int(n_bits): lead(
+            own.pivot_table(index="run", columns="hasher", values="value", sort=False),
+            shared=shared,
+            better=registry.METRICS.entry(metric).better,
+        )
+        for n_bits, own in scores.groupby("n_bits")
+    }
+    here = {n_bits: own for n_bits, own in leads.items() if own is not None}
     if not here:
-        return [PAGE.text("undefined", results=results)]
+        return PAGE.text("undefined", results=results)
     n_bits = results.n_bits if results.n_bits in here else min(here)
-    lead = here[n_bits]
-    values: dict[str, Any] = {"results": results, "lead": lead, "n_bits": n_bits}
-    if lead.second is None:
-        ends = [f"{results.metric} {here[n].mean:.3f} at {n} bits" for n in sorted({min(here), max(here)})]
-        return [PAGE.text("alone", ends=ends, **values), *_elsewhere(results, n_bits)]
+    first = here[n_bits]
+    if first.second is None:
+        ends = [f"{metric} {here[n].mean:.3f} at {n} bits" for n in sorted({min(here), max(here)})]
+        return PAGE.text("alone", ends=ends, lead=first)
     lengths: dict[str, list[str]] = {}
-    for n in sorted(here):
-        lengths.setdefault(here[n].best, []).append(str(n))
-    interval = _interval(lead, results.metric, lead.n_runs)
-    values |= {"lengths": lengths, "n_lengths": len(here), "difference": f"{lead.difference:+.3f}{interval}"}
-    values["why"] = "" if interval else why_not_shown([lead.n_runs], results.shared(results.place["split"]))
-    return [PAGE.text("best", **values), *_elsewhere(results, n_bits)]
+    for n, own in here.items():
+        lengths.setdefault(own.best, []).append(str(n))
+    interval = _interval(first, metric, first.n_runs)
+    values = {"lengths": lengths, "n_lengths": len(here), "difference": f"{first.difference:+.3f}{interval}"}
+    values["why"] = "" if interval else why_not_shown([first.n_runs], shared)
+    return PAGE.text("best", results=results, lead=first, n_bits=n_bits, **values)
 
 
 def _interval(own: Lead | PairedDifference, metric: str, n_runs: int, before: str = " ") -> str:
     """Return the interval of a difference in brackets; empty if there is none, or it is not shown."""
     low, high = map(float, shown_interval(own.low, own.high, n_runs, metric, difference=True))
     return f"{before}[{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
-
-
-def _elsewhere(results: Results, n_bits: int) -> list[str]:
-    """Return how often each hasher is best at other places with the same hashers and runs, if there are any."""
-    here, plans = (*results.place.values(), n_bits), results.once(_plans)
-    others = [key for key in results.leads if key[:3] != here[:3] and plans[key] == plans[here]]
-    if not others:
-        return []
-    varies = [word for word, *values in zip(_WORDS.values(), here, *others, strict=True) if len(set(values)) > 1]
-    wins = Counter(results.leads[key].best for key in others)
-    return [PAGE.text("elsewhere", results=results, wins=wins, best=results.leads[here].best, varies=varies)]
-
-
-def _plans(results: Results) -> dict[tuple[Any, ...], tuple[tuple[str, ...], int]]:
-    """Return the hashers and the number of runs at each place and code length."""
-    scores = results.ordered(at(results.run_scores, metric=results.metric))
-    groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-    return {key: (tuple(own["hasher"].unique()), own["run"].nunique()) for key, own in groups}
 
 
 def _without_relevant(results: Results) -> list[str]:
@@ -178,7 +169,7 @@ def _differences(results: Results) -> list[Table]:
         confidence=CONFIDENCE,
         level=_LEVEL,
     )
-    return [table] if any(found.second for found in results.leads.values()) else []
+    return [table] if results.plain.groupby([*PLACE, "n_bits"])["hasher"].nunique().max() > 1 else []
 
 
 def _cell(pair: PairedDifference | None, metric: str, n_runs: int) -> str:
