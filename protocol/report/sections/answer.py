@@ -76,7 +76,7 @@ def sentence(results: Results) -> str:
     scores = results.ordered(at(results.run_scores, metric=metric, **results.place))
     leads = {
         int(n_bits): lead(
-            own.pivot_table(index="run", columns="hasher", values="value", sort=False),
+            own.pivot_table(index="run", columns="hasher", values="value"),
             shared=shared,
             better=registry.METRICS.entry(metric).better,
         )
@@ -169,7 +169,8 @@ def _differences(results: Results) -> list[Table]:
         confidence=CONFIDENCE,
         level=_LEVEL,
     )
-    return [table] if results.plain.groupby([*PLACE, "n_bits"])["hasher"].nunique().max() > 1 else []
+    every = at(results.run_scores, metric=results.metric)
+    return [table] if every.groupby([*PLACE, "n_bits"])["hasher"].nunique().max() > 1 else []
 
 
 def _cell(pair: PairedDifference | None, metric: str, n_runs: int) -> str:
