@@ -85,16 +85,6 @@ class Figure:
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
     @property
-    def options(self) -> dict[str, list[Any]]:
-        """The values of each choice outside `SHARED` that occur together with the choices before it."""
-        left, offered = self.data, {}
-        for column, chosen in self.choices.items():
-            if column not in SHARED:
-                offered[column] = list(dict.fromkeys(left[column]))
-            left = left[left[column] == chosen]
-        return offered
-
-    @property
     def drawn(self) -> "pd.DataFrame":
         """The rows that are drawn first."""
         chosen = np.ones(len(self.data), dtype=bool)

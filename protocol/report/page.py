@@ -65,6 +65,7 @@ def render(
             summary=summary,
             status=lines,
             notes=notes,
+            for_all=SHARED,
             shared=shared_choices([figure for part in parts for figure in part.figures], selections),
             selections=selections,
             contents=_contents([parts, *others]),

@@ -145,7 +145,7 @@ def provenance_section(results: Results) -> Section:
         for library, versions in sorted(results.libraries.items())
         if len(versions) > 1
     ]
-    config = yaml.safe_dump(dict(results.config), sort_keys=False, allow_unicode=True)
+    config = yaml.safe_dump(dict(results.config), sort_keys=False, allow_unicode=True, default_flow_style=None)
     context = {"config": config, "versions": results.provenance["versions"]}
     text = [*results.provenance["notes"], PAGE.text("provenance", experiment=results.config["experiment"]), *mixed]
     return PAGE.section("provenance", text, context=context)
