@@ -3,7 +3,6 @@
 import copy
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
