@@ -95,7 +95,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert "lsh, mine" in text
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
     assert main(["list", "metrics", "none_found"]) == 0
-    assert "\n  range of values: 0 to 1\n" in capsys.readouterr().out
+    assert "\nrange: 0, 1\n" in capsys.readouterr().out
     with pytest.raises(ProtocolError, match="width must be a finite number > 0, got 0"):
         registry.get("hasher", "mine")(width=0).check()
 
@@ -130,7 +130,7 @@ def test_other_commands_find_the_folder_too(own, capsys, way):
     own(mine=HASHER)
     if way == "list":
         assert main(["list", "hashers", "mine", "--plugins", "own"]) == 0
-        assert "\n  width: a number, default 1.0\n" in capsys.readouterr().out
+        assert "width=1.0" in capsys.readouterr().out
     else:
         code = "import protocol as hp; print(hp.get('hasher', 'mine')(n_bits=2).fit([[1, 2], [3, 4]]).mean_)"
         done = subprocess.run(
