@@ -259,6 +259,5 @@ def _configuration(kind: str, entry: Any) -> str:
     if ".cross_modal" in entry.module:
         return "workflow/config/wiki_cross.yaml "
     if kind == "feature" and entry.plugin().reads != "images":
-        texts = entry.plugin().reads == "texts"
-        return f"workflow/config/{'newsgroups20' if texts else 'synthetic'}.yaml "
+        return "workflow/config/synthetic.yaml "
     return ""

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.external import Span
-from protocol.inputs.validation import Sliceable, check_images, check_texts, class_labels, rows
+from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
 _BLOCK_BYTES = 16 << 20
@@ -54,7 +54,7 @@ class LazyRows:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The result of a dataset's `load`: items in a fixed order, as images, as vectors, as texts, or as several of them.
+    """The result of a dataset's `load`: items in a fixed order, as images, as vectors, or as both.
 
     Parameters
     ----------
@@ -72,12 +72,11 @@ class Data:
         Row numbers of the dataset's official splits: ``train``, ``test``, ``query``, ...; they may overlap.
     notes : tuple of str
         Remarks for readers of the results; default ().
-    texts : ndarray of StringDType, shape (n,), or None
 
     Raises
     ------
     ProtocolError
-        If there are no images, vectors or texts, an array has the wrong shape, dtype or length, an id occurs twice, a
+        If there are no images or vectors, an array has the wrong shape, dtype or length, an id occurs twice, a
         label has no class, or a partition is empty or has duplicate or non-existent rows.
 
     Examples
@@ -95,14 +94,11 @@ class Data:
     vectors: Mapping[str, Sliceable] = field(default_factory=dict)
     partitions: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    texts: NDArray | None = None
 
     def __post_init__(self) -> None:
         self._check_ids()
         if not self.arrays:
-            raise ProtocolError("The dataset contains no images, vectors or texts.")
-        if self.texts is not None:
-            check_texts(self.texts, n_items=len(self.ids))
+            raise ProtocolError("The dataset contains no images or vectors.")
         if self.images is not None:
             check_images(self.images, n_items=len(self.ids))
         for name, vectors in self.vectors.items():
@@ -115,10 +111,9 @@ class Data:
 
     @property
     def arrays(self) -> dict[str, Sliceable]:
-        """The images, vectors and texts by their names in ``content.h5``."""
-        arrays = {"images": self.images, "texts": self.texts}
-        arrays |= {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
-        return {name: array for name, array in arrays.items() if array is not None}
+        """The images and vectors by their names in ``content.h5``."""
+        images = {} if self.images is None else {"images": self.images}
+        return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
 
     def _check_ids(self) -> None:
         if self.ids.dtype.kind not in "US" or self.ids.ndim != 1 or not self.ids.size:
