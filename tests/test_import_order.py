@@ -15,7 +15,6 @@ LAYERS = (
     {"checks", "plugins"},
     {"compiled", "external", "options", "pages", "parallel", "plugin_folders", "shipped", "styles"},
     {"provenance"},
-    {"downloads"},
     {"codes", "registry"},
     {"inputs"},
     {"scores"},
