@@ -20,7 +20,7 @@ module in float32 took 0.6 of the CPU time and 160 more lines, for bounds on the
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +133,7 @@ class _Found(NamedTuple):
     """
 
     rows: NDArray[np.int32]
-    columns: NDArray[np.integer]
+    columns: NDArray[Any]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
