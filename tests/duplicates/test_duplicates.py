@@ -12,7 +12,6 @@ import yaml
 from browser import opened
 from distortions import DISTORTIONS, distorted
 from scipy import ndimage
-from sklearn.datasets import load_digits
 
 import protocol
 from protocol.checks import ProtocolError
@@ -88,15 +87,6 @@ class TestDescriptors:
         plain = images.reshape(4, 8, 4, 8, 4, 3).mean(axis=(2, 4)).reshape(4, -1)
         np.testing.assert_allclose(means @ means.T, np.corrcoef(plain), atol=1e-3)
 
-    def test_other_sizes_and_grey_images_become_the_same_small_image(self):
-        images = pictures(2)
-        large = images.repeat(3, axis=1).repeat(3, axis=2)
-        wide = np.pad(large, ((0, 0), (0, 0), (10, 10), (0, 0)))  # the central square is unchanged
-        assert np.abs(small_images(wide, n_channels=3).astype(int) - small_images(images, n_channels=3)).max() < 40
-        grey = small_images(images[..., 0], n_channels=3)
-        assert (grey == grey[:, :1]).all()
-        assert small_images(images[:, :8, :8, 0], n_channels=1).shape == (2, 1, SIZE, SIZE)
-
 
 def slow_correlation(image, other):
     """Return the largest correlation over shifts and scales, pixel by pixel."""
@@ -165,17 +155,6 @@ def recalls(images, rows, least=0.0):
     right = query[found.pairs.database[first] == np.tile(rows, len(DISTORTIONS))[query]]
     counts = np.bincount(right // len(rows), minlength=len(DISTORTIONS))
     return dict(zip(DISTORTIONS, (counts / len(rows)).tolist(), strict=True))
-
-
-# Every digit resembles hundreds of others, and only the most similar ones are verified.
-DIGITS = dict.fromkeys(DISTORTIONS, 0.85) | {"shifted by 1/16": 0.6}
-
-
-def test_distorted_digits_are_found_among_all_digits():
-    images = (load_digits().images * 15.9375).astype(np.uint8)
-    large = np.stack([cv2.resize(image, (32, 32), interpolation=cv2.INTER_CUBIC) for image in images])
-    shares = recalls(large, np.arange(0, len(large), 30))
-    assert all(shares[name] >= DIGITS[name] for name in shares), shares
 
 
 def test_judged_pairs_and_distorted_copies_of_cifar10_are_found_among_others(shared):

@@ -109,16 +109,6 @@ def test_ties_are_those_of_exact_arithmetic_for_integers(distance):
     assert max(map(len, expected)) > 10
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_float64_vectors_are_not_rounded_before_they_are_compared(distance):
-    step = 1e-13
-    database = np.array([[1.0, 1.0 + step * i] for i in (3, 1, 2, 0)])
-    found = nearest(np.array([[0.0, 1.0], [1.0, 0.0]]), database, 1, distance=distance)
-    # the Euclidean distances from the first query differ by less than the precision of float64
-    first, second = {"euclidean": ([0, 1, 2, 3], [3]), "dot": ([0], [0, 1, 2, 3]), "cosine": ([0], [3])}[distance]
-    assert as_lists(found.indptr, found.indices) == [first, second]
-
-
 @pytest.mark.parametrize("threads", [1, 3])
 def test_progress_adds_up_and_is_shown_by_the_calling_thread(threads, monkeypatch):
     monkeypatch.setattr(_neighbour_search, "_QUERIES", 7)
