@@ -1,5 +1,6 @@
-"""The finder of near-duplicates among images or vectors, and the search for candidates."""
+"""The finder of near-duplicates among images or vectors, and a contact sheet for judging the pairs by eye."""
 
+import base64
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted, integer, number
+from protocol.checks import ProtocolError, counted, integer, need, number
 from protocol.duplicates.proposals import FURTHER, Pairs, Proposals, proposed
 from protocol.duplicates.small_images import SIZE, block_means, correlations, small_images
 from protocol.evaluation.progress import Progress, stage
@@ -18,9 +19,13 @@ from protocol.inputs.conversion import as_numpy, is_file, items_from, matrix_fro
 from protocol.inputs.validation import Sliceable, check_images
 from protocol.parallel import in_order, workers
 from protocol.provenance import storage
+from protocol.scores.tables import templates
 from protocol.splits import read_list
 from protocol.truth import check_rows, pair_distances
 
+PACKAGE_DATA = "sheet.html.j2"
+JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
+"""Names of the judgements 0 to 3, as in the lists of ciFAIR."""
 CANDIDATES = 10
 """Number of images that are verified for each query, and for its mirror image."""
 MIRROR = 1.3
@@ -30,6 +35,8 @@ _VERIFIED = 64  # queries per block of the verification
 _ROWS = 1 << 13  # vectors that are converted at a time
 _SLACK = 1e-3  # error bound of the float32 cosines that preselect pairs
 _CONTENT = "content.h5"  # with the images of a dataset of the pipeline; the names of its items are in items.h5
+_LONGEST = 128  # pixels, of the longer side of an image on the sheet
+_LOSSLESS = 64  # pixels; PNG is small for images up to this size
 _T = TypeVar("_T")
 
 
@@ -349,3 +356,59 @@ def in_blocks(
             yield result
             if done is not None:
                 done(min(starts.step, starts.stop - start))
+
+
+def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: Any = None) -> None:
+    """Write proposed pairs of images as one HTML file, for judging them in a browser and saving the result as CSV.
+
+    Parameters
+    ----------
+    path : str or Path
+    proposals : Proposals
+        Result of `find_duplicates` for images.
+    query : path or array_like
+        The images of the queries that were passed to it.
+    database : path or array_like
+        The images of the database that were passed to it.
+
+    Raises
+    ------
+    ProtocolError
+        If the proposals are vectors, or the images can't be read.
+
+    Notes
+    -----
+    The CSV file has the columns ``query,database,distance,judgement``, which `protocol.audit` accepts as known pairs.
+    The distance is 1 minus the score.
+    """
+    if not proposals.pairs.details:
+        raise ProtocolError("contact sheet: vectors can't be shown, only images.")
+    template, pairs, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.pairs, []
+    with contextlib.ExitStack() as stack:
+        left = stack.enter_context(opened(query, "query", image_size=_LONGEST)).rows
+        right = left
+        if database is not None:
+            right = stack.enter_context(opened(database, "database", image_size=_LONGEST)).rows
+        for i, record in enumerate(proposals.records()):
+            label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
+            pictures = {"left": _picture(left, int(pairs.query[i])), "right": _picture(right, int(pairs.database[i]))}
+            cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
+    page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
+    with storage.replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _picture(images: Any, row: int) -> str:
+    """Return an image as a data URI."""
+    cv2 = need("cv2", "pipeline")
+    image: NDArray[np.uint8] = np.asarray(images[row : row + 1])[0]
+    scale = _LONGEST / max(image.shape[:2])
+    if scale < 1:
+        size = tuple(max(1, round(side * scale)) for side in image.shape[1::-1])
+        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
+    if max(image.shape[:2]) <= _LOSSLESS:
+        kind, encoded = "png", cv2.imencode(".png", shown)[1]
+    else:
+        kind, encoded = "jpeg", cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, 90])[1]
+    return f"data:image/{kind};base64,{base64.b64encode(encoded.tobytes()).decode()}"

@@ -1,7 +1,5 @@
-"""Proposed pairs of near-duplicates: their order, their table, and a contact sheet for judging them by eye."""
+"""Proposed pairs of near-duplicates: their order and their table."""
 
-import base64
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,20 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, need, printable
-from protocol.provenance.storage import replacing
-from protocol.scores.tables import templates, text, write_csv
+from protocol.checks import counted, printable
+from protocol.scores.tables import text, write_csv
 
-PACKAGE_DATA = "sheet.html.j2"
-JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
-"""Names of the judgements 0 to 3, as in the lists of ciFAIR."""
 FURTHER = 4
 """Maximum number of other matches for a query in a proposal."""
 GAP = 0.05
 """Maximum difference between the score of the first match and those of the other matches."""
 _SHOWN = 10
-_LONGEST = 128  # pixels, of the longer side of an image on the sheet
-_LOSSLESS = 64  # pixels; PNG is small for images up to this size
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,61 +178,3 @@ def _groups(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
     """Return the start and the size of each group of equal numbers."""
     starts = np.flatnonzero(np.diff(ascending, prepend=-1))
     return starts, np.diff(np.append(starts, len(ascending)))
-
-
-def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: Any = None) -> None:
-    """Write proposed pairs of images as one HTML file, for judging them in a browser and saving the result as CSV.
-
-    Parameters
-    ----------
-    path : str or Path
-    proposals : Proposals
-        Result of `find_duplicates` for images.
-    query : path or array_like
-        The images of the queries that were passed to it.
-    database : path or array_like
-        The images of the database that were passed to it.
-
-    Raises
-    ------
-    ProtocolError
-        If the proposals are vectors, or the images can't be read.
-
-    Notes
-    -----
-    The CSV file has the columns ``query,database,distance,judgement``, which `protocol.audit` accepts as known pairs.
-    The distance is 1 minus the score.
-    """
-    from protocol.duplicates.finder import opened
-
-    if not proposals.pairs.details:
-        raise ProtocolError("contact sheet: vectors can't be shown, only images.")
-    template, pairs, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.pairs, []
-    with contextlib.ExitStack() as stack:
-        left = stack.enter_context(opened(query, "query", image_size=_LONGEST)).rows
-        right = left
-        if database is not None:
-            right = stack.enter_context(opened(database, "database", image_size=_LONGEST)).rows
-        for i, record in enumerate(proposals.records()):
-            label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
-            pictures = {"left": _picture(left, int(pairs.query[i])), "right": _picture(right, int(pairs.database[i]))}
-            cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
-    page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
-    with replacing(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-
-
-def _picture(images: Any, row: int) -> str:
-    """Return an image as a data URI."""
-    cv2 = need("cv2", "pipeline")
-    image: NDArray[np.uint8] = np.asarray(images[row : row + 1])[0]
-    scale = _LONGEST / max(image.shape[:2])
-    if scale < 1:
-        size = tuple(max(1, round(side * scale)) for side in image.shape[1::-1])
-        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-    shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
-    if max(image.shape[:2]) <= _LOSSLESS:
-        kind, encoded = "png", cv2.imencode(".png", shown)[1]
-    else:
-        kind, encoded = "jpeg", cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, 90])[1]
-    return f"data:image/{kind};base64,{base64.b64encode(encoded.tobytes()).decode()}"
