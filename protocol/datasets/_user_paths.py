@@ -54,14 +54,17 @@ def file_state(path: str | Path) -> list[int]:
     The modification time alone is not enough: tools that copy files restore it, and so can an editor. No tool restores
     the status-change time.
     """
-    status = os.stat(path, follow_symlinks=os.path.exists(path))  # of the link if it is broken
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        status = os.lstat(path)  # of a broken link
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def folder_state(folder: str | Path) -> str:
     """Return a digest of the names and states (`file_state`) of all files below a folder without opening them.
 
-    Most of the time, 0.45 s for 130,000 files, is spent on a ``stat`` of each file. Without states, files that were
+    This takes 0.7 s for 130,000 files, mostly for a ``stat`` of each file. Without states, files that were
     overwritten in place would go unnoticed.
 
     Raises
