@@ -17,7 +17,7 @@ from protocol.auditing.checks.codes import audit_codes
 from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.difference import Difference, ProtocolDifference, against_from, difference_of
 from protocol.auditing.checks.known import audit_known
-from protocol.auditing.checks.training_log import Reported, about_log, audit_training_log, read_logs
+from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal, stored_copies
 from protocol.auditing.inputs.groups import PATTERN, groups_from
@@ -287,6 +287,7 @@ def audit(
     ids: Any = None,
     evidence: Evidence | None = None,
     training_log: Any = None,
+    pattern: str | None = None,
     reported: float | str | None = None,
     protocol: str | None = None,
     sizes: Mapping[str, int] | None = None,
@@ -312,8 +313,11 @@ def audit(
     evidence : Evidence, optional
         Additional information about the items: features, judged pairs, groups.
     training_log : path or sequence of path, optional
-        Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
-        `protocol.auditing.inputs.log_formats`.
+        Scores by epoch, as ``.csv`` or JSON lines, where ``F:COLUMN`` names the column of the test scores, or as any
+        text with a `pattern`. See `protocol.auditing.checks.training_log`.
+    pattern : str, optional
+        A regular expression for the lines of training logs that have a test score, with the named groups ``value``
+        and optionally ``bits``, ``epoch`` and ``reported``.
     reported : float or str, optional
         The score that a paper reports for this training.
     protocol : str, optional
@@ -361,7 +365,7 @@ def audit(
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
     entries = Files(one.rpartition("=")[2] for one in str(against).split(",")) if is_file(against) else None
     _check_paths({**files, "split": Files(splits), "against": entries})
-    logs = _logs(training_log, reported)
+    logs = _logs(training_log, pattern, reported)
     if logs and not splits and all(value is None for value in files.values()):
         _check_only_a_log(protocol=protocol, sizes=sizes, against=against, distance=evidence.distance)
         return _checked([], logs)
@@ -416,15 +420,15 @@ def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], li
     return Audit(findings, sentences, differences, affected, runs)
 
 
-def _logs(files: Any, reported: Any) -> _Logs:
+def _logs(files: Any, pattern: str | None, reported: Any) -> _Logs:
     """Return the findings on training logs, and sentences about the logs, by file."""
+    for name, value in {"reported": reported, "pattern": pattern}.items():
+        if files is None and value is not None:
+            raise ProtocolError(f"{name} needs training_log as well.")
     if files is None:
-        if reported is not None:
-            raise ProtocolError("reported needs training_log as well.")
         return {}
-    score = None if reported is None else Reported(reported)
-    logs = read_logs(files).items()
-    return {file: (audit_training_log(log, score), about_log(log, score)) for file, log in logs}
+    score = "" if reported is None else reported_score(reported)
+    return {file: audit_training_log(log, score) for file, log in read_logs(files, pattern).items()}
 
 
 def _check_paths(values: Mapping[str, Any]) -> None:

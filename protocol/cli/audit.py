@@ -17,7 +17,7 @@ _LISTS = ("query", "database", "train", "validation_query", "validation_database
 _EVIDENCE = ("features", "pairs", "known_pairs", "groups")
 _CODES = ("query_codes", "database_codes")
 _FILES = ("labels", "ids", *_EVIDENCE, *_CODES)
-_OPTIONS = ("labels", "ids", "protocol", "sizes", "against", "training_log", "reported")
+_OPTIONS = ("labels", "ids", "protocol", "sizes", "against", "training_log", "pattern", "reported")
 
 
 def run(arguments: argparse.Namespace) -> int:

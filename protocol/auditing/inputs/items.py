@@ -2,7 +2,6 @@
 
 import csv
 import glob
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -22,7 +21,6 @@ from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import lines
 
 _DIGITS = 18  # maximum number of digits of a row number
-_JSON_BYTES = 256 << 20
 _PATTERN, _NUMBER = re.compile(r"[*?\[]"), re.compile(r"(\d+)")
 
 
@@ -202,37 +200,6 @@ def csv_rows(path: Path, what: str, **dialect: Any) -> Iterator[tuple[int, list[
                 yield table.line_num, [field.strip() for field in row]
     except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
-
-
-def read_json(path: Path, text: Iterable[str], expected: str, limit: str = "") -> Any:
-    """Return the value of a JSON document of at most 256 MiB.
-
-    Parameters
-    ----------
-    path : Path
-    text : iterable of str
-        The lines of the file.
-    expected : str
-        Description of the expected content, for error messages: "a list of objects".
-    limit : str, default=""
-        What to do about a larger file, as a sentence for error messages.
-
-    Raises
-    ------
-    ProtocolError
-        If the text is larger, or is not JSON.
-    """
-    parts, n_bytes = [], 0
-    for line in text:
-        parts.append(line)
-        n_bytes += len(line)
-        if n_bytes > _JSON_BYTES:
-            raise ProtocolError(f"{path}: JSON of more than {_JSON_BYTES >> 20} MiB can't be read.{limit}")
-    try:
-        return json.loads("".join(parts))
-    except (ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise ProtocolError(f"{path}: not valid JSON ({reason}). It should contain {expected}.") from error
 
 
 def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
