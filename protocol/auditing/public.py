@@ -1,4 +1,4 @@
-"""The public function `audit`, which the command also calls, its evidence and its result."""
+"""The public function `audit`, which the command also calls, and its result."""
 
 import dataclasses
 import errno
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.auditing import fixing, texts
 from protocol.auditing.checks import about, audit_splits
 from protocol.auditing.checks.classes import audit_relevance
 from protocol.auditing.checks.codes import audit_codes
@@ -18,98 +19,16 @@ from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.difference import Difference, ProtocolDifference, against_from, difference_of
 from protocol.auditing.checks.known import audit_known
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
+from protocol.auditing.evidence import PATTERN, Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
-from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal, stored_copies
-from protocol.auditing.inputs.groups import PATTERN, groups_from
-from protocol.auditing.inputs.items import Files, features_from, files_of, known_dataset, modalities_from, name_of
-from protocol.auditing.inputs.known_pairs import known_pairs_for
-from protocol.auditing.inputs.reading import Known, Run, read_lists, read_runs
-from protocol.auditing.inputs.split import Dataset
-from protocol.auditing.output import fixing, texts
-from protocol.checks import ProtocolError, need, number, one_of, printable
+from protocol.auditing.items import Dataset, Files, files_of, known_dataset
+from protocol.auditing.runs import Run, read_lists, read_runs
+from protocol.checks import ProtocolError, need, one_of, printable
 from protocol.inputs.conversion import is_file
 from protocol.splits import PARTITIONS
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """Additional information about the items of a dataset, for `audit`, as files or arrays.
-
-    Parameters
-    ----------
-    features : path or array_like, shape (n_items, d), optional
-        Features in the order of the row numbers; items with equal features count as copies of each other.
-    distance : float, optional
-        The maximum Euclidean distance in the features between copies; by default 0.
-    pairs : path or array_like, shape (n_pairs, 2), optional
-        The ids or row numbers of the two modalities of each item, which must be in the same partitions.
-    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
-        Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
-        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar) or
-        with those of ciFAIR, or an array of row numbers and judgements. For splits of the pipeline on these datasets,
-        the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
-        its test images.
-    groups : path, array_like of shape (n_items,), mapping of id to group, ``"auto"`` or ``"re:PATTERN"``, optional
-        The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
-        has lines ``id,group`` (``.csv``) or one group per line. ``"auto"`` derives groups from file names. See
-        `protocol.auditing.inputs.groups`.
-    query_codes : path, array_like or `protocol.Codes`, optional
-        The codes of the queries of one split, in the order of its list; labels are required as well.
-    database_codes : path, array_like or `protocol.Codes`, optional
-        The codes of the database of the same split, in the order of its list.
-    """
-
-    features: Any = None
-    distance: float | None = None
-    pairs: Any = None
-    known_pairs: Any = None
-    groups: Any = None
-    query_codes: Any = None
-    database_codes: Any = None
-
-    def __post_init__(self) -> None:
-        if (self.query_codes is None) != (self.database_codes is None):
-            given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
-            raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
-
-    def files(self) -> dict[str, Any]:
-        """Return the files and arrays by name, None for those that were not given."""
-        names = ("features", "pairs", "known_pairs", "groups", "query_codes", "database_codes")
-        return {name: getattr(self, name) for name in names}
-
-    def copies(self, run: Run) -> dict[str, Copies]:
-        """Return the search for copies by the features, or by the content next to the dataset of the pipeline."""
-        if self.distance is not None:
-            number(self.distance, "distance")
-        if self.features is None:
-            if self.distance is not None:
-                raise ProtocolError("distance needs features as well.")
-            content = run.items and run.items.with_name("content.h5")
-            if not (content and content.is_file()):
-                return {}
-            return stored_copies(content, sorted(content.parent.glob("*/features.h5")), run.split.dataset)
-        X = features_from(self.features, run.split.dataset, run.n_listed)
-        if self.distance:
-            return {f"features within {self.distance:g}": WithinDistance(X, self.distance)}
-        return {"equal features": EqualContent(first_equal(X, name_of(self.features, "features")))}
-
-    def of_codes(self, runs: Sequence[Run]) -> tuple[list[Finding], list[str]] | None:
-        """Return what `audit_codes` does, for the only split; None without codes."""
-        if self.query_codes is None:
-            return None
-        if len(runs) > 1:
-            raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
-        return audit_codes(runs[0].split, self.query_codes, self.database_codes)
-
-    def known(self, dataset: Dataset, n_listed: int) -> Known:
-        """Return what is known about the items of a dataset; `n_listed` is the largest item number plus one."""
-        judged = known_pairs_for(self.known_pairs, dataset, n_listed)
-        modalities = None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed)
-        groups = None if self.groups is None else groups_from(self.groups, dataset, n_listed)
-        return Known(modalities=modalities, judged=judged, groups=groups)
 
 
 @dataclass(frozen=True, repr=False)
@@ -367,18 +286,25 @@ def audit(
     _check_paths({**files, "split": Files(splits), "against": entries})
     logs = _logs(training_log, pattern, reported)
     if logs and not splits and all(value is None for value in files.values()):
-        _check_only_a_log(protocol=protocol, sizes=sizes, against=against, distance=evidence.distance)
+        options = {"protocol": protocol, "sizes": sizes, "against": against, "distance": evidence.distance}
+        for name, value in options.items():
+            if value is not None:
+                raise ProtocolError(f"{name} needs a split as well; a training log alone was given.")
         return _checked([], logs)
     expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)
     n_listed = max(run.n_listed for run in runs)
-    copies = {items: evidence.copies(run) for items, run in {run.items: run for run in runs[::-1]}.items()}
+    first_of = {run.items: run.split.dataset for run in runs[::-1]}
+    copies = {items: evidence.copies(items, of_runs, n_listed) for items, of_runs in first_of.items()}
     other = against_from(against, dataset)
     for position, run in enumerate(runs):
         known = evidence.known(run.split.dataset, n_listed)
         known = dataclasses.replace(known, copies=copies[run.items], sizes=expected, against=other)
         runs[position] = dataclasses.replace(run, known=known)
-    return _checked(runs, logs, evidence.of_codes(runs))
+    codes = (evidence.query_codes, evidence.database_codes)
+    if codes[0] is not None and len(runs) > 1:
+        raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
+    return _checked(runs, logs, None if codes[0] is None else audit_codes(runs[0].split, *codes))
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
@@ -386,13 +312,6 @@ def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
     for part in lists:
         one_of(part, PARTITIONS, "audit: list of a partition")
     return {part: files_of(lists[part]) for part in _ORDER if lists.get(part) is not None}
-
-
-def _check_only_a_log(**of_splits: Any) -> None:
-    """Raise ProtocolError if an option for splits is not None, because there is only a training log."""
-    for name, value in of_splits.items():
-        if value is not None:
-            raise ProtocolError(f"{name} needs a split as well; a training log alone was given.")
 
 
 _ORDER = ("query", "database", "train", "validation_query", "validation_database")

@@ -69,7 +69,7 @@ def _check_names(arguments: argparse.Namespace) -> None:
     if arguments.write_fixed:
         if not (arguments.splits or arguments.query):
             raise ProtocolError("--write-fixed needs a split: files of splits, or --query and --database.")
-        from protocol.auditing.output.fixing import check_folder
+        from protocol.auditing.fixing import check_folder
 
         check_folder(arguments.write_fixed)
     for name in (*_FILES, *_LISTS, "against"):

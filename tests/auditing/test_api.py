@@ -16,7 +16,7 @@ from audited import audit
 
 from protocol import registry
 from protocol.auditing import Audit
-from protocol.auditing.output.texts import KEYS
+from protocol.auditing.texts import KEYS
 from protocol.checks import ProtocolError, printable
 from protocol.cli import main
 from protocol.provenance import storage

@@ -13,23 +13,20 @@ from hypothesis import strategies as st
 from protocol import registry
 from protocol.auditing import (
     KIND_OF,
-    LEARNING,
     Audit,
     Dataset,
     Run,
     Split,
-    audit_fit,
-    audit_learned,
-    audit_libraries,
     audit_split,
     audit_splits,
     audit_truth,
     write_findings,
 )
+from protocol.auditing import evidence as evidence_module
 from protocol.auditing.checks import about
 from protocol.auditing.checks.classes import audit_relevance
-from protocol.auditing.inputs import copies as copies_module
-from protocol.auditing.inputs.copies import EqualContent, WithinDistance, first_equal
+from protocol.auditing.evidence import EqualContent, WithinDistance, first_equal
+from protocol.auditing.experiment import LEARNING, audit_fit, audit_learned, audit_libraries
 from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS
 from protocol.provenance import storage
@@ -263,7 +260,7 @@ def test_first_equal_matches_a_naive_loop_in_blocks_of_any_size(n_items, seed, d
         X *= rng.choice([-1, 1], X.shape)  # the two zeros are equal
     slow = [next(j for j in range(n_items) if (X[j] == X[i]).all()) for i in range(n_items)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(copies_module, "_BLOCK_BYTES", 100 if in_blocks else 1 << 20)
+        patch.setattr(evidence_module, "_BLOCK_BYTES", 100 if in_blocks else 1 << 20)
         assert first_equal(X).tolist() == slow
 
 

@@ -1,6 +1,5 @@
-"""Groups divided between partitions are found, with groups from files and arrays, or guessed from file names."""
+"""Groups divided between partitions are found, with groups from files, arrays, mappings and patterns."""
 
-import contextlib
 import itertools
 from collections import Counter
 from pathlib import Path
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 
 from protocol.auditing import Dataset, Split
 from protocol.auditing.checks.known import audit_groups
-from protocol.auditing.inputs.groups import Groups, guessed_groups
-from protocol.checks import ProtocolError
+from protocol.auditing.evidence import Groups
 from protocol.cli import main
 from protocol.splits import PARTITIONS
 
@@ -107,55 +105,19 @@ def test_items_without_a_group_are_counted(groups, sentence):
     assert sentence_about(audit(**LISTS, groups=groups)).startswith(f"Groups (groups): {sentence}")
 
 
-# Groups from names
-
-
-def dataset(*names, y=None):
-    return Dataset(ids=np.array(names), y=None if y is None else np.array(y))
-
-
-def test_groups_that_coincide_with_classes_are_not_used():
-    names = [f"class{row % 3}_{row}.png" for row in range(9)]
-    assert guessed_groups(dataset(*names)).names == ["class0", "class1", "class2"]
-    with pytest.raises(ProtocolError, match=r"^groups: ids such as .* do not contain groups, as `v_PullUps_g21_c02`"):
-        guessed_groups(dataset(*names, y=[row % 3 for row in range(9)]))
-
-
-def test_guessed_groups_cause_warnings_with_a_remark():
-    lists = {"query": ["s1_frame1", "s2_frame1"], "train": ["s1_frame2", "s3_frame1"], "database": ["s4_frame1"]}
-    audited = audit(**lists, groups="auto")
-    assert splits_of(audited) == [("warning", 1, ("s1 (query 1, train 1)",))]
-    assert audited.n_errors == 0
-    assert sentence_about(audited) == (
-        "Groups (names that end with the number of a frame or slice, `scene12_frame0045`: 1 group with 2 or more "
-        "items, 2 items at most, for example `s1_frame1` is in the group s1): 4 groups of 5 items. They are guessed "
-        "from file names."
-    )
-    assert "(groups: guessed from file names)" in str(audited).replace("\n           ", " ")
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=12, unique=True))
-def test_any_names_give_groups_or_are_refused(names):
-    with contextlib.suppress(ProtocolError):
-        groups = guessed_groups(dataset(*names))
-        sizes = np.bincount(groups.codes[groups.codes >= 0])
-        assert 2 <= sizes.max() <= len(names) / 2
+UCF101 = r"re:v_(.*_g\d+)_c\d+"
 
 
 def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared):
     folder = shared / "data" / "published_codes" / "ucf101"
     query, database = (np.load(folder / f"{part}_path.npy") for part in ("test", "database"))
-    audited = audit(query=query, database=database, train=database, groups="auto")
+    audited = audit(query=query, database=database, train=database, groups=UCF101)
     assert splits_of(audited) == []
-    assert "2,525 groups with 2 or more items, 7 items at most" in sentence_about(audited)
+    assert "2,525 groups of 13,320 items" in sentence_about(audited)
     moved = np.flatnonzero(np.char.find(query, "v_YoYo_g07_c03") >= 0)
     leaking = np.append(database, query[moved])
-    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups="auto")
-    assert splits_of(audited) == [("warning", 1, ("YoYo_g07 (query 3, train 1)",))]
-    groups = {path: path.rpartition("_c")[0] for path in np.append(query, database).tolist()}
-    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=groups)
-    assert splits_of(audited) == [("error", 1, ("YoYo/v_YoYo_g07 (query 3, train 1)",))]
+    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=UCF101)
+    assert splits_of(audited) == [("error", 1, ("YoYo_g07 (query 3, train 1)",))]
 
 
 def test_a_pattern_may_be_longer_than_the_name_of_a_file():

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.auditing import Dataset, Split
-from protocol.auditing.checks.identification import compare, identify, nearest
-from protocol.auditing.checks.published import PUBLISHED, PublishedLists, digest_of_names
+from protocol.auditing.checks.identification import (
+    PUBLISHED,
+    PublishedLists,
+    compare,
+    digest_of_names,
+    identify,
+    nearest,
+)
 from protocol.splits import PARTITIONS
 
 FIXED = [

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from protocol.auditing import Dataset, audit
 from protocol.auditing.checks.training_log import read_logs
-from protocol.auditing.inputs.groups import groups_from
-from protocol.auditing.inputs.items import features_from, modalities_from
-from protocol.auditing.inputs.known_pairs import known_pairs_for
+from protocol.auditing.evidence import features_from, groups_from, modalities_from
+from protocol.auditing.known_pairs import known_pairs_for
 from protocol.checks import ProtocolError
 from protocol.evaluation.exclusion import excluded_rows
 

@@ -10,7 +10,7 @@ from audited import audit
 import protocol as hp
 from protocol import datasets
 from protocol.auditing import SHIPPED, Dataset, Known, Run, Split, audit_splits, known_pairs_for
-from protocol.auditing.inputs.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
+from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.provenance import storage
@@ -28,7 +28,7 @@ SIMILAR_QUERY, SIMILAR_TRAIN = 50_000 + 9_413, 2_342
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_tables_are_unchanged_copies_of_those_of_cifair(shared, name):
-    table = Path(hp.__file__).parent / "auditing" / "inputs" / "known_pairs" / f"{name}.csv"
+    table = Path(hp.__file__).parent / "auditing" / "known_pairs" / f"{name}.csv"
     published = shared / "data" / "near_duplicates" / f"{name}_test_train.csv"
     assert table.read_text().splitlines() == published.read_text().splitlines()
 

@@ -16,7 +16,7 @@ import pytest
 
 from protocol import audit, registry
 from protocol.auditing import KIND_OF, Dataset, audit_splits, write_findings
-from protocol.auditing.inputs.reading import read_lists
+from protocol.auditing.runs import read_lists
 from protocol.cli import main
 from protocol.provenance import storage
 from protocol.splits import read_list, write_list

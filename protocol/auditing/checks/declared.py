@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Findings, findings_of
-from protocol.auditing.inputs.reading import Run
-from protocol.auditing.inputs.split import distinct
+from protocol.auditing.runs import Run
 from protocol.checks import ProtocolError, integer, need, one_of
 from protocol.inputs.validation import n_classes
 from protocol.provenance.storage import array_digest
@@ -164,7 +163,7 @@ def _n_items(runs: Sequence[Run]) -> int | None:
         len(p[part]) for p in splits for part in required
     ):
         return None
-    return len(distinct(np.concatenate([items for parts in splits for items in parts.values()])))
+    return len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
 
 
 def _expects(run: Run, part: str) -> bool:

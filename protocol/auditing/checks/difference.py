@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.auditing.checks.identification import Match, compare
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.inputs.reading import Run, read_lists, read_runs
-from protocol.auditing.inputs.split import Dataset, Split
+from protocol.auditing.items import Dataset, Split
+from protocol.auditing.runs import Run, read_lists, read_runs
 from protocol.checks import ProtocolError, one_of, printable
 from protocol.inputs.conversion import is_file
 from protocol.scores import tables

@@ -1,23 +1,83 @@
-"""Identify the declared protocol, or the published lists, that a split matches or resembles, and the differences."""
+"""Identify the declared protocol, or the published lists, that a split matches or resembles, and the differences.
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+Lists published with toolkits are recognised by their properties in ``published.toml``: sizes, overlaps and digests.
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.checks.classes import class_counts, has_several
-from protocol.auditing.checks.published import PUBLISHED, PublishedLists, digest_of_names
-from protocol.auditing.inputs.split import Split, distinct
+from protocol.auditing.items import Split
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
+PACKAGE_DATA = "published.toml"
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official splits")
 _NOUNS = {"query": "queries", "train": "training items"}
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
+
+
+@dataclass(frozen=True)
+class PublishedLists:
+    """The lists of one dataset in one toolkit.
+
+    Parameters
+    ----------
+    name : str
+        Their name in sentences.
+    protocol : str
+        The declared protocol that they implement, or are intended to implement.
+    n_classes : int
+        The number of labels per line.
+    sizes : mapping of str to int
+        Sizes by partition; unknown partitions are omitted.
+    shared : mapping of (str, str) to int
+        The number of items that two partitions share; unknown pairs are omitted.
+    digests : mapping of str to str
+        By partition, the result of `digest_of_names` for the file names in the list.
+    """
+
+    name: str
+    protocol: str
+    n_classes: int
+    sizes: Mapping[str, int]
+    shared: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+
+def digest_of_names(names: Iterable[str]) -> str:
+    """Return the SHA-256 of the distinct file names, without their folders, in alphabetical order.
+
+    Examples
+    --------
+    >>> digest_of_names(["images/b.jpg", "a.jpg"]) == digest_of_names(["./data/a.jpg", "b.jpg", "b.jpg"])
+    True
+    """
+    distinct = sorted({str(name).replace("\\", "/").rpartition("/")[2] for name in names})
+    return hashlib.sha256("\n".join(distinct).encode()).hexdigest()
+
+
+def _published() -> Iterator[PublishedLists]:
+    with open(Path(__file__).with_name(PACKAGE_DATA), "rb") as stream:
+        for name, properties in tomllib.load(stream).items():
+            shared = {}
+            for pair, n_items in properties.pop("shared", {}).items():
+                a, _, b = pair.partition("/")
+                shared[a, b] = n_items
+            yield PublishedLists(name, shared=shared, **properties)
+
+
+PUBLISHED = tuple(_published())
+"""The lists that an audit recognises."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +181,7 @@ class _Facts:
     @cached_property
     def n_listed(self) -> int:
         """The number of distinct items in all partitions."""
-        return len(distinct(self.split.listed))
+        return len(np.unique(self.split.listed))
 
 
 def identify(split: Split, declared: str | None = None) -> str:
@@ -139,7 +199,7 @@ def identify(split: Split, declared: str | None = None) -> str:
     added to it.
 
     >>> parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
-    >>> from protocol.auditing.inputs.split import Dataset
+    >>> from protocol.auditing.items import Dataset
     >>> identify(Split(parts, Dataset()))
     'This split matches cifar10_54k in sizes and overlaps.'
     >>> parts["database"] = np.append(parts["database"], np.arange(8))

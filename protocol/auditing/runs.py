@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.inputs.copies import Copies, stored_copies
-from protocol.auditing.inputs.forms import check_numbers
-from protocol.auditing.inputs.groups import Groups
-from protocol.auditing.inputs.items import lists_from, name_of
-from protocol.auditing.inputs.known_pairs import KnownPairs, known_pairs_for
-from protocol.auditing.inputs.split import Dataset, Split, StoredTexts
+from protocol.auditing.evidence import Known
+from protocol.auditing.items import Dataset, Split, StoredTexts, check_numbers, lists_from, name_of
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.inputs.conversion import is_file
 from protocol.inputs.conversion import items_from as as_items
@@ -28,33 +24,6 @@ from protocol.splits import PARTITIONS, SplitProtocol, official_parts, places_of
 _LARGEST = 2**63 - 1
 UNDECLARED = "from_lists"
 """The protocol that declares nothing: partitions may overlap in any way."""
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What is known about the items of a split, and what the split should be; empty or None if it was not given.
-
-    Parameters
-    ----------
-    copies : mapping of str to Copies
-        Searches for copies of items, by the kind of similarity, for the reader.
-    modalities : ndarray of int64, shape (n_pairs, 2)
-        The two modalities of each item, such as an image and its text.
-    judged : KnownPairs
-        Manually judged pairs of (near-)duplicates.
-    groups : Groups
-    sizes : mapping of str to int
-        The expected sizes of partitions, which replace those of the protocol.
-    against : str, or tuple of str and Split
-        What the split is compared with: a declared protocol, or another split and its name.
-    """
-
-    copies: Mapping[str, Copies] = field(default_factory=dict)
-    modalities: NDArray[np.int64] | None = None
-    judged: KnownPairs | None = None
-    groups: Groups | None = None
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    against: str | tuple[str, Split] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,11 +68,6 @@ class Run:
         return int(self.split.listed.max()) + 1
 
 
-def stored_knowledge(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Known:
-    """Return what is known about a dataset of the pipeline: copies, by its content or features, and judged pairs."""
-    return Known(stored_copies(content, features, dataset), judged=known_pairs_for(None, dataset))
-
-
 def read_dataset(path: str | Path) -> Dataset:
     """Read the properties of a dataset from its ``items.h5``."""
     items = storage.read(path)
@@ -136,7 +100,7 @@ def _described(array: NDArray | None) -> str:
 
 
 def read_runs(
-    splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None, known: Known = Known()
+    splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None, known: Known | None = None
 ) -> list[Run]:
     """Read complete splits, each as a run.
 
@@ -150,7 +114,7 @@ def read_runs(
         The known properties of the dataset.
     protocol : str or None
         The intended protocol; None for the one that a file records, if any.
-    known : Known
+    known : Known, optional
         What is known about the items of all splits.
 
     Raises
@@ -169,7 +133,9 @@ def read_runs(
         elif items is None and record:
             items = _items_above(Path(file), record)
         run = _run(name, parts, dataset if items is None else read(items), record, protocol)
-        runs[name] = dataclasses.replace(run, source=parts if file is None else file, known=known, items=items)
+        runs[name] = dataclasses.replace(
+            run, source=parts if file is None else file, known=known or Known(), items=items
+        )
     return list(runs.values())
 
 
@@ -227,7 +193,7 @@ def _run(
     declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
     protocol = requested or declared
     registry.get("split", protocol)
-    split = _split({part: Listing(name, items, None, "") for part, items in parts.items()}, dataset)
+    split = split_of({part: Listing(name, items, None, "") for part, items in parts.items()}, dataset)
     all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
     run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
     if protocol != declared or not provenance:
@@ -258,7 +224,7 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     name = protocol or UNDECLARED
     registry.get("split", name)
     names = {part: name_of(items, part) for part, items in lists.items()}
-    split = _split(lists_from(lists), dataset)
+    split = split_of(lists_from(lists), dataset)
     return _usable(Run(" ".join(names.values()), split, name, source=lists))
 
 
@@ -278,7 +244,7 @@ def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def _split(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
+def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     arrays = {part: listing.ids for part, listing in lists.items() if listing.ids is not None and len(listing)}
     names = {part: listing.name for part, listing in lists.items()}

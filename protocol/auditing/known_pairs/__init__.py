@@ -6,6 +6,12 @@ https://github.com/cvjena/cifair, commit 4c27642, folder ``meta``). ``TestID`` a
 official order (the training batches 1 to 5 one after the other), ``Distance`` is the distance in the authors' CNN
 features, and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 for a very similar image. Pairs within
 the test set and within the training set were not judged, so a split drawn from all images may have further duplicates.
+
+The file of the key `exclude_queries` has pairs too, or items, for which an experiment leaves out queries. A table of
+pairs has the columns ``query`` and ``database``, as `protocol find-duplicates` and its contact sheet write it; with the
+column ``judgement``, only exact copies and near-duplicates count. A list of items has the header ``id``. Items are the
+dataset's ids, or its row numbers. Positions in the list of one split, as `protocol audit` writes them, are refused,
+because they are other items in every run.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.inputs.items import is_row, numbers_by_id, numbers_of, read_rows
-from protocol.auditing.inputs.split import Dataset, Split
-from protocol.checks import ProtocolError, one_of
+from protocol.auditing.items import Dataset, Split, is_row, numbers_by_id, numbers_of, read_rows
+from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import unsafe
@@ -28,13 +33,13 @@ PACKAGE_DATA = "*.csv"
 EXACT, NEAR, SIMILAR = range(3)
 """The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
 _CIFAIR = ("testid", "trainid", "judgment")
-_COLUMNS = ("query", "database", "judgement")
+_PAIR = ("query", "database")
+_JUDGEMENTS = ("0", "1", "2", "3", "")
 _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
 _SIZE = 60_000
 _PARTS = {"train": np.arange(_TEST), "test": np.arange(_TEST, _SIZE)}
 _LARGEST = 2**62
-_NOT_JUDGED = ("", "3")
 _ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, then the {_SIZE - _TEST:,} test images"
 _HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
 
@@ -162,7 +167,7 @@ def _table(name: str) -> Path:
 def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
     name = "known_pairs"
     array = as_numpy(values, name)
-    if array.ndim != 2 or array.shape[1] != len(_COLUMNS) or array.dtype.kind not in "iuf":
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iuf":
         raise ProtocolError(
             f"{name}: expected two row numbers and a judgement per row, shape (n, 3), got shape {array.shape} of "
             f"{array.dtype}."
@@ -242,21 +247,16 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int
 
     Items are numbers in the columns of ciFAIR, and unless the dataset has ids.
     """
-    (_, header), *rows = read_rows(path, "a table of judged pairs")
-    names = [unsafe(name).lower() for name in header]
-    columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
+    header, rows = _cells(path, "a table of judged pairs")
+    columns = next((known for known in ((*_PAIR, "judgement"), _CIFAIR) if set(known) <= set(header)), None)
     if columns is None:
         raise ProtocolError(f"{path}: the columns must be {_HEADERS}, got {','.join(header)[:80]!r}.")
     items, judgements = [], []
-    for line, fields in rows:
-        *pair, judgement = (unsafe(fields[names.index(column)]) for column in columns)
-        if judgement in _NOT_JUDGED:
+    for line, row in rows:
+        *pair, judgement = (row[column] for column in columns)
+        _check_judgement(judgement, path, line)
+        if judgement not in _JUDGEMENTS[:3]:
             continue
-        if judgement not in ("0", "1", "2"):
-            raise ProtocolError(
-                f"{path}: line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
-                f"3 (different), got {judgement[:80]!r}."
-            )
         wrong = [item for item in pair if not is_row(item)]
         if wrong and (columns == _CIFAIR or not has_ids):
             raise ProtocolError(f"{path}: line {line}: expected two item numbers, got {wrong[0][:80]!r}.")
@@ -265,3 +265,93 @@ def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int
     if not items:
         raise ProtocolError(f"{path}: no judged pairs.")
     return columns == _CIFAIR, items, np.array(judgements, dtype=np.int64)
+
+
+def _cells(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the columns of a table in lower case, and the line and the cells of each row."""
+    (_, header), *rows = read_rows(path, what)
+    names = [unsafe(name).lower() for name in header]
+    return names, [(line, dict(zip(names, map(unsafe, fields), strict=True))) for line, fields in rows]
+
+
+def _check_judgement(judgement: str, path: Path, line: int) -> None:
+    if judgement not in _JUDGEMENTS:
+        raise ProtocolError(
+            f"{path}: line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
+            f"3 (different), got {judgement[:80]!r}."
+        )
+
+
+# Queries to exclude
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """The items in a file of the key `exclude_queries`.
+
+    Parameters
+    ----------
+    path : Path
+    items : list of str
+        Ids or row numbers; those of pairs one pair after another.
+    are_pairs : bool
+    """
+
+    path: Path
+    items: list[str]
+    are_pairs: bool
+
+    @property
+    def about(self) -> str:
+        """How many pairs or items the file has."""
+        return counted(len(self.items) // 2, "pair") if self.are_pairs else counted(len(self.items), "item")
+
+    def queries(self, split: Split) -> NDArray[np.int64]:
+        """Return the positions, from 0, of the queries to exclude, in the original list of queries, ascending.
+
+        A query of a pair is excluded if the other item is in the database or the training set; a listed item always.
+
+        Raises
+        ------
+        ProtocolError
+            If an item is not in the dataset, or no query would remain.
+        """
+        dataset = split.dataset
+        numbers = numbers_of(self.items, dataset, dataset.n_items or 0, str(self.path))
+        if (numbers < 0).any():
+            known = "" if dataset.ids is None else f", whose ids are like {str(dataset.ids[0])!r}"
+            unknown = self.items[int(np.argmin(numbers))]
+            raise ProtocolError(f"{self.path}: {unknown!r} is not an item of the dataset{known}.")
+        if self.are_pairs:
+            pairs = numbers.reshape(-1, 2)
+            positions = KnownPairs(str(self.path), pairs, np.full(len(pairs), NEAR)).queries(split)
+        else:
+            positions = np.flatnonzero(np.isin(split.entries["query"], numbers))
+        if len(positions) == len(split.entries["query"]):
+            raise ProtocolError(f"{self.path}: excludes all {len(positions):,} queries.")
+        return positions
+
+
+def read_excluded(path: str | Path) -> Excluded:
+    """Read a file of the key `exclude_queries`.
+
+    Raises
+    ------
+    ProtocolError
+        If it can't be read, or has neither the columns ``query`` and ``database`` nor ``id``.
+    """
+    path = Path(path)
+    header, rows = _cells(path, "a table of pairs or items")
+    columns = _PAIR if set(_PAIR) <= set(header) else ("id",)
+    if not set(columns) <= set(header):
+        raise ProtocolError(
+            f"{path}: needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column "
+            f"id; its header is {','.join(header)[:80]!r}. (Positions would mean different queries in every run.)"
+        )
+    items = []
+    for line, row in rows:
+        judgement = row.get("judgement", "0") if columns == _PAIR else "0"
+        _check_judgement(judgement, path, line)
+        if judgement in _JUDGEMENTS[:2]:
+            items += [row[column] for column in columns]
+    return Excluded(path, items, columns == _PAIR)
