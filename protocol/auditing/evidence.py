@@ -408,8 +408,8 @@ class Evidence:
         The ids or row numbers of the two modalities of each item, which must be in the same partitions.
     known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
         Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
-        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar) or
-        with those of ciFAIR, or an array of row numbers and judgements. For splits of the pipeline on these datasets,
+        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar),
+        or an array of row numbers and judgements. For splits of the pipeline on these datasets,
         the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
         its test images.
     groups : path, array_like of shape (n_items,), mapping of id to group, or ``"re:PATTERN"``, optional

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import itertools
 import json
 import os
 import shutil
@@ -253,10 +252,9 @@ def write_files(folder: Path, split: Reduction) -> None:
         lists = lists_from({part: files_of_list(list(map(Path, files))) for part, files in written.items()}, log=False)
     again = split_of(lists, audited.dataset)
     for part in written:
-        labels = (again.flags.get(part), audited.flags.get(part))
-        if not np.array_equal(again.entries[part], audited.entries[part]) or not (
-            labels[1] is None or (labels[0] is not None and np.array_equal(*labels))
-        ):
+        labels, expected = again.flags.get(part), audited.flags.get(part)
+        has_labels = expected is None or (labels is not None and np.array_equal(labels, expected))
+        if not (has_labels and np.array_equal(again.entries[part], audited.entries[part])):
             raise ProtocolError(
                 f"{Path(written[part][0]).name}: the format of this {part} list is ambiguous without the removed "
                 "lines. Save the list as .csv with the header `id`."
@@ -310,8 +308,8 @@ def write_log(
         }
         for split in splits
         for one in split.removed
-        for position, item, partner in itertools.zip_longest(
-            one.positions.tolist(), one.items, one.partners, fillvalue=""
+        for position, item, partner in zip(
+            one.positions.tolist(), one.items, one.partners or [""] * len(one.items), strict=True
         )
     ]
     document = {"summary": sentences, "remaining": remaining, "removed": removed}

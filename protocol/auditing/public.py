@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing import fixing, texts
-from protocol.auditing.checks import about, audit_splits
+from protocol.auditing.checks import about, audit_splits, difference
 from protocol.auditing.checks.classes import audit_relevance
 from protocol.auditing.checks.codes import audit_codes
 from protocol.auditing.checks.declared import sizes_from
-from protocol.auditing.checks.difference import Difference, ProtocolDifference, against_from, difference_of
 from protocol.auditing.checks.known import audit_known
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import PATTERN, Evidence
@@ -53,7 +53,7 @@ class Audit:
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
-    differences: Mapping[str, Difference | ProtocolDifference] = field(default_factory=dict)
+    differences: Mapping[str, difference.Difference | difference.ProtocolDifference] = field(default_factory=dict)
     affected: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     runs: Sequence[Run] = field(default=(), compare=False)
 
@@ -90,17 +90,17 @@ class Audit:
         why : bool, default=False
             Whether to list the checks that were not possible, with what each of them needs.
         """
-        differences = [one.to_text() for one in self.differences.values()]
+        differences = [difference.to_text(one) for one in self.differences.values()]
         return "\n\n".join([*differences, texts.text(self.findings, self.about, colour=colour, why=why)])
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub Markdown, with a table for each split."""
-        differences = [one.to_markdown() for one in self.differences.values()]
+        differences = [difference.to_markdown(one) for one in self.differences.values()]
         return "\n\n".join([texts.markdown(self.findings, self.about), *differences])
 
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects."""
-        return texts.as_json(self.findings)
+        return json.dumps(texts.records(self.findings), indent=2, ensure_ascii=False)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the findings as a data frame with one row each; the columns are the keys of the JSON objects."""
@@ -296,7 +296,7 @@ def audit(
     n_listed = max(run.n_listed for run in runs)
     first_of = {run.items: run.split.dataset for run in runs[::-1]}
     copies = {items: evidence.copies(items, of_runs, n_listed) for items, of_runs in first_of.items()}
-    other = against_from(against, dataset)
+    other = difference.against_from(against, dataset)
     for position, run in enumerate(runs):
         known = evidence.known(run.split.dataset, n_listed)
         known = dataclasses.replace(known, copies=copies[run.items], sizes=expected, against=other)
@@ -332,7 +332,7 @@ def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], li
         if known.judged is not None:
             affected[run.file] = known.judged.queries(split)
         if known.against is not None:
-            differences[run.file] = difference_of(run, known.against)
+            differences[run.file] = difference.difference_of(run, known.against)
             findings[run.file] += differences[run.file].findings()
     for file, (of_log, lines) in logs.items():
         findings[file], sentences[file] = list(of_log), list(lines)

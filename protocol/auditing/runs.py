@@ -127,11 +127,12 @@ def read_runs(
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
         name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
-        parts, record = (_parts(split, name), {}) if file is None else (_read_parts(file), _provenance(file))
+        record = {} if file is None else _provenance(file)
         if dataset.n_items is not None:
             items = None
         elif items is None and record:
             items = _items_above(Path(file), record)
+        parts = _parts(split, name) if file is None else read_parts(file)
         run = _run(name, parts, dataset if items is None else read(items), record, protocol)
         runs[name] = dataclasses.replace(
             run, source=parts if file is None else file, known=known or Known(), items=items
@@ -145,14 +146,6 @@ def _file_of(split: Any) -> tuple[Any, Path | None]:
         return split, None
     path = getattr(split, "path", None)
     return (path, split.items) if isinstance(path, Path) else (None, None)
-
-
-def _read_parts(file: str | Path) -> dict[str, NDArray]:
-    parts = read_parts(file)
-    for part, listed in parts.items():
-        if listed.ndim != 1:
-            raise ProtocolError(f"{file}: {part}: expected row numbers or ids (n,), got {_described(listed)}.")
-    return parts
 
 
 def _provenance(file: str | Path) -> dict[str, Any]:
@@ -175,7 +168,7 @@ def _provenance(file: str | Path) -> dict[str, Any]:
     return record
 
 
-def _parts(split: Any, name: str) -> dict[str, NDArray]:
+def _parts(split: Any, name: str) -> dict[str, Any]:
     """Return the partitions of a split that is not a file."""
     if not isinstance(split, Mapping):
         raise ProtocolError(
@@ -184,16 +177,17 @@ def _parts(split: Any, name: str) -> dict[str, NDArray]:
         )
     for part in split:
         one_of(part, PARTITIONS, f"{name}: partition")
-    return {part: as_items(items, f"{name}: {part}") for part, items in split.items() if items is not None}
+    return {part: items for part, items in split.items() if items is not None}
 
 
 def _run(
-    name: str, parts: Mapping[str, NDArray], dataset: Dataset, provenance: Mapping[str, Any], requested: str | None
+    name: str, parts: Mapping[str, Any], dataset: Dataset, provenance: Mapping[str, Any], requested: str | None
 ) -> Run:
     declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
     protocol = requested or declared
     registry.get("split", protocol)
-    split = split_of({part: Listing(name, items, None, "") for part, items in parts.items()}, dataset)
+    items = {part: as_items(values, f"{name}: {part}") for part, values in parts.items()}
+    split = split_of({part: Listing(name, values, None, "") for part, values in items.items()}, dataset)
     all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
     run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
     if protocol != declared or not provenance:

@@ -103,7 +103,7 @@ def test_every_pair_of_lists_is_compared():
 @pytest.mark.parametrize(("number", "plain"), FORMS["numbers"])
 def test_one_number_in_two_notations_is_refused(number, plain):
     for one, other in ((number, plain), (plain, number)):
-        with pytest.raises(ProtocolError, match="are the same number, .* as plain digits"):
+        with pytest.raises(ProtocolError, match=r"are the same number, .* as plain digits"):
             audit(query=[one, "2"], database=[other, "3"])
 
 

@@ -207,7 +207,7 @@ def test_a_split_is_compared_with_another_and_with_a_protocol(folder, capsys):
     assert finding["items"] == [IDS[row] for row in PARTS["database"][:3]]
     assert main(["audit", *LISTS, "--against", against, "--fail-on", "information"]) == 1
     assert main(["audit", *LISTS, "--against", "voc2012_1k", "--markdown"]) == 0
-    assert "| sizes | query | 20 | 1,000 |" in capsys.readouterr().out
+    assert "| sizes of query | 20 | 1,000 |" in capsys.readouterr().out
 
 
 def test_expected_sizes_need_no_protocol(folder, capsys):

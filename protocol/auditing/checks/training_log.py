@@ -2,8 +2,9 @@ r"""Check training logs: whether the reported value is the best of several evalu
 
 A log is a table (``.csv``, ``.tsv``), JSON lines (``.json``, ``.jsonl``), or any text with one regular expression. Its
 named groups are ``value`` (the test score) and optionally ``bits``, ``epoch`` and ``reported`` (the score that the
-program itself reports in the end). The columns of tables have the same names; `COLUMNS` has the others that are read.
-The evaluations are in the order of their lines, and an epoch that is lower than the previous one begins another run.
+program itself reports in the end). The columns of tables have the same names; the test scores may also be in the column
+``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in the order of their lines, and an epoch that
+is lower than the previous one begins another run.
 """
 
 import csv
@@ -23,9 +24,9 @@ from protocol.checks import ProtocolError, counted
 from protocol.inputs.conversion import is_file
 from protocol.inputs.text import lines
 
-COLUMNS = {"value": ("value", "map", "test_map"), "bits": ("bits", "n_bits"), "epoch": ("epoch", "step")}
+_GROUPS = ("value", "bits", "epoch", "reported")
+_VALUES = ("map", "test_map", "value")
 EXAMPLE = r"--pattern 'epoch:(?P<epoch>\d+), bit:(?P<bits>\d+).*mAP:(?P<value>[\d.]+)'"
-_GROUPS = (*COLUMNS, "reported")
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON_LINES = (".json", ".jsonl", ".ndjson")
 _Row = tuple[str, Mapping[str, str]]
@@ -283,21 +284,17 @@ def _json_lines(path: Path) -> Iterator[_Row]:
 
 def _renamed(rows: Iterator[_Row], path: Path, column: str) -> Iterator[_Row]:
     """Yield rows with the columns that are read, by the names in `_GROUPS`; `column` has the test scores, if named."""
-    spellings = {name: group for group, names in (COLUMNS | {"reported": ("reported",)}).items() for name in names}
-    spellings = {name: group for name, group in spellings.items() if not column or group != "value"}
-    columns: dict[str, None] = {}
-    has_value = False
+    names, columns = [column.lower()] if column else _VALUES, dict[str, None]()
     for where, row in rows:
-        columns |= dict.fromkeys(row)
-        read = {spellings.get(str(name).lower(), ""): (text or "").strip() for name, text in row.items()}
-        if column in row and column:
-            read["value"] = (row[column] or "").strip()
-        has_value |= "value" in read
-        yield where, {name: text for name, text in read.items() if text and name}
-    if not has_value:
-        names = ", ".join(columns) or "none"
+        texts = {str(name).lower(): (text or "").strip() for name, text in row.items()}
+        columns |= dict.fromkeys(texts)
+        texts["value"] = next(filter(None, map(texts.get, names)), "")
+        texts.setdefault("epoch", texts.get("step", ""))
+        yield where, {name: texts[name] for name in _GROUPS if texts.get(name)}
+    if not set(names) & set(columns):
         problem = f"no column {column!r}" if column else "no column named map, test_map or value"
-        raise ProtocolError(f"{path}: {problem}; its columns: {names[:200]}. Name the test scores: {path.name}:COLUMN.")
+        known = ", ".join(columns)[:200] or "none"
+        raise ProtocolError(f"{path}: {problem}; its columns: {known}. Name the test scores: {path.name}:COLUMN.")
 
 
 def _histories(rows: Iterator[_Row], file: str) -> list[History]:

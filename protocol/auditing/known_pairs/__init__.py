@@ -41,7 +41,6 @@ _SIZE = 60_000
 _PARTS = {"train": np.arange(_TEST), "test": np.arange(_TEST, _SIZE)}
 _LARGEST = 2**62
 _ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, then the {_SIZE - _TEST:,} test images"
-_HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
 
 
 _IDS: dict[str, Callable[[int], str]] = {
@@ -124,9 +123,9 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     ----------
     values : str, Path, array_like of int, shape (n_pairs, 3), or None
         A name in `SHIPPED`; or a CSV file whose header has the columns ``query``, ``database`` and ``judgement`` (ids
-        or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official splits), and possibly
-        others, which are ignored; or an array with the columns row number, row number and judgement. A judgement is 0
-        (exact copy), 1 (near-duplicate) or 2 (very similar). Rows with judgement 3 (different) or none are skipped.
+        or row numbers), and possibly others, which are ignored; or an array with the columns row number, row number
+        and judgement. A judgement is 0 (exact copy), 1 (near-duplicate) or 2 (very similar). Rows with judgement 3
+        (different) or none are skipped.
     dataset : Dataset
     n_listed : int, default=0
         The largest row number in the lists plus one, to check that they fit the dataset.
@@ -152,7 +151,8 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         raise ProtocolError(f"known_pairs: {values!r} does not fit the dataset of the split, {dataset.name!r}.")
     known = _of_file(_table(values), dataset, name=values, n_listed=n_listed)
     limits = "only pairs of an official test and an official training image were judged"
-    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
+    assumed = "" if dataset.ids is not None or {"test", "train"} <= set(dataset.official) else _ASSUMED
+    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits, assumed=assumed)
 
 
 def known_pairs_sha256(name: str) -> str:
@@ -181,33 +181,30 @@ def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
     return KnownPairs(name, _numbers(rows[:, :2].ravel().tolist(), replace(dataset, ids=None), name), rows[:, 2])
 
 
-def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed: int) -> KnownPairs:
-    """Return the pairs in a file; `name` is the name of the dataset, if known."""
-    is_official, items, judgement = _read(path, has_ids=dataset.ids is not None)
-    has_parts = {"test", "train"} <= set(dataset.official)
-    if not is_official:
-        pairs = _numbers(items, dataset, str(path))
-    else:
-        sides = []
-        for part, numbers in zip(("test", "train"), np.array(items).astype(np.int64).reshape(-1, 2).T, strict=True):
-            rows = (dataset.official if has_parts else _PARTS)[part]
-            if numbers.max() >= len(rows):
-                raise ProtocolError(
-                    f"{path}: there is no {part} image {numbers.max():,}; the last one is {len(rows) - 1:,}."
-                )
-            sides.append(rows[numbers])
-        pairs = np.stack(sides, axis=1)
-        if not has_parts:
-            pairs = _cifar_numbers(dataset, name, path, n_listed)[pairs]
+def _of_file(path: Path, dataset: Dataset, *, name: str = "", n_listed: int) -> KnownPairs:
+    """Return the pairs in a file, or those that are shipped for the dataset `name`."""
+    items, judgement = _read(path, _CIFAIR if name else (*_PAIR, "judgement"), are_numbers=dataset.ids is None)
+    pairs = _numbers(items, dataset, str(path)) if not name else _official_pairs(items, dataset, name, n_listed)
     listed = (pairs >= 0).all(axis=1)
     if not listed.any() and dataset.ids is not None:
-        first = f"test image {items[0]}" if is_official else items[0]
+        first = f"test image {items[0]}" if name else items[0]
         raise ProtocolError(
             f"{path}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the first "
             f"pair has {first!r}."
         )
-    assumed = _ASSUMED if is_official and not has_parts and dataset.ids is None else ""
-    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=int((~listed).sum()), assumed=assumed)
+    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=int((~listed).sum()))
+
+
+def _official_pairs(items: Sequence[str], dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int64]:
+    """Return the item numbers of pairs of an official test and an official training image."""
+    has_parts = {"test", "train"} <= set(dataset.official)
+    sides = np.array(items).astype(np.int64).reshape(-1, 2).T
+    rows = [(dataset.official if has_parts else _PARTS)[part] for part in ("test", "train")]
+    for part, numbers, of_part in zip(("test", "train"), sides, rows, strict=True):
+        if numbers.max() >= len(of_part):
+            raise ProtocolError(f"{name}: there is no {part} image {numbers.max():,} in this dataset.")
+    pairs = np.stack([of_part[numbers] for of_part, numbers in zip(rows, sides, strict=True)], axis=1)
+    return pairs if has_parts else _cifar_numbers(dataset, name, n_listed)[pairs]
 
 
 def _numbers(items: Sequence[Any], dataset: Dataset, name: str) -> NDArray[np.int64]:
@@ -216,7 +213,7 @@ def _numbers(items: Sequence[Any], dataset: Dataset, name: str) -> NDArray[np.in
     return numbers_of(items, dataset, n_items, name).reshape(-1, 2)
 
 
-def _cifar_numbers(dataset: Dataset, name: str | None, path: Path, n_listed: int) -> NDArray[np.int64]:
+def _cifar_numbers(dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int64]:
     """Return the item number of each of CIFAR's images in the order of `protocol.datasets`, -1 for unlisted ones.
 
     Items are found by the ids of `protocol.datasets`, or, if they are row numbers, by their order, with the 50,000
@@ -226,45 +223,37 @@ def _cifar_numbers(dataset: Dataset, name: str | None, path: Path, n_listed: int
         n_items = max(dataset.n_items or _SIZE, n_listed)
         if n_items != _SIZE:
             raise ProtocolError(
-                f"{name or path}: row numbers must be those of {_SIZE:,} images, the training images first, not of "
-                f"{n_items:,}."
+                f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
             )
         return np.arange(_SIZE)
-    names = [name] if name else list(_IDS)
-    for dataset_name in names:
-        numbers = numbers_by_id(map(_IDS[dataset_name], range(_SIZE)), dataset.ids)
-        if (numbers >= 0).any():
-            return numbers
-    examples = " or ".join(repr(_IDS[one](_TEST)) for one in names)
-    raise ProtocolError(
-        f"{name or path}: these pairs have ids such as {examples}, but the lists have ids such as "
-        f"{str(dataset.ids[0])!r}. Give a file with the columns query,database,judgement and your ids."
-    )
+    numbers = numbers_by_id(map(_IDS[name], range(_SIZE)), dataset.ids)
+    if not (numbers >= 0).any():
+        raise ProtocolError(
+            f"{name}: these pairs have ids such as {_IDS[name](_TEST)!r}, but the lists have ids such as "
+            f"{str(dataset.ids[0])!r}. Give a file with the columns query,database,judgement and your ids."
+        )
+    return numbers
 
 
-def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int64]]:
-    """Return whether a file has the columns of ciFAIR, the items of all judged pairs in turn, and their judgements.
-
-    Items are numbers in the columns of ciFAIR, and unless the dataset has ids.
-    """
+def _read(path: Path, columns: Sequence[str], *, are_numbers: bool) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the items of all judged pairs in a file in turn, and their judgements."""
     header, rows = _cells(path, "a table of judged pairs")
-    columns = next((known for known in ((*_PAIR, "judgement"), _CIFAIR) if set(known) <= set(header)), None)
-    if columns is None:
-        raise ProtocolError(f"{path}: the columns must be {_HEADERS}, got {','.join(header)[:80]!r}.")
+    if not set(columns) <= set(header):
+        raise ProtocolError(f"{path}: the columns must be {','.join(columns)}, got {','.join(header)[:80]!r}.")
     items, judgements = [], []
     for line, row in rows:
         *pair, judgement = (row[column] for column in columns)
         _check_judgement(judgement, path, line)
         if judgement not in _JUDGEMENTS[:3]:
             continue
-        wrong = [item for item in pair if not is_row(item)]
-        if wrong and (columns == _CIFAIR or not has_ids):
+        wrong = [item for item in pair if are_numbers and not is_row(item)]
+        if wrong:
             raise ProtocolError(f"{path}: line {line}: expected two item numbers, got {wrong[0][:80]!r}.")
         items += pair
         judgements.append(int(judgement))
     if not items:
         raise ProtocolError(f"{path}: no judged pairs.")
-    return columns == _CIFAIR, items, np.array(judgements, dtype=np.int64)
+    return items, np.array(judgements, dtype=np.int64)
 
 
 def _cells(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
