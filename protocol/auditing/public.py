@@ -252,8 +252,7 @@ def audit(
         The list of each partition, by its name: `query` and `database`, which are required, `train`,
         `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a
         line ``id label label ...``, ``.csv``, row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, or ids as
-        ``F.npy``, ``F.npz:key``. A list in several files is a pattern such as ``"database*.txt"``, whose files are
-        sorted by the numbers in their names, or a sequence of Path.
+        ``F.npy``, ``F.npz:key``. A list in several files is a sequence of Path.
 
     Returns
     -------

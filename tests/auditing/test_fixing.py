@@ -180,12 +180,6 @@ def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch
     assert np.load("empty/database.npy").tolist() == [2]
 
 
-def test_findings_that_removing_does_not_fix_are_reported_as_remaining(folder):
-    fixed = audit(query=range(1_000), train=range(900, 5_900), protocol="cifar10_s1", database=range(999, 60_000))
-    (sentence,) = fixed.write_fixed("fixed").sentences
-    assert sentence.endswith("not requested: size-mismatch (error), train-in-database (warning).")
-
-
 ITEMS = st.lists(st.integers(0, 12), min_size=1, max_size=12)
 
 

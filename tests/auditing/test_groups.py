@@ -50,12 +50,6 @@ def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warni
     assert "Soomro" in finding.treatment
 
 
-def test_undivided_groups_are_not_a_finding():
-    together = ["a", "a", "b", "c", "c", "c", "d", "d", "e", "e"]
-    assert "group-split" not in str(audit(**LISTS, groups=together))
-    assert "group-split (needs groups)" in audit(**LISTS).to_text(why=True)
-
-
 PAIRS = [
     ("query", "train", "error"),
     *(("query", part, "warning") for part in ("database", "validation_query", "validation_database")),

@@ -8,7 +8,6 @@ import pytest
 from audited import audit
 
 import protocol as hp
-from protocol import datasets
 from protocol.auditing import SHIPPED, Dataset, Known, Run, Split, audit_splits, known_pairs_for
 from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.checks import ProtocolError
@@ -61,24 +60,6 @@ def test_row_numbers_ids_and_official_parts_name_the_same_images():
     np.testing.assert_array_equal(
         known_pairs_for("cifar100", Dataset(ids=cifar100)).pairs, known_pairs_for("cifar100", Dataset()).pairs
     )
-
-
-def test_the_pairs_are_of_images_that_look_alike(shared):
-    """On real data, the two images of a judged near-duplicate are nearly equal, and those of other pairs are not."""
-    archive = "cifar-10-binary.tar.gz"
-    data = datasets.load("cifar10", {archive: shared / "data" / "cifar10" / archive}, {})
-    assert data.ids.tolist() == IDS.tolist()
-    known = known_pairs_for("cifar10", Dataset(ids=data.ids, official=data.partitions))
-
-    def cosine(pairs):
-        first, second = (data.images[side].reshape(len(pairs), -1).astype(np.float64) for side in pairs.T)
-        first, second = (side - side.mean(axis=1, keepdims=True) for side in (first, second))
-        return (first * second).sum(axis=1) / np.linalg.norm(first, axis=1) / np.linalg.norm(second, axis=1)
-
-    near = known.pairs[known.judgement == NEAR]
-    assert np.median(cosine(near)) > 0.89
-    assert np.median(cosine(np.stack([near[:, 0], np.roll(near[:, 1], 1)], axis=1))) < 0.1
-    assert (data.labels[near[:, 0]] == data.labels[near[:, 1]]).all()
 
 
 def test_the_closest_pair_of_each_query_matches_a_naive_loop():
