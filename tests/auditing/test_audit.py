@@ -116,14 +116,6 @@ def test_each_fault_causes_only_its_own_finding(name):
     assert all(example for example in findings[0].examples)
 
 
-def test_examples_are_the_first_ids_of_the_user_or_row_numbers():
-    many = changed(IMPROVED, **swapped("database", QUERY[:9]))
-    (finding,) = audit_split(many)
-    assert (finding.count, finding.examples) == (9, tuple(f"item/{row}" for row in QUERY[:5]))
-    (finding,) = audit_split(changed(many, known=Dataset()))
-    assert finding.examples == tuple(map(str, QUERY[:5]))
-
-
 def test_overlaps_of_the_standard_protocol_are_errors_under_improved():
     for name, severity in (("standard", "warning"), ("improved", "error"), ("from_lists", "warning")):
         run = Run("x", STANDARD.split, name)
@@ -175,23 +167,6 @@ def test_classes_are_those_that_occur_and_are_reported_by_name():
     assert (finding.name, finding.severity, finding.examples) == ("class-missing", "warning", ("class 10",))
     named = Dataset(y=y, class_names=[f"name {label}" for label in range(11)])
     assert audit_split(Run("x", Split(parts, named)))[0].examples == ("name 10",)
-
-
-def test_a_concept_with_too_few_images_is_reported_as_imbalanced():
-    y = np.zeros((195_834, 21), dtype=bool)
-    y[np.arange(195_834), np.arange(195_834) % 21] = True
-    parts = dict(registry.get("split", "nuswide_21").split(195_834, y, seed=0))
-    assert kinds(audit_split(Run("x", Split(parts, Dataset(n_items=195_834, y=y)), "nuswide_21"))) == {
-        ("train-in-database", "warning")
-    }
-    rows = parts["query"]
-    lost, added = rows[y[rows, 4]][0], np.setdiff1d(np.flatnonzero(y[:, 5]), np.concatenate([rows, parts["train"]]))[0]
-    parts["query"] = np.append(rows[rows != lost], added)
-    parts["database"] = np.append(parts["database"][parts["database"] != added], lost)
-    findings = audit_split(Run("x", Split(parts, Dataset(n_items=195_834, y=y)), "nuswide_21"))
-    assert ("class-imbalance", "error", ("class 4: 99 (expected at least 100)",)) in [
-        (one.name, one.severity, one.examples) for one in findings
-    ]
 
 
 # Relevance

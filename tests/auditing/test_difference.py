@@ -161,9 +161,7 @@ def test_a_split_is_compared_with_a_protocol():
     ("sizes", "mismatches"),
     [
         ({}, [("query 999 (declared 1,000)", "train 4,500 (declared 5,000)")]),
-        ({"train": 4_500}, [("query 999 (declared 1,000)",)]),
         ({"train": 4_501}, [("query 999 (declared 1,000)", "train 4,500 (expected 4,501)")]),
-        ({"train": 4_500, "query": 999}, []),
         ({"train": 4_500, "query": 998}, [("query 999 (expected 998)",)]),
         ({"train": 4_500, "query": 999, "validation_query": 3}, [("validation_query 0 (expected 3)",)]),
     ],
@@ -178,14 +176,3 @@ def test_expected_sizes_replace_declared_ones_and_need_no_protocol(sizes, mismat
     alone = audit(parts, sizes=sizes)
     assert named(alone, "size-mismatch") == [items for items in expected if items]
     assert ("differ from those expected, so" in str(alone).replace("\n          ", "")) == any(expected)
-
-
-def test_the_counts_of_a_class_are_named_with_those_expected():
-    y = np.arange(60_000) % 10
-    query = np.arange(1_000)
-    query[[0, 10, 20]] = [60_000 - 9, 60_000 - 19, 60_000 - 29]  # three items of class 1 in place of class 0
-    parts = {"query": query, "train": np.arange(1_000, 6_000), "database": np.setdiff1d(np.arange(60_000), query)}
-    made = audit(parts, labels=y, protocol="cifar10_s1").findings["split"]
-    (finding,) = [one for one in made if one.name == "class-imbalance"]
-    assert finding.items == ("class 0: 97 (expected 100)",)
-    assert "Class sizes in the partition: 97 items in 1 class, 100 in 8, 103 in 1" in finding.consequence

@@ -79,15 +79,6 @@ def test_arrays_keep_their_files_keys_and_types(folder):
     assert [read_list(f"hdf5/{name}")[0].tolist() for name in names] == [[1, 2], [3, 4], [5]]
 
 
-@pytest.mark.parametrize("kind", ["U", "S"])
-def test_ids_in_an_array_are_read_and_fixed(folder, kind):
-    np.save("q.npy", np.array(["a.avi", "b.avi"], dtype=kind))
-    np.savez("d.npz", ids=np.array(["c.avi", "b.avi", "d.avi"], dtype=kind))
-    audit(query="q.npy", database="d.npz:ids").write_fixed("fixed")
-    assert [item for _, _, item, *_ in rows("fixed")] == ["b.avi"]
-    assert np.load("fixed/d.npz")["ids"].astype(str).tolist() == ["c.avi", "d.avi"]
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".npz", ".h5"])
 def test_complete_splits_keep_their_format(folder, suffix):
     ids = np.array([f"i{row}" for row in range(10)])

@@ -138,11 +138,6 @@ def test_the_audit_reports_the_meaning_of_row_numbers_and_the_number_of_pairs_in
     assert expected in none.about["query database"]
 
 
-def test_an_array_without_pairs_is_refused():
-    with pytest.raises(ProtocolError, match=r"^known_pairs: no judged pairs\.$"):
-        known_pairs_for(np.zeros((0, 3)), Dataset())
-
-
 def test_row_numbers_beyond_the_dataset_are_refused():
     lists = {"query": np.arange(60_000, 71_000), "database": np.arange(50_000)}
     message = r"^cifar10: row numbers must be those of 60,000 images, the training images first, not of 71,000\.$"
@@ -186,28 +181,12 @@ def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(
     assert "warning  known-near-duplicate: 1\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            [*LISTS, "--write-affected", "affected.txt"],
-            "--write-affected needs judged pairs of the dataset (--known-pairs).",
-        ),
-        (
-            ["splits.h5", "other.h5", "--write-affected", "affected.txt"],
-            "--write-affected needs a single split, because splits have different queries; got 2.",
-        ),
-        (["splits.h5", "--write-affected", "splits.h5"], "--write-affected: splits.h5 is also an input and"),
-        (
-            [*LISTS, "--known-pairs=query.txt", "--write-affected=query.txt"],
-            "--write-affected: query.txt is also an ",
-        ),
-    ],
-)
-def test_an_unwritable_output_is_refused(folder, capsys, arguments, message):
+def test_the_affected_queries_of_several_splits_or_without_pairs_are_refused(folder, capsys):
     Path("other.h5").write_bytes(Path("splits.h5").read_bytes())
-    before = Path("splits.h5").read_bytes(), Path("query.txt").read_bytes()
-    assert main(["audit", *arguments]) == 2
-    assert capsys.readouterr().err.startswith(f"protocol: {message}")
-    assert (Path("splits.h5").read_bytes(), Path("query.txt").read_bytes()) == before
+    for arguments, message in (
+        (LISTS, "--write-affected needs judged pairs of the dataset (--known-pairs)."),
+        (["splits.h5", "other.h5"], "--write-affected needs a single split, because splits have different queries"),
+    ):
+        assert main(["audit", *arguments, "--write-affected", "affected.txt"]) == 2
+        assert message in capsys.readouterr().err
     assert not Path("affected.txt").exists()

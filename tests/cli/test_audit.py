@@ -3,10 +3,6 @@
 import csv
 import io
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +109,16 @@ def test_the_user_chooses_the_findings_that_fail(folder, fail_on, leak, warned, 
     assert main(["audit", *lists, "database.txt", "--fail-on", fail_on]) == leak
 
 
+def test_colour_is_only_for_terminals_that_allow_it(folder, capsys, monkeypatch):
+    leaking()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    for value, coloured in (("", True), ("1", False)):
+        monkeypatch.setenv("NO_COLOR", value)
+        assert main(["audit", *LISTS]) == 1
+        assert ("\x1b[" in capsys.readouterr().out) == coloured
+
+
 def pipeline(folder, *, seeds=(0, 1), name="improved"):
     """Write the files of the pipeline: the items, and a split for each seed."""
     items = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
@@ -152,14 +158,6 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     assert f"{paths[0]}: changed since it was written (expected sha256 " in capsys.readouterr().err
 
 
-def test_runs_that_repeat_each_other_are_found_by_their_files(folder):
-    status, found = audited(*pipeline(folder, seeds=(0, 1, 0)))
-    assert status == 1
-    assert {(one["finding"], one["file"], *one["items"]) for one in found} == {
-        ("runs-not-independent", "2/splits.h5", "0/splits.h5")
-    }
-
-
 def test_a_split_drawn_with_another_seed_than_recorded_is_found(folder):
     (path,) = pipeline(folder, seeds=(0,))
     storage.write(path, PARTS, storage.read_provenance(path) | {"seed": 9})
@@ -169,28 +167,6 @@ def test_a_split_drawn_with_another_seed_than_recorded_is_found(folder):
     other = storage.provenance("dataset y", parameters={}, inputs={})
     storage.write("items.h5", {"ids": np.char.encode(IDS), "class_names": []}, other)
     assert names(path) == (0, [])  # the split was not drawn from these items
-
-
-@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
-def test_colour_is_only_for_terminals_that_allow_it(folder, variables, coloured):
-    leaking()
-    master, slave = pty.openpty()
-    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
-    command = [sys.executable, "-m", "protocol", "audit", *LISTS]
-    done = subprocess.Popen(command, stdout=slave, env=environment | variables)
-    os.close(slave)
-    output = b""
-    while True:
-        try:
-            read = os.read(master, 1 << 16)
-        except OSError:  # the other side is closed
-            break
-        if not read:
-            break
-        output += read
-    os.close(master)
-    assert done.wait() == 1
-    assert (b"\x1b[" in output) == coloured
 
 
 # Real lists
