@@ -148,7 +148,7 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
                 raise ProtocolError(f"{name}: NaN or infinity in or after row {start:,}.")
             block = block + 0.0  # -0.0 becomes 0.0
         for row in block.view(np.uint8).reshape(len(block), -1):
-            digests += hashlib.blake2b(row, digest_size=16).digest()
+            digests += hashlib.blake2b(row.data, digest_size=16).digest()
     _, first, group = np.unique(np.frombuffer(digests, dtype="V16"), return_index=True, return_inverse=True)
     return first[group]
 

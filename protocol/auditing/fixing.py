@@ -25,7 +25,7 @@ from protocol.inputs.conversion import is_file
 from protocol.inputs.conversion import items_from as as_items
 from protocol.inputs.lists import ARRAYS, Listing
 from protocol.provenance.storage import check_writable, explained, replacing
-from protocol.splits import PARTITIONS, SINGLE_LIST, read_parts, sole_key, write_items, write_subset
+from protocol.splits import SINGLE_LIST, read_parts, sole_key, write_items, write_subset
 
 LOG = "fixes.json"
 WARNINGS = ("near-duplicate", "known-near-duplicate")
@@ -155,12 +155,13 @@ class File:
     parts: Mapping[str, str]
     entries: slice
 
-    def masks(self, keep: Keep) -> Keep:
-        """Return the masks of its entries, by the names of its arrays."""
-        are_arrays = is_file(self.source) and Path(self.source).suffix.lower() in ARRAYS
-        name_of = {key: key or sole_key(self.source) if are_arrays else SINGLE_LIST for key in self.parts}
-        is_split = set(self.parts) <= set(PARTITIONS)
-        return {key if is_split else name_of[key]: keep[part][self.entries] for key, part in self.parts.items()}
+    def masks(self, keep: Keep, *, is_split: bool) -> Keep:
+        """Return the masks of its entries, by the names of its arrays, or by partition for a complete split."""
+        masks = {key: keep[part][self.entries] for key, part in self.parts.items()}
+        if is_split or not is_file(self.source):
+            return masks
+        are_arrays = Path(self.source).suffix.lower() in ARRAYS  # the key of a text is its form or a column
+        return {key or sole_key(self.source) if are_arrays else SINGLE_LIST: mask for key, mask in masks.items()}
 
 
 def files_of(runs: Sequence[Run]) -> list[list[File]]:
@@ -233,8 +234,9 @@ def filling(folder: Path) -> Iterator[Path]:
 def write_files(folder: Path, split: Reduction) -> None:
     """Write the files of a split, read them again, and compare the items and labels with those that were audited."""
     written: dict[str, list[str]] = {}
+    is_split = is_file(split.run.source)
     for file in split.files:
-        target, masks = folder / file.target, file.masks(split.keep)
+        target, masks = folder / file.target, file.masks(split.keep, is_split=is_split)
         if not any(mask.any() for mask in masks.values()):
             continue
         if is_file(file.source):
@@ -244,10 +246,10 @@ def write_files(folder: Path, split: Reduction) -> None:
         for key, part in file.parts.items():
             if split.keep[part][file.entries].any():
                 written.setdefault(part, []).append(f"{target}:{key}" if key else str(target))
-    audited, run = split.reduced().split, split.run
-    if is_file(run.source):
+    audited = split.reduced().split
+    if is_split:
         parts = read_parts(folder / split.files[0].target)
-        lists = {part: Listing(run.file, items, None, "") for part, items in parts.items()}
+        lists = {part: Listing(split.run.file, items, None, "") for part, items in parts.items()}
     else:
         lists = lists_from({part: files_of_list(list(map(Path, files))) for part, files in written.items()}, log=False)
     again = split_of(lists, audited.dataset)

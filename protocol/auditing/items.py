@@ -27,39 +27,12 @@ from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import lines
-from protocol.provenance import storage
 
 REPEATED = 0.01
 """The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
 number their files, where a list of any size repeats most names."""
 _EXTENSIONS = EXTENSIONS | OTHER_EXTENSIONS | {".npy"}
-_BLOCK = 1 << 20  # texts that are decoded at once
 _DIGITS = 18  # maximum number of digits of a row number
-
-
-class StoredTexts:
-    """Texts of a file, which are decoded when they are read, because an array of str takes four times the memory.
-
-    Parameters
-    ----------
-    encoded : ndarray of bytes, shape (n,)
-        UTF-8; raises UnicodeDecodeError for other bytes.
-    """
-
-    def __init__(self, encoded: NDArray[np.bytes_]) -> None:
-        self._encoded = encoded
-        for start in range(0, len(encoded), _BLOCK):
-            self[start : start + _BLOCK]
-
-    def __len__(self) -> int:
-        return len(self._encoded)
-
-    def __getitem__(self, index: Any) -> Any:
-        return storage.decoded(self._encoded[index])
-
-    def tolist(self) -> list[str]:
-        """Return all texts."""
-        return self[:].tolist()
 
 
 @dataclass(frozen=True)
@@ -70,7 +43,7 @@ class Dataset:
     ----------
     n_items : int or None
         None if it is not known, as for lists without ids or labels of the dataset.
-    ids : ndarray of str, shape (n,), or StoredTexts, or None
+    ids : ndarray of str, shape (n,), or None
         By item number; None if items are named by their numbers, which are row numbers.
     y : ndarray of int, shape (n,), or of bool, shape (n, n_classes), or None
         Class labels by item number.

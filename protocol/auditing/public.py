@@ -17,7 +17,7 @@ from protocol.auditing.checks import about, audit_splits, difference
 from protocol.auditing.checks.classes import audit_relevance
 from protocol.auditing.checks.codes import audit_codes
 from protocol.auditing.checks.declared import sizes_from
-from protocol.auditing.checks.known import audit_known
+from protocol.auditing.checks.known import audit_groups, audit_modalities
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import PATTERN, Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
@@ -324,7 +324,9 @@ def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], li
     codes, codes_not_checked = of_codes or ([], None)
     for run in runs:
         split, known, same = run.split, run.known, [one for one in runs if one.name == run.name]
-        findings[run.file] += audit_relevance(split) + audit_known(split, known) + codes
+        findings[run.file] += audit_relevance(split)
+        findings[run.file] += [] if known.modalities is None else audit_modalities(split, known.modalities)
+        findings[run.file] += ([] if known.groups is None else audit_groups(split, known.groups)) + codes
         sentences[run.file] = about(run, same, has_log=bool(logs), of_codes=codes_not_checked)
         sources = [source for source in (known.groups, known.judged) if source is not None]
         sentences[run.file] += [source.about(split) for source in sources]

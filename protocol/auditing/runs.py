@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.evidence import Known
-from protocol.auditing.items import Dataset, Split, StoredTexts, check_numbers, lists_from, name_of
+from protocol.auditing.items import Dataset, Split, check_numbers, lists_from, name_of
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.inputs.conversion import is_file
 from protocol.inputs.conversion import items_from as as_items
@@ -76,7 +76,7 @@ def read_dataset(path: str | Path) -> Dataset:
         if array is None or array.ndim != 1 or array.dtype.kind != "S":
             raise ProtocolError(f"{path}: {name}: expected strings (n,), got {_described(array)}.")
     try:
-        ids, class_names = StoredTexts(items["ids"]), storage.decoded(items["class_names"])
+        ids, class_names = (storage.decoded(items[name]) for name in ("ids", "class_names"))
     except UnicodeDecodeError as error:
         raise ProtocolError(f"{path}: ids and class_names are not UTF-8 text.") from error
     official = official_parts(items)
@@ -242,53 +242,40 @@ def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     arrays = {part: listing.ids for part, listing in lists.items() if listing.ids is not None and len(listing)}
     names = {part: listing.name for part, listing in lists.items()}
-    dataset, labels = numbered(lists, dataset)
-    _check_widths(dataset, {names[part]: matrix.shape[1] for part, matrix in labels.items() if matrix.ndim == 2})
+    dataset, labels = _numbered(lists, dataset)
+    widths = {names[part]: matrix.shape[1] for part, matrix in labels.items() if matrix.ndim == 2}
+    if dataset.y is not None and dataset.y.ndim == 2:
+        widths = {"the labels": dataset.y.shape[1], **widths}
+    if len(set(widths.values())) > 1:
+        counts = ", ".join(f"{n:,} in {name}" for name, n in widths.items())
+        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
+    if dataset.ids is None and all(items.dtype.kind in "iu" for items in arrays.values()):
+        n_items = dataset.n_rows(max((int(items.max()) for items in arrays.values()), default=0) + 1)
+        return Split({part: rows(items, n_items, names[part]) for part, items in arrays.items()}, dataset)
     if dataset.ids is None:
-        if all(items.dtype.kind in "iu" for items in arrays.values()):
-            return Split(_by_row(arrays, dataset, names), dataset)
         dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
     parts = {part: places_of(items, dataset.ids, names[part]) for part, items in arrays.items()}
     return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, labels), labels)
 
 
-def numbered(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, dict[str, NDArray]]:
+def _numbered(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, dict[str, NDArray]]:
     """Return the labels in lists with the class numbers of the dataset, or with those of all names in the lists."""
     labels = {part: listing.labels for part, listing in lists.items() if listing.labels is not None}
     classes = next((listing.classes for listing in lists.values() if listing.classes), ())
-    is_named = bool(classes) or any(array.dtype.kind == "U" for array in labels.values())
-    if is_named and dataset.y is not None and not dataset.class_names:
+    are_words = any(array.dtype.kind == "U" for array in labels.values())
+    if (classes or are_words) and dataset.y is not None and not dataset.class_names:
         raise ProtocolError("labels: the lists name their classes, but the labels have numbers. Give both in one form.")
-    if any(array.dtype.kind == "U" for array in labels.values()):
-        names = list(dataset.class_names) or sorted(set(np.concatenate(list(labels.values())).tolist()))
-        numbers = {name: number for number, name in enumerate(names)}
+    words = sorted(set(np.concatenate(list(labels.values())).tolist())) if are_words else classes
+    numbers = {name: number for number, name in enumerate(dataset.class_names or words)}
+    if are_words:
         labels = {part: np.array([numbers.get(name, -1) for name in array.tolist()]) for part, array in labels.items()}
-        return dataclasses.replace(dataset, class_names=names), labels
-    if classes and not dataset.class_names:
-        return dataclasses.replace(dataset, class_names=classes), labels
-    if classes:
-        numbers = {name: number for number, name in enumerate(dataset.class_names)}
-        columns = [numbers.get(name, -1) for name in classes]
-        matrices = {part: np.zeros((len(array), len(numbers)), dtype=np.bool_) for part, array in labels.items()}
-        for part, matrix in matrices.items():
-            known = [(at, column) for at, column in enumerate(columns) if column >= 0]
-            matrix[:, [column for _, column in known]] = labels[part][:, [at for at, _ in known]]
-        return dataset, matrices
-    return dataset, labels
-
-
-def _by_row(arrays: Mapping[str, NDArray], dataset: Dataset, names: Mapping[str, str]) -> dict[str, NDArray[np.int64]]:
-    n_items = dataset.n_rows(max((int(items.max()) for items in arrays.values()), default=0) + 1)
-    return {part: rows(items, n_items, names[part]) for part, items in arrays.items()}
-
-
-def _check_widths(dataset: Dataset, n_classes: dict[str, int]) -> None:
-    """Raise ProtocolError if lists have labels for another number of classes than each other or the dataset."""
-    if dataset.y is not None and dataset.y.ndim == 2:
-        n_classes = {"the labels": dataset.y.shape[1], **n_classes}
-    if len(set(n_classes.values())) > 1:
-        counts = ", ".join(f"{n:,} in {name}" for name, n in n_classes.items())
-        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
+    elif classes:
+        for part, columns in labels.items():
+            labels[part] = np.zeros((len(columns), len(numbers)), dtype=np.bool_)
+            for name, column in zip(classes, columns.T, strict=True):
+                if name in numbers:
+                    labels[part][:, numbers[name]] = column
+    return dataclasses.replace(dataset, class_names=list(numbers) or dataset.class_names), labels
 
 
 def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Dataset:

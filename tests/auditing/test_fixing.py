@@ -137,19 +137,6 @@ def test_items_are_removed_with_their_reason(folder, split, evidence, also, file
     assert kept in {(part, partner) for *_, removed, _, part, partner in rows("fixed") if removed == item}
 
 
-def test_a_split_without_faults_is_copied_and_its_warnings_are_only_counted(folder):
-    split = {"query": [f"q{n}" for n in range(50)], "database": [f"d{n}" for n in range(900)]}
-    fixed = audit(split | {"train": split["database"][:300]}).write_fixed("fixed")
-    assert str(fixed).startswith("fixed/query.csv fixed/train.csv fixed/database.csv: nothing to remove. Sizes: ")
-    assert LOG not in str(fixed)
-    log = log_of("fixed")
-    assert (log["remaining"], log["removed"]) == (
-        [{"file": str(fixed).partition(":")[0], "finding": "train-in-database", "severity": "warning", "count": 300}],
-        [],
-    )
-    assert len(Path("fixed", LOG).read_text().splitlines()) < 20
-
-
 def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch):
     audited = audit(query=[1], database=[1, 2])
     Path("full").mkdir()

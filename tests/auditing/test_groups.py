@@ -2,7 +2,6 @@
 
 import itertools
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from protocol.auditing import Dataset, Split
 from protocol.auditing.checks.known import audit_groups
 from protocol.auditing.evidence import Groups
-from protocol.cli import main
 from protocol.splits import PARTITIONS
 
 LISTS = {"query": [0, 1, 2], "train": [3, 4, 5], "database": [6, 7, 8, 9]}
@@ -112,31 +110,3 @@ def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared):
     leaking = np.append(database, query[moved])
     audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=UCF101)
     assert splits_of(audited) == [("error", 1, ("YoYo_g07 (query 3, train 1)",))]
-
-
-def test_a_pattern_may_be_longer_than_the_name_of_a_file():
-    clips = [f"v_{action}_g01_c01.avi" for action in ("YoYo", "Kick")]
-    pattern = f"re:^v_({'|'.join(['YoYo', 'Kick', *(f'Other{number}' for number in range(60))])})"
-    assert not audit(query=clips[:1], database=clips[1:], groups=pattern).n_errors
-
-
-# The command
-
-HMDB51 = "re:^[^/]*/(.*)_[a-z]_(?:cm|nm)_np"
-
-
-def test_the_command_prints_divided_groups_and_fails(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    clip = "cartwheel/Geena_und_die_Radschl_ge___;-)_cartwheel_f_cm_np1_ri_med_{}.avi"
-    lists = {}
-    for name, numbers in {"query": [0, 1], "train": [2, 3], "database": [4]}.items():
-        others = [f"kick/{name}_{number}_kick_f_nm_np1_fr_bad_0.avi" for number in range(2)]
-        clips = [clip.format(number) for number in numbers]
-        Path(f"{name}.txt").write_text("\n".join([*clips, *others, f"{name}.avi"]))
-        lists[name] = f"{name}.txt"
-    assert main(["audit", *(f"--{name}={file}" for name, file in lists.items()), "--groups", HMDB51]) == 1
-    printed = capsys.readouterr().out
-    assert printed == f"{audit(**lists, groups=HMDB51)!r}\n"
-    printed = " ".join(printed.split())
-    assert "error group-split: 1 Geena_und_die_Radschl_ge___;-)_cartwheel (query 2, train 2)" in printed
-    assert f"Groups ({HMDB51}): 7 groups of 11 items; 3 of 14 items without a group" in printed

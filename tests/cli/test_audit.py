@@ -191,16 +191,6 @@ def test_the_lists_of_deephash_are_clean(nuswide, capsys):
     assert f"The database list has the 10,500 file names of the train list in {lists}." in out
 
 
-def test_the_lists_of_hashnet_have_images_without_labels_and_concepts_without_images(nuswide):
-    test, train = (str(nuswide / f"hashnet_81/{part}.txt.gz") for part in ("test", "train"))
-    assert names("--query", test, "--database", train) == (
-        0,
-        [("class-missing", "warning", 2), ("query-without-relevant", "warning", 1_131)],
-    )
-    turned = {name: count for name, _, count in names("--query", train, "--database", test)[1]}
-    assert turned["query-without-relevant"] >= 2_185
-
-
 def sharded(lines, n_shards=11):
     """Write a list to the files database0.txt, database1.txt, ..., database10.txt."""
     shards = [lines[start::n_shards] for start in range(n_shards)]

@@ -140,7 +140,7 @@ def _in_one_numbering(runs: Sequence[Run]) -> list[dict[str, NDArray[np.int64]]]
         return [{part: run.split[part] for part in PARTITIONS} for run in runs]
     if any(one is None for one in ids):
         return None
-    numbers = np.unique(np.concatenate([one[:] for one in ids]), return_inverse=True)[1]
+    numbers = np.unique(np.concatenate(ids), return_inverse=True)[1]
     of_runs = np.split(numbers, np.cumsum([len(one) for one in ids])[:-1])
     return [
         {part: np.sort(number[run.split[part]]) for part in PARTITIONS}

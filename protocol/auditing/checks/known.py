@@ -10,7 +10,6 @@ from protocol.auditing.evidence import Copies, Groups
 from protocol.auditing.findings import Finding, Removal, findings_of
 from protocol.auditing.items import Split
 from protocol.auditing.known_pairs import EXACT, SIMILAR, KnownPairs
-from protocol.auditing.runs import Known
 from protocol.checks import counted
 from protocol.splits import PARTITIONS, SplitProtocol
 
@@ -157,14 +156,4 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
             n_b=counted(int(in_b[divided].sum()), "item"),
             source=groups.source,
         )
-    return findings
-
-
-def audit_known(split: Split, known: Known) -> list[Finding]:
-    """Return the findings on modalities and groups, as far as they are known."""
-    findings = []
-    if known.modalities is not None:
-        findings += audit_modalities(split, known.modalities)
-    if known.groups is not None:
-        findings += audit_groups(split, known.groups)
     return findings
