@@ -27,6 +27,8 @@ from protocol.inputs.text import lines
 _GROUPS = ("value", "bits", "epoch", "reported")
 _VALUES = ("map", "test_map", "value")
 EXAMPLE = r"--pattern 'epoch:(?P<epoch>\d+), bit:(?P<bits>\d+).*mAP:(?P<value>[\d.]+)'"
+CERTAIN = 10
+"""The number of evaluations from which scores that never decrease, and repeat exactly, are no coincidence."""
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON_LINES = (".json", ".jsonl", ".ndjson")
 _Row = tuple[str, Mapping[str, str]]
@@ -40,7 +42,7 @@ class History:
     Parameters
     ----------
     name : str
-        The code length and the number of the run, as far as the log has several; otherwise "".
+        The code length, if the log has it, and the number of the run, if it is not the first.
     values : list of float
         The test scores, in the order of the log; NaN for those that are not finite.
     epochs : list of str
@@ -73,25 +75,25 @@ class History:
         unit = max(10.0 ** -_decimals(reported), scale * 10.0**-self.decimals)
         return abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9)
 
-    def finding(self, reported: str, *, is_running_best: bool, is_elsewhere: bool) -> list[Finding]:
+    def finding(self, reported: str, *, running_best: str, is_elsewhere: bool) -> list[Finding]:
         """Return a finding if the reported score is, or may be, the best of several.
 
         Parameters
         ----------
         reported : str
             The reported score, "" if it is not known.
-        is_running_best : bool
-            Whether the log has the best score so far instead of each score.
+        running_best : str
+            The severity if the log has the best score so far instead of each score; otherwise "".
         is_elsewhere : bool
             Whether the reported score is the last score of a history of this log, which is no selection.
         """
         n, last, best = len(self.values), self.values[-1], self.best
         where = f"At {self.name}, the" if self.name else "The"
-        if is_running_best and (not reported or self.matches(reported, best)):
+        if running_best and (not reported or self.matches(reported, best)):
             what = f"reported value {reported or f'{best:.15g}'} is the best of {n:,} seen on the test set"
-            why = "the scores in this log never decrease and repeat exactly, so each is the best so far"
-            return self._found("error", f"{where} {what}: {why}")
-        if n == 1 or last == best or is_running_best:
+            why = f"never decrease and repeat exactly, so each {'is' if running_best == 'error' else 'may be'} the best"
+            return self._found(running_best, f"{where} {what}: the scores in this log {why} so far")
+        if n == 1 or last == best or running_best:
             return []
         scores = f"best of {n:,} seen on the test set is {best:.15g}{self._at_best()}, and the last is {last:.15g}"
         if not reported:
@@ -130,17 +132,18 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     -------
     findings : list of Finding
         An error if the reported score is the best and not the last one, or if the log has only the best so far. A
-        warning if it is neither, has too few decimals to tell, or is not known and the last one is not the best.
+        warning if it is neither, has too few decimals to tell, or is not known and the last one is not the best; or
+        if the log is too short to be certain that it has only the best so far.
     sentences : list of str
     """
-    is_running_best = _are_running_best(histories)
+    running_best = _running_best(histories)
     known = [one for one in histories if reported and any(one.matches(reported, score) for score in one.values)]
     chosen = [(one, reported or one.reported) for one in known or histories]  # others say nothing about this score
-    last = [text for one, text in chosen if text and not is_running_best and one.matches(text, one.values[-1])]
+    last = [text for one, text in chosen if text and not running_best and one.matches(text, one.values[-1])]
     findings = [
         found
         for one, text in chosen
-        for found in one.finding(text, is_running_best=is_running_best, is_elsewhere=text in last)
+        for found in one.finding(text, running_best=running_best, is_elsewhere=text in last)
     ]
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = sum(math.isnan(value) for one in histories for value in one.values)
@@ -148,16 +151,21 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     sentences = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
     if reported and not known:
         sentences.append(f"{NOT_CHECKED}the origin of the reported {reported}, which is not in this log")
-    elif not is_running_best and any(len(one.values) > 1 and not text for one, text in chosen):
+    elif not running_best and any(len(one.values) > 1 and not text for one, text in chosen):
         sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
     return findings, sentences
 
 
-def _are_running_best(histories: Sequence[History]) -> bool:
-    """Return whether a log has the best scores so far: they never decrease, and some are repeated in three digits."""
+def _running_best(histories: Sequence[History]) -> str:
+    """Return the severity if a log has the best scores so far: they never decrease, and some are equal in three digits.
+
+    It is an error with at least `CERTAIN` evaluations, a warning with fewer, and "" for other logs.
+    """
     steps = np.concatenate([np.diff(one.values) for one in histories])
     digits = max(one.decimals + 2 * (np.nanmax(one.values) > 1) for one in histories)
-    return bool((steps >= 0).all() and (steps == 0).any() and (steps > 0).any() and digits >= 3)
+    if not ((steps >= 0).all() and (steps == 0).any() and (steps > 0).any() and digits >= 3):
+        return ""
+    return "error" if len(steps) + len(histories) >= CERTAIN else "warning"
 
 
 def reported_score(value: Any) -> str:
