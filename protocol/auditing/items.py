@@ -176,10 +176,14 @@ def names_repeat(lists: Iterable[NDArray[np.int64]]) -> bool:
 
 
 def alike(
-    first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_]
+    first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_], *, by_name: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the items of the first list that are alike to one of the second list, and the first such item for each."""
-    a, b = ([one_form(name) for name in ids[items].tolist()] for items in (first, second))
+    """Return the items of the first list that are alike to one of the second list, and the first such item for each.
+
+    With `by_name`, the folders are ignored.
+    """
+    forms = [[one_form(name) for name in ids[items].tolist()] for items in (first, second)]
+    a, b = ([form[-1:] for form in side] if by_name else side for side in forms)
     matches = _matches(a, b) + [(row, other) for other, row in _matches(b, a)]
     partners = dict(matches[::-1])  # the last assignment wins, so this keeps the first of several partners
     rows = np.array(sorted(partners), dtype=np.int64)
@@ -194,16 +198,6 @@ def _matches(paths: list[tuple[str, ...]], other_paths: list[tuple[str, ...]]) -
         endings = (path[n:] for n in range(len(path)))
         matches += [(row, first_with[ending]) for ending in endings if ending in first_with][:1]
     return matches
-
-
-def with_same_name(
-    first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the items of the first list whose name, without folders, is in the second, and the first such item."""
-    a, b = ([one_form(name)[-1] for name in ids[items].tolist()] for items in (first, second))
-    other_with = dict(zip(b[::-1], second[::-1].tolist(), strict=True))
-    rows = [row for row, name in enumerate(a) if name in other_with]
-    return first[rows], np.array([other_with[a[row]] for row in rows], dtype=np.int64)
 
 
 def check_numbers(lists: Iterable[tuple[str, NDArray[np.str_]]]) -> None:

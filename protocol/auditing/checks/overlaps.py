@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal
-from protocol.auditing.items import Split, alike, form_keys, names_repeat, with_same_name
+from protocol.auditing.items import Split, alike, form_keys, names_repeat
 from protocol.splits import PARTITIONS, VALIDATION, SplitProtocol
 
 
@@ -129,7 +129,7 @@ def audit_forms(split: Split, protocol: SplitProtocol) -> list[Finding]:
             findings += split.findings("ids-differ-in-form", "warning", items, partners=partners, a=a, b=b)
             if compares_names and must_be_disjoint(split, protocol, a, b):
                 others = np.setdiff1d(only_a, items, assume_unique=True)
-                others, partners = with_same_name(others, only_b, ids)
+                others, partners = alike(others, only_b, ids, by_name=True)
                 lists = f"the lists of {a} and {b}"
                 findings += split.findings("equal-file-names", "warning", others, partners=partners, lists=lists)
     return findings
