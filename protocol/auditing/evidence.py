@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.items import Dataset, Split, name_of, numbers_of, read_rows
+from protocol.auditing.items import Dataset, Split, numbers_of, read_rows
 from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
 from protocol.checks import ProtocolError, counted, number
 from protocol.inputs.arrays import read_stored
@@ -236,7 +236,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     """
     if isinstance(values, str) and values.startswith(PATTERN):
         return _by_pattern(values, dataset)
-    name, n_items = name_of(values, "groups"), dataset.n_rows(n_listed)
+    name, n_items = named(values, "groups"), dataset.n_rows(n_listed)
     items, groups = _entries(values, name)
     codes, names = _encoded(groups, name)
     if items is None:
@@ -337,7 +337,7 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     ProtocolError
         If the file can't be read, a line or a row is not a pair, or no pair belongs to the dataset.
     """
-    name, expected = name_of(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
+    name, expected = named(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
     items: list[Any] = []
     if is_file(values):
         for line_number, line in enumerate(lines(Path(values), f"two {expected} per line"), start=1):
@@ -446,7 +446,7 @@ class Evidence:
             X = features_from(self.features, dataset, n_listed)
             if self.distance:
                 return {f"features within {self.distance:g}": WithinDistance(X, self.distance)}
-            return {"equal features": EqualContent(first_equal(X, name_of(self.features, "features")))}
+            return {"equal features": EqualContent(first_equal(X, named(self.features, "features")))}
         content = items and items.with_name("content.h5")
         if not (content and content.is_file()):
             return {}

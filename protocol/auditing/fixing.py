@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding
-from protocol.auditing.items import Files, Split, lists_from
-from protocol.auditing.items import files_of as files_of_list
+from protocol.auditing.items import Split, lists_from
 from protocol.auditing.runs import Run, split_of
 from protocol.auditing.texts import ordered, summary
 from protocol.checks import ProtocolError
@@ -146,18 +145,15 @@ class File:
         Its path in the folder.
     parts : mapping of str to str
         Its partitions by the key in the name of the original; `SINGLE_LIST` for a file without a key.
-    entries : slice
-        Its entries of these partitions.
     """
 
     source: Any
     target: str
     parts: Mapping[str, str]
-    entries: slice
 
     def masks(self, keep: Keep, *, is_split: bool) -> Keep:
         """Return the masks of its entries, by the names of its arrays, or by partition for a complete split."""
-        masks = {key: keep[part][self.entries] for key, part in self.parts.items()}
+        masks = {key: keep[part] for key, part in self.parts.items()}
         if is_split or not is_file(self.source):
             return masks
         are_arrays = Path(self.source).suffix.lower() in ARRAYS  # the key of a text is its form or a column
@@ -167,13 +163,13 @@ class File:
 def files_of(runs: Sequence[Run]) -> list[list[File]]:
     """Return the files to write for each run, with their original names if these are distinct."""
     sources = [_sources(run) for run in runs]
-    paths = {Path(os.path.abspath(source)) for of_run in sources for source, *_ in of_run if is_file(source)}
+    paths = {Path(os.path.abspath(source)) for of_run in sources for source, _ in of_run if is_file(source)}
     has_names = len({path.name.lower() for path in paths}) == len(paths)
     common = "" if has_names else os.path.commonpath([path.parent for path in paths])
     used, files_of_runs = {LOG.lower()}, []
     for run, of_run in zip(runs, sources, strict=True):
         files = []
-        for source, parts, entries in of_run:
+        for source, parts in of_run:
             if is_file(source):
                 path = Path(os.path.abspath(source))
                 target = Path(path.name) if has_names else path.relative_to(common)
@@ -184,35 +180,29 @@ def files_of(runs: Sequence[Run]) -> list[list[File]]:
             while target.as_posix().lower() in used:  # e.g. a file with two partitions, or with the name of the log
                 target = target.with_name(f"{'-'.join(parts.values())}-{target.name}")
             used.add(target.as_posix().lower())
-            files.append(File(source, target.as_posix(), parts, entries))
+            files.append(File(source, target.as_posix(), parts))
         files_of_runs.append(files)
     return files_of_runs
 
 
-def _sources(run: Run) -> list[tuple[Any, dict[str, str], slice]]:
-    """Return the files and arrays of which a run consists, each with its partitions by key and its entries of them."""
-    every = slice(None)
+def _sources(run: Run) -> list[tuple[Any, dict[str, str]]]:
+    """Return the files and arrays of which a run consists, each with its partitions by key."""
     parts = [part for part, entries in run.split.entries.items() if len(entries)]
     if is_file(run.source):
-        return [(run.source, {part: part for part in parts}, every)]
-    sources: list[tuple[Any, dict[str, str], slice]] = []
+        return [(run.source, {part: part for part in parts})]
+    sources: list[tuple[Any, dict[str, str]]] = []
+    by_path: dict[Path, dict[str, str]] = {}
     for part in parts:
-        source, start = run.source[part], 0
-        if isinstance(source, Files):
-            for file in source:
-                path, key = path_and_key(file)
-                stop = start + len(lists_from({part: file}, log=False)[part])
-                sources.append((path, {key or SINGLE_LIST: part}, slice(start, stop)))
-                start = stop
-        elif is_file(source):
-            path, key = path_and_key(source)
-            keys = next((keys for other, keys, _ in sources if other == path and (key or "") not in keys), None)
-            if keys is None:
-                sources.append((path, {key or SINGLE_LIST: part}, every))
-            else:  # another array of a file
-                keys[key or SINGLE_LIST] = part
-        else:
-            sources.append((source, {SINGLE_LIST: part}, every))
+        source, key = run.source[part], None
+        if is_file(source):
+            source, key = path_and_key(source)
+        keys = by_path.get(source) if isinstance(source, Path) else None
+        if keys is None or (key or SINGLE_LIST) in keys:  # a file that is given twice becomes two
+            keys = {}
+            sources.append((source, keys))
+            if isinstance(source, Path):
+                by_path[source] = keys
+        keys[key or SINGLE_LIST] = part
     return sources
 
 
@@ -233,7 +223,7 @@ def filling(folder: Path) -> Iterator[Path]:
 
 def write_files(folder: Path, split: Reduction) -> None:
     """Write the files of a split, read them again, and compare the items and labels with those that were audited."""
-    written: dict[str, list[str]] = {}
+    written: dict[str, str] = {}
     is_split = is_file(split.run.source)
     for file in split.files:
         target, masks = folder / file.target, file.masks(split.keep, is_split=is_split)
@@ -243,22 +233,21 @@ def write_files(folder: Path, split: Reduction) -> None:
             write_subset(target, file.source, masks)
         else:
             write_items(target, as_items(file.source, "items")[masks[SINGLE_LIST]])
-        for key, part in file.parts.items():
-            if split.keep[part][file.entries].any():
-                written.setdefault(part, []).append(f"{target}:{key}" if key else str(target))
+        names = {part: f"{target}:{key}" if key else str(target) for key, part in file.parts.items()}
+        written |= {part: name for part, name in names.items() if split.keep[part].any()}
     audited = split.reduced().split
     if is_split:
         parts = read_parts(folder / split.files[0].target)
         lists = {part: Listing(split.run.file, items, None, "") for part, items in parts.items()}
     else:
-        lists = lists_from({part: files_of_list(list(map(Path, files))) for part, files in written.items()}, log=False)
+        lists = lists_from(written, log=False)
     again = split_of(lists, audited.dataset)
     for part in written:
         labels, expected = again.flags.get(part), audited.flags.get(part)
         has_labels = expected is None or (labels is not None and np.array_equal(labels, expected))
         if not (has_labels and np.array_equal(again.entries[part], audited.entries[part])):
             raise ProtocolError(
-                f"{Path(written[part][0]).name}: the format of this {part} list is ambiguous without the removed "
+                f"{Path(written[part]).name}: the format of this {part} list is ambiguous without the removed "
                 "lines. Save the list as .csv with the header `id`."
             )
 

@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal, findings_of
 from protocol.checks import ProtocolError, counted
-from protocol.inputs import conversion
-from protocol.inputs.conversion import is_file, named
+from protocol.inputs.conversion import is_file, items_from, named
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
@@ -225,32 +223,13 @@ def check_numbers(lists: Iterable[tuple[str, NDArray[np.str_]]]) -> None:
 # Lists
 
 
-class Files(tuple[str, ...]):
-    """The files of one list, in their order."""
-
-    def __str__(self) -> str:
-        return f"{self[0]} to {Path(self[-1]).name} ({len(self)} files)"
-
-
-def files_of(values: Any) -> Any:
-    """Return the files that a sequence of Path stands for, or else the argument itself."""
-    if isinstance(values, (list, tuple)) and values and all(isinstance(value, PathLike) for value in values):
-        return Files(map(str, values)) if len(values) > 1 else str(values[0])
-    return values
-
-
-def name_of(values: Any, role: str) -> str:
-    """Return the name of an argument in texts: the file, or for an array its role, such as ``query``."""
-    return str(values) if is_file(values) or isinstance(values, Files) else role
-
-
 def lists_from(lists: Mapping[str, Any], form: str = "", *, log: bool = True) -> dict[str, Listing]:
     """Return the items of lists, and their labels if the lists contain them.
 
     Parameters
     ----------
-    lists : mapping of str to path, Files or array_like, shape (n,)
-        By partition: a file for `protocol.inputs.lists.read_listings`, several of them, or row numbers, or ids (str).
+    lists : mapping of str to path or array_like, shape (n,)
+        By partition: a file for `protocol.inputs.lists.read_listings`, or row numbers, or ids (str).
     form : str, optional
         One of `protocol.inputs.arrays.FORMS`, if the files don't name one.
     log : bool, default=True
@@ -258,41 +237,12 @@ def lists_from(lists: Mapping[str, Any], form: str = "", *, log: bool = True) ->
     Raises
     ------
     ProtocolError
-        If a file can't be read, the files of a list differ in their kind or in the number of classes, or an array is
-        neither of integers nor of strings.
+        If a file can't be read, or an array is neither of integers nor of strings.
     """
-    sources: dict[str, Any] = {}
-    for part, values in lists.items():
-        if isinstance(values, Files):
-            sources |= {f"{part} {number}": file for number, file in enumerate(values)}
-        else:
-            sources[part] = values if is_file(values) else conversion.items_from(values, part)
-    given = {name: items for name, items in sources.items() if is_file(items) or len(items)}
-    read = read_listings(given, has_ids=True, form=form, log=log)
-    return {
-        part: _joined([read[f"{part} {number}"] for number in range(len(values))], str(values))
-        if isinstance(values, Files)
-        else read.get(part, Listing(part, sources[part], None, "no items"))
-        for part, values in lists.items()
-    }
-
-
-def _joined(listings: Sequence[Listing], name: str) -> Listing:
-    """Return the list that several files contain together."""
-    first = listings[0]
-    for listing in listings[1:]:
-        if _kind(listing) != _kind(first):
-            raise ProtocolError(f"{listing.name}: contains {_kind(listing)}, but {first.name} contains {_kind(first)}.")
-    labels = [listing.labels for listing in listings if listing.labels is not None]
-    ids = np.concatenate([listing.items for listing in listings])
-    return Listing(name, ids, np.concatenate(labels) if labels else None, first.form, first.classes)
-
-
-def _kind(listing: Listing) -> str:
-    kind = "row numbers" if listing.items.dtype.kind in "iu" else "ids"
-    if listing.labels is None:
-        return kind
-    return f"{kind} with labels" + (f" for {listing.labels.shape[1]} classes" if listing.labels.ndim == 2 else "")
+    sources = {part: values if is_file(values) else items_from(values, part) for part, values in lists.items()}
+    listed = {part: items for part, items in sources.items() if is_file(items) or len(items)}
+    read = read_listings(listed, has_ids=True, form=form, log=log)
+    return {part: read.get(part, Listing(part, items, None, "no items")) for part, items in sources.items()}
 
 
 def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:

@@ -21,7 +21,7 @@ from protocol.auditing.checks.known import audit_groups, audit_modalities
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import PATTERN, Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
-from protocol.auditing.items import Dataset, Files, files_of, known_dataset
+from protocol.auditing.items import Dataset, known_dataset
 from protocol.auditing.runs import Run, read_lists, read_runs
 from protocol.checks import ProtocolError, need, one_of, printable
 from protocol.inputs.conversion import is_file
@@ -252,7 +252,7 @@ def audit(
         The list of each partition, by its name: `query` and `database`, which are required, `train`,
         `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a
         line ``id label label ...``, ``.csv``, row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, or ids as
-        ``F.npy``, ``F.npz:key``. A list in several files is a sequence of Path.
+        ``F.npy``, ``F.npz:key``.
 
     Returns
     -------
@@ -281,8 +281,8 @@ def audit(
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
-    entries = Files(one.rpartition("=")[2] for one in str(against).split(",")) if is_file(against) else None
-    _check_paths({**files, "split": Files(splits), "against": entries})
+    _check_paths([*files.items(), *(("split", split) for split in splits)])
+    _check_paths([("against", one.rpartition("=")[2]) for one in str(against).split(",") if is_file(against)])
     logs = _logs(training_log, pattern, reported)
     if logs and not splits and all(value is None for value in files.values()):
         options = {"protocol": protocol, "sizes": sizes, "against": against, "distance": evidence.distance}
@@ -307,10 +307,10 @@ def audit(
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lists that are not None, or their files, in the order of reports; refuse other names."""
+    """Return the lists that are not None, in the order of reports; refuse other names."""
     for part in lists:
         one_of(part, PARTITIONS, "audit: list of a partition")
-    return {part: files_of(lists[part]) for part in _ORDER if lists.get(part) is not None}
+    return {part: lists[part] for part in _ORDER if lists.get(part) is not None}
 
 
 _ORDER = ("query", "database", "train", "validation_query", "validation_database")
@@ -351,17 +351,17 @@ def _logs(files: Any, pattern: str | None, reported: Any) -> _Logs:
     return {file: audit_training_log(log, score) for file, log in read_logs(files, pattern).items()}
 
 
-def _check_paths(values: Mapping[str, Any]) -> None:
-    """Raise ProtocolError if a path among the arguments is invalid."""
-    for role, value in values.items():
-        for path in filter(is_file, value if isinstance(value, Files) else [value]):
-            try:
-                if not (role == "groups" and str(path).startswith(PATTERN)):
-                    os.stat(path)
-            except (OSError, ValueError) as error:  # ValueError: a null character
-                if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
-                    problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"
-                    raise ProtocolError(f"{role}: {problem}.") from error
+def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
+    """Raise ProtocolError if a path among the arguments is invalid; `values` has their roles."""
+    for role, path in values:
+        if not is_file(path) or (role == "groups" and str(path).startswith(PATTERN)):
+            continue
+        try:
+            os.stat(path)
+        except (OSError, ValueError) as error:  # ValueError: a null character
+            if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+                problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"
+                raise ProtocolError(f"{role}: {problem}.") from error
 
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:

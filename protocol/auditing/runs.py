@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.evidence import Known
-from protocol.auditing.items import Dataset, Split, check_numbers, lists_from, name_of
+from protocol.auditing.items import Dataset, Split, check_numbers, lists_from
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.inputs.conversion import is_file
+from protocol.inputs.conversion import is_file, named
 from protocol.inputs.conversion import items_from as as_items
 from protocol.inputs.lists import Listing
 from protocol.inputs.validation import class_labels, rows
@@ -126,7 +126,7 @@ def read_runs(
     runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
-        name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
+        name = named(file, "split" if len(splits) == 1 else f"split {number}")
         record = {} if file is None else _provenance(file)
         if dataset.n_items is not None:
             items = None
@@ -217,7 +217,7 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     """
     name = protocol or UNDECLARED
     registry.get("split", name)
-    names = {part: name_of(items, part) for part, items in lists.items()}
+    names = {part: named(items, part) for part, items in lists.items()}
     split = split_of(lists_from(lists), dataset)
     return _usable(Run(" ".join(names.values()), split, name, source=lists))
 

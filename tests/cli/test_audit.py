@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from protocol import audit, registry
+from protocol import registry
 from protocol.auditing import KIND_OF, Dataset, audit_splits, write_findings
 from protocol.auditing.runs import read_lists
 from protocol.cli import main
@@ -189,48 +189,3 @@ def test_the_lists_of_deephash_are_clean(nuswide, capsys):
     lists = "DeepHash-pytorch's lists of NUS-WIDE-21"
     assert f"The query list has the 2,100 file names of the query list in {lists}." in out
     assert f"The database list has the 10,500 file names of the train list in {lists}." in out
-
-
-def sharded(lines, n_shards=11):
-    """Write a list to the files database0.txt, database1.txt, ..., database10.txt."""
-    shards = [lines[start::n_shards] for start in range(n_shards)]
-    for number, of_shard in enumerate(shards):
-        Path(f"database{number}.txt").write_text("".join(of_shard))
-    return shards
-
-
-def test_a_list_may_be_in_several_files(folder, capsys):
-    leaking()
-    shards = sharded(Path("database.txt").read_text().splitlines(keepends=True))
-    files = [f"database{number}.txt" for number in range(11)]
-    Path("whole.txt").write_text("".join(line for shard in shards for line in shard))
-    whole = audit(query="query.txt", database="whole.txt")
-    assert main(["audit", "--query", "query.txt", "--database", *files]) == 1
-    assert capsys.readouterr().out.startswith("query.txt database0.txt to database10.txt (11 files)\n  error ")
-    found = audit(query="query.txt", database=list(map(Path, files)))
-    (run,), (expected,) = found.runs, whole.runs
-    assert run.split["database"].tolist() == expected.split["database"].tolist()
-    assert [one.count for one in found.findings[run.file]] == [one.count for one in whole.findings[expected.file]]
-    fixed = found.write_fixed("fixed")
-    assert fixed.audit.n_errors == 0
-    written = [Path("fixed", file).read_text() for file in files]
-    leaked = Path("query.txt").read_text().splitlines(keepends=True)[:2]
-    assert written == ["".join(line for line in shard if line not in leaked) for shard in shards]
-
-
-def test_shards_of_different_kinds_are_refused(folder, capsys):
-    sharded(Path("database.txt").read_text().splitlines(keepends=True))
-    np.save("rows.npy", np.arange(3))
-    for database, message in (
-        (
-            ["database0.txt", "rows.npy"],
-            "rows.npy: contains row numbers, but database0.txt contains ids with labels for 5 classes.",
-        ),
-        (["database0.txt", "missing.txt"], "missing.txt: no such file."),
-        (["database0.txt", ""], "--database: the name of the file is empty."),
-    ):
-        assert main(["audit", "--query", "query.txt", "--database", *database]) == 2
-        assert message in capsys.readouterr().err
-    arguments = ["--query", "query.txt", "--database", "database0.txt", "database1.txt", "--json", "database1.txt"]
-    assert main(["audit", *arguments]) == 2
-    assert "is also an input and would be overwritten" in capsys.readouterr().err
