@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
 LAYERS = (
     {"checks", "plugins"},
-    {"compiled", "external", "options", "pages", "parallel", "plugin_folders", "shipped", "styles"},
+    {"compiled", "options", "pages", "parallel", "plugin_folders", "shipped", "styles"},
     {"provenance"},
     {"downloads"},
     {"codes", "registry"},

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError, need
-from protocol.external import Span
 from protocol.inputs import big_ann, containers, fvecs, limits, text
 
 _COUNTED_BYTES = 64 << 20
@@ -239,22 +238,6 @@ def _stored(path: Path, key: str | None) -> NDArray:
                 f"{array.nbytes:,}."
             )
         return np.asarray(array)
-
-
-def span_of(file: str | Path, array: NDArray | SparseRows, values: np.dtype[Any]) -> Span | None:
-    """Return the location of an array that `map_rows` returned, to be read as `values`, or None.
-
-    The result is None unless the rows follow one another in the file, and their numbers are integers or floats of at
-    most eight bytes.
-    """
-    if isinstance(array, SparseRows):
-        return None
-    mapped = array.base
-    if not isinstance(mapped, np.memmap) or array.nbytes != mapped.nbytes or not array.flags.c_contiguous:
-        return None
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        return None
-    return Span(path_of(file), mapped.offset, array.shape, array.dtype, values)
 
 
 def array_shape(file: str | Path) -> tuple[int, ...] | None:

@@ -77,20 +77,6 @@ def test_bytes_stay_bytes_and_other_numbers_become_float32(files):
         assert rows.dtype == rows[:2].dtype == expected
 
 
-def test_a_file_that_contains_the_numbers_unchanged_is_not_copied(files):
-    np.save(files / "columns.npy", np.asfortranarray(FEATURES))
-    np.save(files / "bool.npy", FEATURES > 0)
-    np.array([6, 4], "<u4").tofile(files / "x.fbin")
-    with open(files / "x.fbin", "ab") as file:
-        FEATURES.astype(np.float32).tofile(file)
-    spans = {}
-    for name in ("x.npy", "x.fbin", "columns.npy", "bool.npy", "x.npz:train", "x.mat:fc7", "x.csv", "x.h5"):
-        rows = load({}, features=str(files / name)).vectors["features"]
-        spans[name] = rows.span and (rows.span.path.name, rows.span.offset, rows.span.stored, rows.span.values)
-    as_it_is = {"x.npy": ("x.npy", 128, "<f8", "<f4"), "x.fbin": ("x.fbin", 8, "<f4", "<f4")}
-    assert spans == dict.fromkeys(spans) | as_it_is
-
-
 def test_a_large_npy_file_is_memory_mapped(tmp_path):
     import tracemalloc
 
