@@ -140,19 +140,16 @@ def as_numpy(values: Any, name: str) -> NDArray:
 def _converted(values: Any, name: str) -> Any:
     if isinstance(values, np.ndarray):
         return values
-    if hasattr(values, "detach"):  # PyTorch
+    if hasattr(values, "detach"):  # PyTorch, whose bfloat16 NumPy lacks
         tensor = values.detach().cpu().to_dense()
-        try:
-            return tensor.numpy()
-        except TypeError:  # NumPy has no bfloat16
-            return tensor.float().numpy()
+        return (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
     if hasattr(values, "toarray"):
         return values.toarray()
-    if hasattr(values, "__dlpack__") and values.__dlpack_device__()[0] != _CPU:
-        if not hasattr(values, "get") and not hasattr(values, "__array__"):
-            raise ProtocolError(f"{name}: this {type(values).__name__} is on another device. Copy it to the CPU first.")
-        return values.get() if hasattr(values, "get") else np.asarray(values)  # CuPy; JAX and others
+    if hasattr(values, "__dlpack__") and hasattr(values, "get"):  # CuPy
+        return values.get()
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        if values.__dlpack_device__()[0] != _CPU:
+            raise ProtocolError(f"{name}: this {type(values).__name__} is on another device. Copy it to the CPU first.")
         return np.from_dlpack(values)
     if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
         return array_of([as_numpy(value, name) for value in values])

@@ -8,7 +8,7 @@ or a ``.csv`` file with a line ``partition,id`` for each item. A list contains o
 import csv
 import gzip
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from protocol.scores import tables
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
 _HEADER = ("partition", "id")
+_FIXED = "entries were removed from this split (protocol audit --write-fixed)"
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
@@ -217,13 +218,17 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
         raise ProtocolError(
             f"{path}: the id {unfit[0]!r} is empty or has blanks, commas or semicolons. Write a .csv file instead."
         )
+    if is_table:
+        rows = ([tables.safe(name), *values] for name, values in lines)
+        _write_table(path, itertools.chain([["id", *range(flags.shape[1])]], rows))
+        return
     with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        if is_table:
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(["id", *range(flags.shape[1])])
-            table.writerows([tables.safe(name), *values] for name, values in lines)
-        else:
-            file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
+        file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
+
+
+def _write_table(path: Path, rows: Iterable[Iterable[Any]]) -> None:
+    with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
@@ -245,18 +250,17 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
     for name in parts:
         one_of(name, PARTITIONS, "partition")
     path, parts = Path(path), {name: part for name, part in parts.items() if len(part)}
-    match path.suffix.lower():
-        case ".h5":
-            storage.write(path, parts, storage.provenance("split", parameters={}, inputs={}))
-        case ".npz":
-            _write_arrays(path, parts)
-        case ".csv":
-            with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(_HEADER)
-                writer.writerows((name, tables.safe(id_)) for name, part in parts.items() for id_ in ids[part].tolist())
-        case other:
-            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {other!r}.")
+    if path.suffix.lower() == ".csv":
+        rows = ((name, tables.safe(item)) for name, part in parts.items() for item in ids[part].tolist())
+        _write_table(path, itertools.chain([_HEADER], rows))
+    elif path.suffix.lower() in (".h5", ".npz"):
+        _write_arrays(path, parts)
+    else:
+        raise _other_kind(path)
+
+
+def _other_kind(path: Path) -> ProtocolError:
+    return ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {path.suffix.lower()!r}.")
 
 
 def read_parts(path: str | Path) -> dict[str, NDArray]:
@@ -273,17 +277,16 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
         If the file is missing, damaged or of another kind, or a partition is unknown.
     """
     path = Path(path)
-    match path.suffix.lower():
-        case ".h5":
-            if path.exists():
-                check_regular(path, "a split")
-            found = storage.read(path)
-        case ".npz":
-            found = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}
-        case ".csv":
-            found = _table(path)
-        case other:
-            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {other!r}.")
+    if path.suffix.lower() == ".h5":
+        if path.exists():
+            check_regular(path, "a split")
+        found = storage.read(path)
+    elif path.suffix.lower() == ".npz":
+        found = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}
+    elif path.suffix.lower() == ".csv":
+        found = _table(path)
+    else:
+        raise _other_kind(path)
     for name in found:
         one_of(name, PARTITIONS, f"{path}: partition")
     return found
@@ -345,7 +348,7 @@ def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDAr
     target, source = Path(target), Path(source)
     if source.suffix.lower() in ARRAYS:
         arrays = {key: read_stored(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
-        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
+        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)}, [_FIXED])
         return
     with storage.replacing(target) as temporary, open(temporary, "wb") as plain:
         # The compressed bytes do not depend on the time or the name of the temporary file.
@@ -357,7 +360,7 @@ def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDAr
 def write_items(target: Path, items: NDArray) -> None:
     """Write a new list of a partition: row numbers as ``.npy``, or ids as text or ``.csv``."""
     if items.dtype.kind in "iu":
-        _write_arrays(target, {SINGLE_LIST: items})
+        _write_arrays(target, {SINGLE_LIST: items}, [_FIXED])
     else:
         write_list(target, np.arange(len(items)), items)
 
@@ -367,11 +370,10 @@ def sole_key(source: Path) -> str:
     return npz_keys(source)[0] if source.suffix.lower() == ".npz" else SINGLE_LIST
 
 
-def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
+def _write_arrays(target: Path, arrays: Mapping[str, NDArray], notes: Iterable[str] = ()) -> None:
     if target.suffix.lower() not in (".npy", ".npz"):
-        note = "entries were removed from this split (protocol audit --write-fixed)"
         arrays = {key or "items": array for key, array in arrays.items()}
-        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=[note]))
+        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=notes))
         return
     with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
         if target.suffix.lower() == ".npy":
@@ -383,13 +385,7 @@ def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
 def _remaining_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:
     """Yield the lines to keep, as bytes."""
     all_lines = raw_lines(source, "a list of items")
-    places = dict.fromkeys(keep, 0)
-    for lines, fields in rows_of_text(source):
-        raw_row = list(itertools.islice(all_lines, len(lines)))
-        if fields:
-            key = SINGLE_LIST if SINGLE_LIST in keep else fields[0]
-            place = places[key]
-            places[key] += 1
-            if not keep[key][place]:
-                continue
-        yield from raw_row
+    is_kept = {key: iter(mask.tolist()) for key, mask in keep.items()}
+    for numbers, fields in rows_of_text(source):
+        if not fields or next(is_kept[SINGLE_LIST if SINGLE_LIST in keep else fields[0]]):
+            yield from all_lines[numbers.start - 1 : numbers.stop - 1]
