@@ -72,9 +72,13 @@ def _selected(path: Path, names: tuple[str, ...] | None) -> Generator[tuple[str,
         if name is None or (stream is None and names is None):
             continue
         n_bytes += size
-        if stream is None or name in seen or n_bytes > limits.ARRAY_BYTES:
-            problem = "not a regular file" if stream is None else f"a second {name}" if name in seen else "too large"
-            raise ProtocolError(f"{path}: {member} is {problem}.")
+        for problem, is_so in {
+            "not a regular file": stream is None,
+            f"a second {name}": name in seen,
+            f"more than {limits.ARRAY_BYTES >> 30} GiB": n_bytes > limits.ARRAY_BYTES,
+        }.items():
+            if is_so:
+                raise ProtocolError(f"{path}: {member} is {problem}.")
         seen.add(name)
         yield name, stream
         while stream.read(_CHUNK_BYTES):  # up to the checksum of a member of a zip archive

@@ -106,15 +106,7 @@ def read_csr(file: str | Path) -> Any:
     path, sparse = _existing(Path(file)), need("scipy.sparse", "scipy")
     with _reading(path, "a sparse matrix"):
         with _npz(path) as archive:
-            if not set(archive.files) >= _SPARSE:
-                raise ProtocolError(
-                    f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
-                    f"{_listed(archive.files)}."
-                )
-            headers = {key: _npz_header(archive, path, key) for key in archive.files}
-        limits.check_array(path, sum(prod(shape) * dtype.itemsize for shape, dtype in headers.values()))
-        if any(dtype.kind == "f" for key, (_, dtype) in headers.items() if key != "data"):
-            raise ProtocolError(f"{path}: the indices of a sparse matrix must be integers.")
+            limits.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
         rows = sparse.load_npz(path)
         if rows.format in ("bsr", "csc", "csr"):  # their constructors trust the indices; only csr is not converted
             rows.check_format(full_check=True)
@@ -383,17 +375,15 @@ def _text(path: Path, key: str | None) -> NDArray:
         first = next((line for line in lines if line.strip()), "")
         if not first:
             raise ProtocolError(f"{path}: all lines are blank.")
-        delimiter = next((mark for mark in ",;" if mark in first), None)
-        lines.seek(0)
-        numbers = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
-        if is_integer(numbers).all():
-            return numbers.astype(np.int64)
-        for dtype in (np.int64, np.uint64) if (np.trunc(numbers) == numbers).all() else ():  # float64 rounded them
+        mark = next((mark for mark in ",;" if mark in first), None)
+        for dtype in (np.int64, np.uint64):  # float64 would round large integers
             lines.seek(0)
             with contextlib.suppress(ValueError, DeprecationWarning), warnings.catch_warnings():
                 warnings.simplefilter("error", DeprecationWarning)
-                return np.loadtxt(lines, dtype=dtype, delimiter=delimiter, comments=None, ndmin=2)
-    return numbers
+                return np.loadtxt(lines, dtype=dtype, delimiter=mark, comments=None, ndmin=2)
+        lines.seek(0)
+        numbers = np.loadtxt(lines, delimiter=mark, comments=None, ndmin=2)
+        return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
 
 
 def _npy(path: Path, key: str | None) -> NDArray:
@@ -469,50 +459,42 @@ def _matlab_array(path: Path, key: str | None) -> NDArray:
     """
     with open(path, "rb") as stream:
         stream.seek(_USER_BLOCK)
-        is_hdf5 = stream.read(len(_HDF5)) == _HDF5
-    if is_hdf5:
-        with _hdf5(path, key and key.replace(".", "/")) as dataset:
-            kind = dataset.attrs.get("MATLAB_class", b"")
-            if kind in (b"char", b"cell"):
-                raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
-            return np.asarray(dataset[()]).T.astype(bool if kind == b"logical" else dataset.dtype, copy=False)
+        if stream.read(len(_HDF5)) == _HDF5:
+            return _matlab_hdf5(path, key)
     io = need("scipy.io", "scipy")
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
-    declared = {name: (prod(shape), kind) for name, shape, kind in io.whosmat(path)}
-    arrays = {name: size for name, (size, kind) in declared.items() if kind != "struct" or size != 1}
-    if key not in arrays and len(arrays) < len(declared):  # no limit: up to version 7, the format has one of 4 GiB
-        structs = [name for name in declared if name not in arrays]
-        loaded = io.loadmat(path, variable_names=structs, mat_dtype=True)
-        fields = _fields({name: loaded[name] for name in structs})
-    else:
-        fields = {}
-    name = _chosen(path, key, [*arrays, *fields])
-    limits.check_array(path, _DOUBLE * arrays.get(name, 0))
-    value = fields[name] if name in fields else io.loadmat(path, variable_names=[name], mat_dtype=True)[name]
-    return _dense(value, f"{path}: {name}", path)
-
-
-def _fields(structs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of structs by name, such as ``result.codes``, those of structs within them too."""
-    fields: dict[str, Any] = {}
-    for name, struct in structs.items():
-        if struct.dtype.names and struct.size == 1:
-            fields |= _fields({f"{name}.{field}": struct[field].item() for field in struct.dtype.names})
-        else:
-            fields[name] = struct
-    return fields
-
-
-def _dense(value: Any, name: str, path: Path) -> NDArray:
-    """Return a variable of MATLAB as an array of numbers or strings."""
+    fields = _fields(io.loadmat(path, variable_names=key and key.partition(".")[0], mat_dtype=True))
+    if key not in fields:
+        fields = _fields(io.loadmat(path, mat_dtype=True))
+    value = fields[_chosen(path, key, list(fields))]
     if hasattr(value, "toarray"):
         limits.check_array(path, _DOUBLE * prod(value.shape))
         value = value.toarray()
     if value.dtype == object:
         if not all(item.dtype.kind == "U" and item.size <= 1 for item in value.flat):
-            raise ProtocolError(f"{name} is a cell array, but not of text.")
+            raise ProtocolError(f"{path}: {key or 'the array'} is a cell array, but not of text.")
         value = text.string_array(["".join(item.flat) for item in value.flat], str(path))
     return np.strings.rstrip(value) if value.dtype.kind == "U" else value
+
+
+def _matlab_hdf5(path: Path, key: str | None) -> NDArray:
+    with _hdf5(path, key and key.replace(".", "/")) as dataset:
+        kind = dataset.attrs.get("MATLAB_class", b"")
+        if kind in (b"char", b"cell"):
+            raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
+        array = np.asarray(dataset[()]).T
+        return array.astype(bool) if kind == b"logical" else array
+
+
+def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return variables and the fields of structs by name, such as ``result.codes``, those of structs in them too."""
+    fields: dict[str, Any] = {}
+    for name, value in variables.items():
+        if getattr(value, "size", 0) == 1 and value.dtype.names:
+            fields |= _fields({field: value[field].item() for field in value.dtype.names}, f"{prefix}{name}.")
+        elif not name.startswith("__"):
+            fields[prefix + name] = value
+    return fields
 
 
 def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:

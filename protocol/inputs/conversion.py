@@ -134,7 +134,7 @@ def as_numpy(values: Any, name: str) -> NDArray:
         array = np.array(values, dtype=object)  # so that a number or a NaN among strings does not become a string
     if array.dtype.kind == "V" and array.dtype.names is None:
         return array.astype(np.float32)  # bfloat16 of JAX and similar types
-    return _without_objects(array) if array.dtype == object else array
+    return _without_objects(array)
 
 
 def _converted(values: Any, name: str) -> Any:
@@ -158,11 +158,13 @@ def _converted(values: Any, name: str) -> Any:
 
 def _without_objects(array: NDArray) -> NDArray:
     """Return an object array, as from pandas, as numbers or strings if all its values are; otherwise unchanged."""
+    if array.dtype != object or not array.size:
+        return array
     values = array.ravel().tolist()
-    kinds = {type(value) for value in values}
-    if kinds and all(issubclass(kind, (str, bytes)) for kind in kinds):
+    kinds = set(map(type, values))
+    if all(issubclass(kind, (str, bytes)) for kind in kinds):
         texts = [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in values]
         return np.array(texts, dtype=str).reshape(array.shape)
-    if kinds and all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
+    if all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
         return array_of(values).reshape(array.shape)
     return array

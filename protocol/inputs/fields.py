@@ -57,10 +57,10 @@ class Table:
             raise ProtocolError(f"{self.name}: only a header, and no items. Write one item per line.")
 
 
-def read_table(path: Path, column: str | None) -> Table:
+def read_table(path: Path, column: str | None, form: str) -> Table:
     """Return the rows of a list, or one column of it; the name of the column may also be one of `FORMS`."""
     rows, _, lines = _rows(path)
-    table = Table(str(path), list(filter(None, rows)), lines)
+    table = Table(str(path), list(filter(None, rows)), lines, form=form)
     if not table.rows:
         raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
     if column is None:
@@ -74,7 +74,7 @@ def read_table(path: Path, column: str | None) -> Table:
     place = table.header.index(column)
     if min(map(len, table.rows)) <= place:
         raise ProtocolError(f"{path}: a line without a field for the column {column!r}.")
-    return Table(f"{path}:{column}", [[row[place]] for row in table.rows], is_python=True)
+    return Table(f"{path}:{column}", [[row[place]] for row in table.rows], is_python=True, form=form)
 
 
 def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
@@ -101,13 +101,9 @@ def _rows(path: Path) -> tuple[list[list[str]], Sequence[int], list[str]]:
     A blank row has no fields.
     """
     lines = text.lines(path, "a list of items")
-    filled = [stripped for line in lines if (stripped := line.strip())]
-    mark = _delimiter(path, filled)
-    if mark is None and any(line.startswith('"') for line in filled):
-        quoted = [line for line in filled if '"' in line]
-        are_whole = all(line[-1] == '"' and line.count('"') == 2 for line in quoted)
-        mark = _UNUSED if are_whole else " "
-    if mark is not None:
+    filled = list(filter(None, map(str.strip, lines)))
+    mark = _delimiter(path, filled) or _between_quotes(filled)
+    if mark:
         return *_quoted_rows(path, lines, mark), []
     rows = list(map(str.split, lines))
     for number, fields in enumerate(rows, start=1):
@@ -117,6 +113,14 @@ def _rows(path: Path) -> tuple[list[list[str]], Sequence[int], list[str]]:
                 "Write all lines in the same form."
             )
     return rows, range(1, len(rows) + 1), filled
+
+
+def _between_quotes(lines: Sequence[str]) -> str:
+    """Return what separates the fields of lines that begin with quotation marks; "" if none does."""
+    if not any(line.startswith('"') for line in lines):
+        return ""
+    are_whole = all(line[-1] == '"' and line.count('"') == 2 for line in lines if '"' in line)
+    return _UNUSED if are_whole else " "
 
 
 def _quoted_rows(path: Path, lines: Sequence[str], mark: str) -> tuple[list[list[str]], list[int]]:
@@ -178,9 +182,9 @@ def _is_header(table: Table, size: int | None = None) -> bool:
     """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
     first, rest = table.rows[0], table.rows[1:]
     name = first[0].strip().lower()
-    if table.is_python or (not table.lines and name in _HEADER):
+    if not table.lines and name in _HEADER:
         return not table.is_python
-    if not rest or not _is_word(name):
+    if table.is_python or not rest or not _is_word(name):
         return False
     if size in (len(rest), len(rest) + 1):
         return len(rest) == size

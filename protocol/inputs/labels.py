@@ -1,7 +1,7 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -78,7 +78,7 @@ def label_pair(
             f"{name}: one side names its classes, and the columns of the other have no names. Give both as names, or "
             "both as columns."
         )
-    used = [[names[0][label] for label in side] if names[0] else side for side in map(_used, sides)]
+    used = [_used(side, names[0]) for side in sides]
     known = set(used[1])
     lacking = tuple(label for label in used[0] if label not in known)
     if len(lacking) == len(used[0]):
@@ -92,10 +92,11 @@ def label_pair(
     return sides[0], sides[1], lacking
 
 
-def _used(labels: NDArray) -> list[Any]:
-    """Return the distinct labels of the items, ascending; for a label matrix, the column numbers."""
+def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
+    """Return the distinct labels of the items, ascending; for a label matrix, the names or numbers of the columns."""
     if labels.ndim == 2:
-        return np.flatnonzero(labels.any(axis=0)).tolist()
+        columns = np.flatnonzero(labels.any(axis=0)).tolist()
+        return [classes[column] for column in columns] if classes else columns
     blocks = (np.unique(labels[start : start + _BLOCK]) for start in range(0, len(labels), _BLOCK))
     return functools.reduce(np.union1d, blocks).tolist()
 
@@ -175,11 +176,9 @@ def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:
         array = _exact(array, values, name)
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
-    if array.dtype.kind not in "UO":
-        return class_labels(array, n_items, name)
-    if array.shape != (n_items,):
+    if array.dtype.kind in "UO" and array.shape != (n_items,):
         raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, 'item')}.")
-    return array
+    return array if array.dtype.kind in "UO" else class_labels(array, n_items, name)
 
 
 def _exact(array: NDArray, values: Any, name: str) -> NDArray:

@@ -136,18 +136,11 @@ def read_listings(
     >>> print(found["database"], found["database"].labels.astype(int).tolist())
     database: 2 items, several of 3 classes [[1, 0, 1], [0, 1, 0]]
     """
-    contents = {role: _content(values, named(values, role), has_ids) for role, values in sources.items()}
+    contents = {role: _content(values, named(values, role), has_ids, form) for role, values in sources.items()}
     tables = {role: content for role, content in contents.items() if isinstance(content, Table)}
     of_array = _row_numbers if has_ids else _numeric_labels
-    listings = {
-        role: of_array(content, named(sources[role], role))
-        for role, content in contents.items()
-        if not isinstance(content, Table)
-    }
-    for table in tables.values():
-        table.form = table.form or form
-    if tables:
-        listings |= _read(tables, has_ids, sizes or {})
+    listings = {role: of_array(contents[role], named(sources[role], role)) for role in sources if role not in tables}
+    listings |= _read(tables, has_ids, sizes or {})
     for role, values in sources.items():
         if log and is_file(values):
             _log.info("%s", printable(str(listings[role])))
@@ -157,12 +150,12 @@ def read_listings(
 # Sources
 
 
-def _content(values: Any, name: str, has_ids: bool) -> "Table | NDArray":
+def _content(values: Any, name: str, has_ids: bool, form: str) -> Any:
     """Return the rows of a source of text, or an array of numbers."""
     if is_file(values):
         path, key = path_and_key(values)
         if path.suffix.lower() not in (*ARRAYS, ".json"):
-            return read_table(path, key)
+            return read_table(path, key, form)
         values = _json(path) if path.suffix.lower() == ".json" else read_stored(values)
     rows = _nested(values)
     if rows is None:
@@ -170,7 +163,8 @@ def _content(values: Any, name: str, has_ids: bool) -> "Table | NDArray":
         rows = _nested(array.ravel().tolist()) if array.dtype == object else None  # a column of lists in a data frame
         if rows is None and (array.dtype.kind not in "US" or not array.size):
             return array
-    return Table(name, _rows_of_strings(array, name, has_ids) if rows is None else rows, is_python=True)
+    rows = _rows_of_strings(array, name, has_ids) if rows is None else rows
+    return Table(name, rows, is_python=True, form=form)
 
 
 def _rows_of_strings(array: NDArray, name: str, has_ids: bool) -> list[list[str]]:
@@ -231,46 +225,41 @@ def _read(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) 
     """Return the listings of tables, whose form is decided by all of them together."""
     drop_headers(tables, sizes)
     for role, table in tables.items():
-        if not has_ids and sizes.get(role) != 1 and _is_row_of_numbers(table):
-            table.rows, table.lines = [[number] for number in table.rows[0]], []
+        if not has_ids and sizes.get(role) != 1:
+            _divide_row_of_numbers(table)
     with_ids = _with_ids(tables, has_ids)
     fields = {role: _fields(table, role in with_ids, tables) for role, table in tables.items()}
-    labelled = {
-        role: tails for role, (_, tails) in fields.items() if tables[role].form != "id" and any(map(any, tails))
+    tails = {role: tail for role, (_, tail) in fields.items() if tables[role].form != "id" and any(map(any, tail))}
+    said, arrays, classes = _labels(tables, tails, "id-" if with_ids else "")
+    return {
+        role: _listing(table, fields[role][0], said if role in tails else "", arrays.get(role), classes)
+        for role, table in tables.items()
     }
-    said, arrays, classes = _labels(tables, labelled, "id-" if with_ids else "") if labelled else ("", {}, ())
-    listings = {}
-    for role, table in tables.items():
-        words = " and ".join(filter(None, ["id" if role in with_ids else "", said if role in labelled else ""]))
-        header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
-        ids = text.string_array(fields[role][0], table.name) if role in with_ids else None
-        listings[role] = Listing(table.name, ids, arrays.get(role), f"{words}{header}", classes)
-    return listings
 
 
-def _is_row_of_numbers(table: Table) -> bool:
-    """Return whether a table has one line, with the labels of all items."""
-    return len(table.rows) == 1 and len(table.rows[0]) > 1 and not table.form and all(map(is_number, table.rows[0]))
+def _divide_row_of_numbers(table: Table) -> None:
+    """Divide the only line of a table, if it has the numbers of the classes of all items, into one row for each."""
+    if len(table.rows) == 1 and len(table.rows[0]) > 1 and not table.form and all(map(is_number, table.rows[0])):
+        table.rows, table.lines = [[number] for number in table.rows[0]], []
+
+
+def _listing(
+    table: Table, ids: Sequence[str] | None, said: str, labels: NDArray | None, classes: tuple[str, ...]
+) -> Listing:
+    words = " and ".join(filter(None, ["" if ids is None else "id", said]))
+    header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
+    names = None if ids is None else text.string_array(ids, table.name)
+    return Listing(table.name, names, labels, f"{words}{header}", classes)
 
 
 def _with_ids(tables: Mapping[str, Table], has_ids: bool) -> set[str]:
     """Return the tables whose lines begin with an id; raise ProtocolError if nothing decides it."""
     found = {role for role, table in tables.items() if table.form.startswith("id") or (has_ids and not table.form)}
-    undecided = {role: table for role, table in tables.items() if not table.form and not has_ids}
-    alone = {role: table for role, table in undecided.items() if min(map(len, table.rows)) < 2}
-    for table in alone.values():
-        _check_labels(table)
-    several = {role: table for role, table in undecided.items() if role not in alone}
-    found |= {role for role, table in several.items() if _has_names_of_files(table)}
-    rest = {role: table for role, table in several.items() if role not in found}
-    if not rest:
-        return found
-    labels = set(chain.from_iterable(chain.from_iterable(table.rows for table in alone.values())))
-    begin = _begin_with_ids([table.rows for table in rest.values()], labels)
-    if begin is None and not alone:
-        table = next(iter(rest.values()))
-        raise _two_readings(table, table.rows[0], "an id and a class", "id-class", "several classes", "classes")
-    return found | set(rest) if begin else found
+    undecided = {role: table for role, table in tables.items() if not table.form and role not in found}
+    alone = {role: table for role, table in undecided.items() if _has_labels_alone(table)}
+    found |= {role for role, table in undecided.items() if role not in alone and _has_names_of_files(table)}
+    rest = {role: table for role, table in undecided.items() if role not in alone.keys() | found}
+    return found | set(rest if _begin_with_ids(list(rest.values()), list(alone.values())) else ())
 
 
 def _has_names_of_files(table: Table) -> bool:
@@ -281,34 +270,48 @@ def _has_names_of_files(table: Table) -> bool:
     )
 
 
-def _check_labels(table: Table) -> None:
-    """Raise ProtocolError if lines of labels are only the names of files, all of them different."""
+def _has_labels_alone(table: Table) -> bool:
+    """Return whether a line is too short for an id and labels; raise ProtocolError if lines are only names of files."""
+    if min(map(len, table.rows)) > 1:
+        return False
     are_names = not table.is_python and all(names_file(row[0]) for row in table.rows)
     if are_names and len(set(map(tuple, table.rows))) == len(table.rows):
         raise ProtocolError(
             f"{table.name}: ids without labels, the first {table.rows[0][0][:80]!r}. Add a label to each line."
         )
+    return True
 
 
-def _begin_with_ids(sides: Sequence[Sequence[Sequence[str]]], labels: set[str]) -> bool | None:
-    """Return whether the first fields are ids: all different, while the others are not; None if nothing decides it.
+def _begin_with_ids(tables: Sequence[Table], alone: Sequence[Table]) -> bool:
+    """Return whether the first fields are ids: all different, while the others are not.
 
-    `labels` are those in other files, which no id may be.
+    No id is a label in one of the tables that have labels `alone`.
+
+    Raises
+    ------
+    ProtocolError
+        If nothing decides it.
     """
-    rows = list(chain.from_iterable(sides))
-    tails, firsts = [row[1:] for row in rows], [[row[0] for row in side] for side in sides]
-    ids, others = set(chain.from_iterable(firsts)), labels.union(*tails)
-    is_regular = len(set(map(len, rows))) == 1
-    all_numbers = all(map(is_number, ids | others))
-    are_labels = any(len(set(first)) < len(first) for first in firsts) or _are_columns(ids | others)
-    if are_labels or (not all_numbers and others & ids):
+    if not tables:
         return False
-    if all_numbers and ((is_regular and len(rows[0]) > 2 and others <= {"0", "1"}) or all(map(_is_counting, firsts))):
-        return True
-    everywhere = len(ids) == len(rows) or all(side == sides[0] for side in sides)
+    firsts, rows = [[row[0] for row in table.rows] for table in tables], [row for table in tables for row in table.rows]
+    tails, ids = [row[1:] for row in rows], set(chain.from_iterable(firsts))
+    labels = set(chain(*tails, *chain.from_iterable(table.rows for table in alone)))
+    is_regular, all_numbers = len(set(map(len, rows))) == 1, all(map(is_number, ids | labels))
+    if any(len(set(first)) < len(first) for first in firsts) or _are_columns(ids | labels):
+        return False
+    if all_numbers:
+        is_matrix = is_regular and len(rows[0]) > 2 and labels <= {"0", "1"}
+        if is_matrix or all(map(_is_counting, firsts)):
+            return True
+    elif labels & ids:
+        return False
+    everywhere = len(ids) == len(rows) or all(table.rows == tables[0].rows for table in tables)
     if everywhere and any(len(set(column)) < len(rows) for column in zip(*tails, strict=False)):
         return True
-    return None if is_regular else False
+    if is_regular and not alone:
+        raise _two_readings(tables[0], rows[0], "an id and a class", "id-class", "several classes", "classes")
+    return False
 
 
 def _is_counting(numbers: Sequence[str]) -> bool:
@@ -316,32 +319,43 @@ def _is_counting(numbers: Sequence[str]) -> bool:
     return any(list(numbers) == list(map(str, range(start, start + len(numbers)))) for start in (0, 1))
 
 
-def _fields(table: Table, has_id: bool, tables: Mapping[str, Table]) -> tuple[list[str], list[list[str]]]:
-    """Return the id of each line, and its other fields; an id in a line with blanks may contain blanks itself."""
+def _fields(table: Table, has_id: bool, tables: Mapping[str, Table]) -> tuple[Sequence[str] | None, list[list[str]]]:
+    """Return the id of each line, and its other fields."""
     if not has_id:
-        has_marks = any(mark in line for line in table.lines for mark in ",;|")
-        return [], [[line] for line in table.lines] if has_marks else [list(map(str.strip, row)) for row in table.rows]
-    if not table.lines:
-        return [row[0] for row in table.rows], [row[1:] for row in table.rows]
-    lines = "\n".join(table.lines)
+        return None, _all_fields(table)
+    if table.lines:
+        cut = _cut(table)
+        if cut is not None:
+            return cut
+        if table.form == "id" or max(map(len, table.rows)) == 1:
+            return table.lines, [row[:0] for row in table.rows]
+        if not table.form:
+            _check_first_words(table, tables)
+    return [row[0] for row in table.rows], [row[1:] for row in table.rows]
+
+
+def _all_fields(table: Table) -> list[list[str]]:
+    """Return the labels on each line; blanks divide them unless a mark does."""
+    has_marks = any(map(re.compile("[,;|]").search, table.lines))
+    return [[line] for line in table.lines] if has_marks else [list(map(str.strip, row)) for row in table.rows]
+
+
+def _cut(table: Table) -> tuple[list[str], list[list[str]]] | None:
+    """Return the id of each line, which may contain blanks, and its other words; None if no pattern fits all lines."""
     for pattern in (_AFTER_EXTENSION, _AFTER_SLASH, _FLAGS):
-        cut = pattern.findall(lines)
+        cut = pattern.findall("\n".join(table.lines))
         tails = [tail.split() for _, tail in cut]
         if len(cut) == len(table.rows) and (any(tails) or table.form in ("", "id")):
-            if pattern is _AFTER_SLASH and not any(tails) and not table.form:
+            if pattern is _AFTER_SLASH and not any(tails):
                 _check_folders(table)
             return [head for head, _ in cut], tails
-    if table.form == "id" or max(map(len, table.rows)) == 1:
-        return table.lines, [[] for _ in table.lines]
-    if not table.form:
-        _check_first_words(table, tables)
-    return [row[0] for row in table.rows], [row[1:] for row in table.rows]
+    return None
 
 
 def _check_folders(table: Table) -> None:
     """Raise ProtocolError if the last words of lines, which have slashes, may be classes rather than parts of ids."""
     last = {row[-1] for row in table.rows}
-    if min(map(len, table.rows)) > 1 and len(last) < len(table.rows):
+    if not table.form and min(map(len, table.rows)) > 1 and len(last) < len(table.rows):
         raise _two_readings(table, table.rows[0], "an id", "id", "an id and a class", "id-class")
 
 
@@ -376,6 +390,8 @@ def _two_readings(
 
 def _labels(tables: Mapping[str, Table], tails: _Tails, prefix: str) -> _Reading:
     """Return the labels of tables; `prefix` is "id-" if they follow ids."""
+    if not tails:
+        return "", {}, ()
     kinds = {tables[role].form.removeprefix("id-") for role in tails} - {""}
     if len(kinds) > 1:
         raise ProtocolError(f"lists: {' and '.join(sorted(kinds))} differ. Choose one form of labels for all lists.")
@@ -473,18 +489,23 @@ def _columns(tables: Mapping[str, Table], tails: _Tails, prefix: str) -> _Readin
                 raise ProtocolError(
                     f"{name}: item {number} has {counted(len(row), 'label')}, 0 or 1, but the first item has {width:,}."
                 )
-        digits = "".join(chain.from_iterable(part))
-        try:
-            if len(digits) == len(part) * width and digits.isascii() and not digits.strip("01"):
-                matrix: NDArray = np.frombuffer(digits.encode(), dtype=np.uint8) - ord("0")
-            else:
-                matrix = as_integers(np.array(list(chain.from_iterable(part)), dtype=np.float64), name)
-        except ValueError as error:
-            raise ProtocolError(f"{name}: the columns must be 0 and 1, or -1 and +1 ({error}).") from error
+        matrix = _matrix(list(chain.from_iterable(part)), name)
         arrays[role] = class_labels(matrix.reshape(len(part), width), len(part), name)
         signs = signs or bool((matrix < 0).any())
     widths = " and ".join(map(str, sorted({array.shape[1] for array in arrays.values()})))
     return f"{'-1 or +1' if signs else '0 or 1'} for each of {widths} classes", arrays, ()
+
+
+def _matrix(fields: Sequence[str], name: str) -> NDArray:
+    """Return the numbers in the fields of columns."""
+    digits = "".join(fields)
+    if len(digits) == len(fields) and set(digits) <= {"0", "1"}:
+        return np.frombuffer(digits.encode(), dtype=np.uint8) - ord("0")
+    try:
+        numbers = np.array(fields, dtype=np.float64)
+    except ValueError as error:
+        raise ProtocolError(f"{name}: the columns must be 0 and 1, or -1 and +1 ({error}).") from error
+    return as_integers(numbers, name)
 
 
 def _class(tables: Mapping[str, Table], tails: _Tails, prefix: str) -> _Reading:
