@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from protocol.checks import ProtocolError
 from protocol.inputs import limits
@@ -18,7 +18,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 @contextlib.contextmanager
-def members(path: str | Path, names: Iterable[str] | None) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
+def members(path: str | Path, names: Iterable[str]) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
     """Open an archive and return an iterator over some of its members, in their order: each name and a stream.
 
     Each stream must be read before the next one is requested. Checksums are verified to the end of the archive, so the
@@ -28,9 +28,8 @@ def members(path: str | Path, names: Iterable[str] | None) -> Iterator[Iterator[
     ----------
     path : str or Path
         A ``.zip``, ``.tar``, ``.tar.gz`` or ``.tgz`` file.
-    names : iterable of str or None
-        Paths of the members inside the archive, or the ends of their paths: ``b/c.txt`` is found as ``a/b/c.txt``. None
-        for all regular files.
+    names : iterable of str
+        Paths of the members inside the archive, or the ends of their paths: ``b/c.txt`` is found as ``a/b/c.txt``.
 
     Raises
     ------
@@ -53,7 +52,7 @@ def members(path: str | Path, names: Iterable[str] | None) -> Iterator[Iterator[
     if not path.is_file():
         raise ProtocolError(f"{path}: no such file.")
     try:
-        with contextlib.closing(_selected(path, None if names is None else tuple(names))) as selected:
+        with contextlib.closing(_selected(path, tuple(names))) as selected:
             yield selected
             for _ in selected:  # read to the end, where the checksum is
                 pass
@@ -63,28 +62,26 @@ def members(path: str | Path, names: Iterable[str] | None) -> Iterator[Iterator[
         ) from error
 
 
-def _selected(path: Path, names: tuple[str, ...] | None) -> Generator[tuple[str, IO[bytes]]]:
+def _selected(path: Path, names: tuple[str, ...]) -> Generator[tuple[str, IO[bytes]]]:
     """Yield the requested members, each read to its end."""
     seen, n_bytes = set[str](), 0
     for member, size, stream in (_zip if path.suffix == ".zip" else _tar)(path):
-        requested = (member,) if names is None else names
-        name = next((name for name in requested if f"/{member}".endswith(f"/{name}")), None)
-        if name is None or (stream is None and names is None):
+        name = next((name for name in names if f"/{member}".endswith(f"/{name}")), None)
+        if name is None:
             continue
         n_bytes += size
-        for problem, is_so in {
-            "not a regular file": stream is None,
-            f"a second {name}": name in seen,
-            f"more than {limits.ARRAY_BYTES >> 30} GiB": n_bytes > limits.ARRAY_BYTES,
-        }.items():
-            if is_so:
-                raise ProtocolError(f"{path}: {member} is {problem}.")
+        if stream is None or name in seen or n_bytes > limits.ARRAY_BYTES:
+            raise ProtocolError(f"{path}: {member} is not a regular file, a second {name}, or too large.")
         seen.add(name)
         yield name, stream
-        while stream.read(_CHUNK_BYTES):  # up to the checksum of a member of a zip archive
-            pass
-    if missing := set(names or ()) - seen:
+        _read_on(stream)  # up to the checksum of a member of a zip archive
+    if missing := set(names) - seen:
         raise ProtocolError(f"{path}: the archive lacks {', '.join(sorted(missing))}.")
+
+
+def _read_on(stream: Any) -> None:
+    while stream.read(_CHUNK_BYTES):
+        pass
 
 
 def _tar(path: Path) -> Iterator[tuple[str, int, IO[bytes] | None]]:
@@ -92,8 +89,7 @@ def _tar(path: Path) -> Iterator[tuple[str, int, IO[bytes] | None]]:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 yield member.name, member.size, archive.extractfile(member) if member.isreg() else None
-        while stream.read(_CHUNK_BYTES):  # up to gzip's checksum, which detects damaged bytes
-            pass
+        _read_on(stream)  # up to gzip's checksum, which detects damaged bytes
 
 
 def _zip(path: Path) -> Iterator[tuple[str, int, IO[bytes] | None]]:

@@ -466,15 +466,21 @@ def _matlab_array(path: Path, key: str | None) -> NDArray:
     fields = _fields(io.loadmat(path, variable_names=key and key.partition(".")[0], mat_dtype=True))
     if key not in fields:
         fields = _fields(io.loadmat(path, mat_dtype=True))
-    value = fields[_chosen(path, key, list(fields))]
+    name = _chosen(path, key, list(fields))
+    value = fields[name]
     if hasattr(value, "toarray"):
         limits.check_array(path, _DOUBLE * prod(value.shape))
-        value = value.toarray()
+        return np.asarray(value.toarray())
     if value.dtype == object:
-        if not all(item.dtype.kind == "U" and item.size <= 1 for item in value.flat):
-            raise ProtocolError(f"{path}: {key or 'the array'} is a cell array, but not of text.")
-        value = text.string_array(["".join(item.flat) for item in value.flat], str(path))
+        value = _cells(value, f"{path}: {name}")
     return np.strings.rstrip(value) if value.dtype.kind == "U" else value
+
+
+def _cells(cells: NDArray, name: str) -> NDArray[np.str_]:
+    """Return the texts of a cell array."""
+    if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
+        raise ProtocolError(f"{name} is a cell array, but not of text.")
+    return text.string_array(["".join(cell.flat) for cell in cells.flat], name)
 
 
 def _matlab_hdf5(path: Path, key: str | None) -> NDArray:

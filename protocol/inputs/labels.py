@@ -172,17 +172,20 @@ def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:
             f"{name}: Boolean values of shape {array.shape} may be two classes, or one label that some items have. "
             "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
         )
-    if array.dtype.kind in "fO":
-        array = _exact(array, values, name)
+    array = _exact(array, values, name)
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
-    if array.dtype.kind in "UO" and array.shape != (n_items,):
+    if array.dtype.kind not in "UO":
+        return class_labels(array, n_items, name)
+    if array.shape != (n_items,):
         raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, 'item')}.")
-    return array if array.dtype.kind in "UO" else class_labels(array, n_items, name)
+    return array
 
 
 def _exact(array: NDArray, values: Any, name: str) -> NDArray:
-    """Return floats as integers, and objects unchanged; raise ProtocolError unless all are integers."""
+    """Return floats as integers, and others unchanged; raise ProtocolError unless all are integers or strings."""
+    if array.dtype.kind not in "fO":
+        return array
     if array.dtype == object:
         for item, value in enumerate(array.ravel().tolist()):
             if not isinstance(value, (str, bytes, int, float)) or value != value:

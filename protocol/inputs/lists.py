@@ -257,7 +257,7 @@ def _with_ids(tables: Mapping[str, Table], has_ids: bool) -> set[str]:
     found = {role for role, table in tables.items() if table.form.startswith("id") or (has_ids and not table.form)}
     undecided = {role: table for role, table in tables.items() if not table.form and role not in found}
     alone = {role: table for role, table in undecided.items() if _has_labels_alone(table)}
-    found |= {role for role, table in undecided.items() if role not in alone and _has_names_of_files(table)}
+    found |= {role for role in undecided.keys() - alone.keys() if _has_names_of_files(undecided[role])}
     rest = {role: table for role, table in undecided.items() if role not in alone.keys() | found}
     return found | set(rest if _begin_with_ids(list(rest.values()), list(alone.values())) else ())
 
