@@ -342,7 +342,8 @@ def _existing(path: Path) -> Path:
     with _reading(path, "a file"):
         if not path.exists():
             raise ProtocolError(f"{path}: no such file.")
-        limits.check_regular(path, "a file")
+        if not path.is_file():
+            raise ProtocolError(f"{path}: this is {'a folder' if path.is_dir() else 'a non-regular file'}, not a file.")
         if path.stat().st_size == 0:
             raise ProtocolError(f"{path}: the file is empty.")
     return path

@@ -56,7 +56,11 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     at, n_bytes = 0, record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
     while content := start + stream.read(n_bytes - len(start)):
         start = b""
-        _check_complete(len(content), record, name)
+        if len(content) % record.itemsize:
+            raise ProtocolError(
+                f"{name}: the last record, {at + len(content) // record.itemsize:,}, has "
+                f"{len(content) % record.itemsize:,} of {record.itemsize:,} bytes."
+            )
         records = np.frombuffer(content, record)
         yield np.ascontiguousarray(_vectors(records, name, at))
         at += len(records)
@@ -71,14 +75,6 @@ def _record(start: bytes, name: str) -> np.dtype:
     if not 1 <= d <= _LARGEST:
         raise ProtocolError(f"{name}: the dimension must be from 1 to {_LARGEST:,}, got {d:,}.")
     return np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
-
-
-def _check_complete(n_bytes: int, record: np.dtype, name: str) -> None:
-    if n_bytes % record.itemsize:
-        raise ProtocolError(
-            f"{name}: {n_bytes:,} bytes, not a multiple of the {record.itemsize:,} bytes of a vector of dimension "
-            f"{record['vector'].shape[0]:,}."
-        )
 
 
 def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
@@ -102,9 +98,13 @@ def shape(path: Path) -> tuple[int, int]:
             raise ProtocolError(f"{path}: {len(start)} bytes, too few for the header of {_HEADER_BYTES} bytes.")
         n, d = np.frombuffer(start, "<u4").tolist()
         return n, d
-    record, n_bytes = _record(start[:4], str(path)), path.stat().st_size
-    _check_complete(n_bytes, record, str(path))
-    return n_bytes // record.itemsize, record["vector"].shape[0]
+    record, size = _record(start[:4], str(path)), path.stat().st_size
+    d = record["vector"].shape[0]
+    if size % record.itemsize:
+        raise ProtocolError(
+            f"{path}: {size:,} bytes, not a multiple of the {record.itemsize:,} bytes of a vector of dimension {d:,}."
+        )
+    return size // record.itemsize, d
 
 
 def mapped(path: Path) -> NDArray:

@@ -176,7 +176,7 @@ def test_a_list_is_split_at_its_separators(tmp_path, case):
     ("array", "message"),
     [
         (np.eye(3), r"expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\.$"),
-        (np.array([False, True]), r"q\.npy: a mask instead of row numbers\. Convert it with numpy\.flatnonzero\.$"),
+        (np.array([False, True]), r"q\.npy: this is a mask, not row numbers\."),
         (
             np.array([b"\xff"]),
             r"q\.npy: ids are not UTF-8 \('utf-8' codec can't decode byte 0xff in position 0: invalid",
