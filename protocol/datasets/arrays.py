@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, numbered_ids
-from protocol.inputs.arrays import array_shape, map_rows, row_count
+from protocol.inputs.arrays import array_shape, map_array, row_count
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import Sliceable
@@ -41,7 +41,7 @@ def _check_count(file: str | None, kind: str, found: int | None, n_items: int | 
 
 def _features(file: str) -> Sliceable:
     """Return the vectors, as float32 unless they are bytes; an ``.npy`` file is memory-mapped."""
-    array = map_rows(file)
+    array = map_array(file)
     if len(array.shape) != 2:
         raise ProtocolError(f"{file}: expected features of shape (n, d), got shape {array.shape}.")
     dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)

@@ -53,7 +53,7 @@ def read_array(file: str | Path) -> NDArray:
     ----------
     file : str or Path
         ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
-        ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.big_ann`), or ``F.fvecs``, ``F.ivecs``
+        ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.fvecs`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
         numbers separated by commas, semicolons or blanks. Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
         dense. An apostrophe at the end transposes a matrix as in MATLAB, ``F.mat:variable'`` or ``F.npy'``, unless a
@@ -113,46 +113,6 @@ def read_csr(file: str | Path) -> Any:
         return rows.tocsr()
 
 
-class SparseRows:
-    """Vectors in compressed sparse rows, an array-like whose slices are dense.
-
-    Parameters
-    ----------
-    file : str or Path
-        A file that ``scipy.sparse.save_npz`` wrote.
-
-    Raises
-    ------
-    ProtocolError
-        As for `read_csr`; or if the values are not numbers.
-    """
-
-    def __init__(self, file: str | Path) -> None:
-        self._file, self._rows = file, read_csr(file)
-        self.shape, self.dtype = self._rows.shape, _numbers(self._rows.data, file).dtype
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
-    def __getitem__(self, part: slice) -> NDArray:
-        n_bytes = len(range(*part.indices(len(self)))) * self.shape[1] * self.dtype.itemsize
-        if n_bytes > limits.ARRAY_BYTES:
-            raise ProtocolError(
-                f"{self._file}: as a dense array, its shape {self.shape} takes {n_bytes / 2**30:.3g} GiB, more than "
-                f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Reduce the dimension, for example with TruncatedSVD."
-            )
-        dense: NDArray = self._rows[part].toarray()
-        return dense
-
-
-def is_sparse(file: str | Path) -> bool:
-    """Return whether a file is an ``.npz`` file of ``scipy.sparse.save_npz``, and not of one of its arrays."""
-    path, key = path_and_key(file)
-    if path.suffix.lower() != ".npz" or key is not None or _is_transposed(file):
-        return False
-    return set(npz_keys(path)) >= _SPARSE
-
-
 def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
     """Read lists of database positions from text, one line per query; an empty line is a query without neighbours.
 
@@ -181,11 +141,6 @@ def map_array(file: str | Path) -> NDArray:
     ``.npy``, ``.fbin`` and related formats, and ``.fvecs`` and related formats can be mapped.
     """
     return _numbers(_oriented(file), file)
-
-
-def map_rows(file: str | Path) -> NDArray | SparseRows:
-    """Return an array as by `map_array`, or sparse rows of which only slices become dense."""
-    return SparseRows(file) if is_sparse(file) else map_array(file)
 
 
 def is_mapped(path: Path) -> bool:
@@ -397,19 +352,26 @@ def _npz(path: Path) -> Any:
 
 
 def _npz_array(path: Path, key: str | None) -> NDArray:
-    if key is None and is_sparse(path):
-        return SparseRows(path)[:]
     with _npz(path) as archive:
-        shape, dtype = _npz_header(archive, path, key)
-        limits.check_array(path, prod(shape) * dtype.itemsize)
-        return np.asarray(archive[_chosen(path, key, archive.files)])
+        is_sparse = key is None and set(archive.files) >= _SPARSE
+        if not is_sparse:
+            shape, dtype = _npz_header(archive, path, key)
+            limits.check_array(path, prod(shape) * dtype.itemsize)
+            return np.asarray(archive[_chosen(path, key, archive.files)])
+    rows = read_csr(path)
+    n_bytes = prod(rows.shape) * rows.dtype.itemsize
+    if n_bytes > limits.ARRAY_BYTES:
+        raise ProtocolError(
+            f"{path}: as a dense array, its shape {rows.shape} takes {n_bytes / 2**30:.3g} GiB, more than "
+            f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Reduce the dimension, for example with TruncatedSVD."
+        )
+    return np.asarray(rows.toarray())
 
 
 def _npz_shape(path: Path, key: str | None) -> tuple[int, ...]:
-    if key is None and is_sparse(path):
-        shape: tuple[int, ...] = SparseRows(path).shape
-        return shape
     with _npz(path) as archive:
+        if key is None and set(archive.files) >= _SPARSE:
+            return tuple(archive["shape"].tolist())
         return _npz_header(archive, path, key)[0]
 
 
