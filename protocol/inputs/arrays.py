@@ -106,6 +106,11 @@ def read_csr(file: str | Path) -> Any:
     path, sparse = _existing(Path(file)), need("scipy.sparse", "scipy")
     with _reading(path, "a sparse matrix"):
         with _npz(path) as archive:
+            if not set(archive.files) >= _SPARSE:
+                raise ProtocolError(
+                    f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
+                    f"{_listed(archive.files)}."
+                )
             limits.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
         rows = sparse.load_npz(path)
         if rows.format in ("bsr", "csc", "csr"):  # their constructors trust the indices; only csr is not converted
@@ -426,13 +431,14 @@ def _matlab_array(path: Path, key: str | None) -> NDArray:
             return _matlab_hdf5(path, key)
     io = need("scipy.io", "scipy")
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
-    fields = _fields(io.loadmat(path, variable_names=key and key.partition(".")[0], mat_dtype=True))
-    if key not in fields:
-        fields = _fields(io.loadmat(path, mat_dtype=True))
-    name = _chosen(path, key, list(fields))
-    value = fields[name]
+    declared = {name: (_DOUBLE * prod(shape), kind) for name, shape, kind in io.whosmat(path)}
+    arrays = [name for name, (_, kind) in declared.items() if kind != "struct"]
+    structs = declared.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
+    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
+    name = _chosen(path, key, [*arrays, *fields])
+    limits.check_array(path, declared.get(name, (0, ""))[0])
+    value = fields[name] if name in fields else io.loadmat(path, variable_names=name, mat_dtype=True)[name]
     if hasattr(value, "toarray"):
-        limits.check_array(path, _DOUBLE * prod(value.shape))
         return np.asarray(value.toarray())
     if value.dtype == object:
         value = _cells(value, f"{path}: {name}")
