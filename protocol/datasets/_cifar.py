@@ -11,7 +11,6 @@ from protocol.checks import ProtocolError
 from protocol.inputs.archives import members
 
 _SHAPE = (3, 32, 32)
-_LIMIT = 256 << 20  # bytes of one file: CIFAR-100's training file has 153,700,000
 
 
 class Records(NamedTuple):
@@ -45,7 +44,7 @@ def read_archive(path: Path, batches: Sequence[str], names: Mapping[str, int]) -
     ProtocolError
         If the archive is truncated or damaged or lacks a file, or a file has the wrong size or a label without a name.
     """
-    with members(path, [*names, *(f"{batch}.bin" for batch in batches)], limit=_LIMIT) as found:
+    with members(path, [*names, *(f"{batch}.bin" for batch in batches)]) as found:
         contents = {name: stream.read() for name, stream in found}
     parts = [_records(contents[f"{batch}.bin"], f"{path}: {batch}.bin", names) for batch in batches]
     starts = np.cumsum([0, *map(len, parts)])

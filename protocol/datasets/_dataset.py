@@ -11,7 +11,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.external import Span
 from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
@@ -28,8 +27,6 @@ class LazyRows:
     dtype : dtype
     read : callable
         Takes the first row and the end (exclusive) and returns these rows; a row must not depend on the slice.
-    span : Span or None
-        The place in a file that contains the rows unchanged, so that they need not be copied.
 
     Examples
     --------
@@ -38,10 +35,8 @@ class LazyRows:
     (1000, [[996004], [998001]])
     """
 
-    def __init__(
-        self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray], span: Span | None = None
-    ) -> None:
-        self.shape, self.dtype, self.span, self._read = shape, np.dtype(dtype), span, read
+    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray]) -> None:
+        self.shape, self.dtype, self._read = shape, np.dtype(dtype), read
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -143,14 +138,10 @@ class Data:
         return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
 
 
-def store(file: Writer, name: str, array: Sliceable, *, by_reference: bool) -> None:
-    """Write an array to a file, or, by reference, only its location if another file contains the rows unchanged."""
+def store(file: Writer, name: str, array: Sliceable) -> None:
+    """Write an array to a file in blocks of its rows."""
     from tqdm import tqdm
 
-    span = array.span if isinstance(array, LazyRows) else None
-    if by_reference and span is not None:
-        file.refer(name, span)
-        return
     with tqdm(total=len(array), desc=name, unit="item", disable=None) as bar:
         file.fill(name, array.shape, array.dtype, blocks(array), progress=bar.update)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, numbered_ids
-from protocol.inputs.arrays import array_shape, map_rows, row_count, span_of
+from protocol.inputs.arrays import array_shape, map_array, row_count
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import Sliceable
@@ -41,13 +41,11 @@ def _check_count(file: str | None, kind: str, found: int | None, n_items: int | 
 
 def _features(file: str) -> Sliceable:
     """Return the vectors, as float32 unless they are bytes; an ``.npy`` file is memory-mapped."""
-    array = map_rows(file)
+    array = map_array(file)
     if len(array.shape) != 2:
         raise ProtocolError(f"{file}: expected features of shape (n, d), got shape {array.shape}.")
     dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)
-    return LazyRows(
-        array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype), span_of(file, array, dtype)
-    )
+    return LazyRows(array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype))
 
 
 def _labels(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
@@ -102,10 +100,7 @@ def load(
 
     Notes
     -----
-    The pipeline does not copy vectors that a file already contains in the required form: ``.npy`` in C order,
-    ``.fbin`` and similar formats. The file must not be moved, because every later stage reads it; if it changes, these
-    stages fail until the change is undone or the dataset is loaded again. Vectors in other formats are stored once, in
-    ``content.h5``. If the results are in a bucket, all vectors are copied.
+    The pipeline copies the vectors to ``content.h5``, which later stages read.
 
     Raises
     ------

@@ -34,8 +34,6 @@ class Feature(Configurable, ABC):
     block: ClassVar[int] = 256  # images per block
     images_per_job: ClassVar[int | None] = 25_000
     """Maximum number of images per job of the pipeline; None for all, if they are only copied."""
-    unchanged: ClassVar[bool] = False
-    """Whether `extract` yields unchanged rows of the array that `reads` names."""
 
     def __post_init__(self) -> None:
         self.check_options()

@@ -109,7 +109,6 @@ def extract(
     *,
     part: int = 0,
     n_parts: int = 1,
-    by_reference: bool = False,
 ) -> None:
     """Extract a feature from the images of a dataset, or from one of several parts of them, and write the result.
 
@@ -124,22 +123,16 @@ def extract(
         Index of the part.
     n_parts : int
         Number of parts, whose sizes differ by at most one image.
-    by_reference : bool
-        Whether `file` refers to the file that contains the vectors instead of copying them, if they are unchanged.
     """
     from tqdm import tqdm
 
     for place, modality in feature.modalities.items():
-        span = storage.span(content, modality.reads) if by_reference and modality.unchanged else None
-        if span is not None:
-            file.refer(f"{place}X", span)
         with storage.streamed(content, modality.reads) as images:
             first, last = len(images) * part // n_parts, len(images) * (part + 1) // n_parts
             chosen = Rows(images, np.arange(first, last))
             with tqdm(total=len(chosen), desc=f"{feature}: {modality.reads}", unit="image", disable=None) as bar:
                 for rows, image in modality.extract(chosen, progress=bar.update):
-                    if span is None:
-                        file.append(f"{place}X", rows)
+                    file.append(f"{place}X", rows)
                     file.append(f"{place}image", image + first)
 
 

@@ -36,7 +36,6 @@ class Precomputed(Feature):
 
     block = 4096
     images_per_job = None
-    unchanged = True
 
     name: str | None = None
     n_components: Count | None = None

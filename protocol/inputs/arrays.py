@@ -1,12 +1,18 @@
-"""Read arrays from files of users in several formats, under the policy of `protocol.inputs.limits`."""
+"""Read arrays from files of users in several formats, under the policy of `protocol.inputs.limits`.
+
+NumPy, SciPy and h5py parse the files. Nothing is ever unpickled. Any error of a reader becomes one line with the file.
+"""
 
 import contextlib
+import json
 import os
+import pickletools
 import re
-import sys
+import shlex
 import textwrap
 import warnings
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -16,13 +22,16 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError, need
-from protocol.external import Span
-from protocol.inputs import big_ann, containers, fvecs, limits, text
+from protocol.inputs import fvecs, limits, text
 
 _COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
+_MOST_KEYS = 20
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
+_PICKLE_BYTES = 1 << 24
 _SPARSE = {"data", "format", "shape"}
+_USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # offset and magic number of HDF5 in a .mat file
+_DOUBLE = 8  # bytes
 _WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv|pt|pth)):(.+)", re.IGNORECASE)
 
 FORMS = ("id", "id-class", "id-classes", "id-columns", "class", "classes", "columns")
@@ -30,14 +39,7 @@ FORMS = ("id", "id-class", "id-classes", "id-columns", "class", "classes", "colu
 _WITH_FORM = re.compile(rf"(.+):({'|'.join(FORMS)})")
 
 _TEXT = (".csv", ".tsv", ".txt")
-_VECTORS: Any = MappingProxyType(dict.fromkeys(big_ann.TYPES, big_ann) | dict.fromkeys(fvecs.TYPES, fvecs))
-_FORMATS = MappingProxyType(
-    {".npy": "an .npy file", ".npz": "an .npz file", ".mat": "a .mat file"}
-    | dict.fromkeys((".h5", ".hdf5"), "an HDF5 file")
-    | dict.fromkeys(_TEXT, "text with numbers")
-    | {suffix: f"vectors of {suffix}" for suffix in _VECTORS}
-)
-"""The formats that are read, by file extension, as error messages name them."""
+_VECTORS = (*fvecs.BIG_ANN, *fvecs.TYPES)
 _KNOWN = (
     "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
     "F.fvecs, F.ivecs or F.bvecs"
@@ -51,7 +53,7 @@ def read_array(file: str | Path) -> NDArray:
     ----------
     file : str or Path
         ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
-        ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.big_ann`), or ``F.fvecs``, ``F.ivecs``
+        ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.fvecs`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
         numbers separated by commas, semicolons or blanks. Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
         dense. An apostrophe at the end transposes a matrix as in MATLAB, ``F.mat:variable'`` or ``F.npy'``, unless a
@@ -73,7 +75,7 @@ def read_array(file: str | Path) -> NDArray:
 
 
 def read_stored(file: str | Path) -> NDArray:
-    """Read an array of numbers, as by `map_array`, or of strings.
+    """Read an array of numbers, as by `map_array`, or of strings, from bytes as UTF-8.
 
     Raises
     ------
@@ -81,23 +83,11 @@ def read_stored(file: str | Path) -> NDArray:
         As for `read_array`.
     """
     array = _oriented(file)
-    return _strings(array, file) if array.dtype.kind in "US" and array.size else _numbers(array, file)
-
-
-def _strings(array: NDArray, file: str | Path) -> NDArray:
-    """Return strings, from bytes as UTF-8; raise ProtocolError for code points that don't exist.
-
-    NumPy does not check the code points.
-    """
-    if array.dtype.kind == "U":
-        points = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
-        if points.size and points.max() > sys.maxunicode:
-            raise ProtocolError(f"{file}: the code point U+{points.max():X} in a string does not exist.")
-        return array
-    try:
-        return np.char.decode(array, "utf-8")
-    except UnicodeDecodeError:  # whether these bytes are acceptable depends on what they are
-        return array
+    if array.dtype.kind not in "US" or not array.size:
+        return _numbers(array, file)
+    with contextlib.suppress(UnicodeDecodeError):  # whether such bytes are acceptable depends on what they are
+        return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    return array
 
 
 def read_csr(file: str | Path) -> Any:
@@ -115,60 +105,17 @@ def read_csr(file: str | Path) -> Any:
     """
     path, sparse = _existing(Path(file)), need("scipy.sparse", "scipy")
     with _reading(path, "a sparse matrix"):
-        with containers.npz(path) as archive:
+        with _npz(path) as archive:
             if not set(archive.files) >= _SPARSE:
                 raise ProtocolError(
                     f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
-                    f"{containers.listed(archive.files)}."
+                    f"{_listed(archive.files)}."
                 )
-            headers = {key: containers.npz_header(archive, path, key) for key in archive.files}
-        limits.check_array(path, sum(prod(shape) * dtype.itemsize for shape, dtype in headers.values()))
-        if any(dtype.kind == "f" for key, (_, dtype) in headers.items() if key != "data"):
-            raise ProtocolError(f"{path}: the indices of a sparse matrix must be integers.")
+            limits.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
         rows = sparse.load_npz(path)
         if rows.format in ("bsr", "csc", "csr"):  # their constructors trust the indices; only csr is not converted
             rows.check_format(full_check=True)
         return rows.tocsr()
-
-
-class SparseRows:
-    """Vectors in compressed sparse rows, an array-like whose slices are dense.
-
-    Parameters
-    ----------
-    file : str or Path
-        A file that ``scipy.sparse.save_npz`` wrote.
-
-    Raises
-    ------
-    ProtocolError
-        As for `read_csr`; or if the values are not numbers.
-    """
-
-    def __init__(self, file: str | Path) -> None:
-        self._file, self._rows = file, read_csr(file)
-        self.shape, self.dtype = self._rows.shape, _numbers(self._rows.data, file).dtype
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
-    def __getitem__(self, part: slice) -> NDArray:
-        n_bytes = len(range(*part.indices(len(self)))) * self.shape[1] * self.dtype.itemsize
-        if n_bytes > limits.ARRAY_BYTES:
-            raise ProtocolError(
-                f"{self._file}: as a dense array, its shape {self.shape} takes {n_bytes / 2**30:.3g} GiB, more than "
-                f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Reduce the dimension, for example with TruncatedSVD."
-            )
-        dense: NDArray = self._rows[part].toarray()
-        return dense
-
-
-def is_sparse(file: str | Path) -> bool:
-    """Return whether a file is an ``.npz`` file of ``scipy.sparse.save_npz``, and not of one of its arrays."""
-    path, key = path_and_key(file)
-    if path.suffix.lower() != ".npz" or key is not None or _is_transposed(file):
-        return False
-    return set(npz_keys(path)) >= _SPARSE
 
 
 def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
@@ -201,11 +148,6 @@ def map_array(file: str | Path) -> NDArray:
     return _numbers(_oriented(file), file)
 
 
-def map_rows(file: str | Path) -> NDArray | SparseRows:
-    """Return an array as by `map_array`, or sparse rows of which only slices become dense."""
-    return SparseRows(file) if is_sparse(file) else map_array(file)
-
-
 def is_mapped(path: Path) -> bool:
     """Return whether `map_array` maps a file with this extension instead of reading it completely."""
     return path.suffix.lower() in (".npy", *_VECTORS)
@@ -213,48 +155,9 @@ def is_mapped(path: Path) -> bool:
 
 def _stored(path: Path, key: str | None) -> NDArray:
     """Return an array in a file, mapped if possible."""
-    suffix = path.suffix.lower()
-    with _reading(_existing(path), _FORMATS.get(suffix, "a PyTorch file")):
-        if suffix in _VECTORS:
-            return _VECTORS[suffix].mapped(path)
-        if suffix in _TEXT:
-            return _text(path)
-        if suffix == ".mat":
-            return containers.matlab_array(path, key)
-        if suffix in (".h5", ".hdf5"):
-            return containers.hdf5_array(path, key)
-        if suffix == ".npz":
-            if key is None and is_sparse(path):
-                return SparseRows(path)[:]
-            with containers.npz(path) as archive:
-                return containers.npz_array(archive, path, key)
-        if containers.is_torch(path):
-            raise ProtocolError(f"{path}: {containers.torch_conversion(path, key)}")
-        if suffix != ".npy":
-            raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
-        array = np.lib.format.open_memmap(path, mode="r")
-        if array.offset + array.nbytes != path.stat().st_size:
-            raise ProtocolError(
-                f"{path}: {path.stat().st_size - array.offset:,} bytes of data, but shape {array.shape} needs "
-                f"{array.nbytes:,}."
-            )
-        return np.asarray(array)
-
-
-def span_of(file: str | Path, array: NDArray | SparseRows, values: np.dtype[Any]) -> Span | None:
-    """Return the location of an array that `map_rows` returned, to be read as `values`, or None.
-
-    The result is None unless the rows follow one another in the file, and their numbers are integers or floats of at
-    most eight bytes.
-    """
-    if isinstance(array, SparseRows):
-        return None
-    mapped = array.base
-    if not isinstance(mapped, np.memmap) or array.nbytes != mapped.nbytes or not array.flags.c_contiguous:
-        return None
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        return None
-    return Span(path_of(file), mapped.offset, array.shape, array.dtype, values)
+    expected, read, _ = _FORMATS.get(path.suffix.lower(), ("a PyTorch file", _unknown, None))
+    with _reading(_existing(path), expected):
+        return read(path, key)
 
 
 def array_shape(file: str | Path) -> tuple[int, ...] | None:
@@ -266,21 +169,11 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
         If the file or key does not exist, or the file is damaged.
     """
     path, key = path_and_key(file)
-    suffix = path.suffix.lower()
-    shape: tuple[int, ...]
-    if suffix in _VECTORS:
-        shape = _VECTORS[suffix].shape(_existing(path))
-    elif suffix == ".npy":
-        shape = _stored(path, key).shape
-    elif suffix == ".npz":
-        with _reading(_existing(path), _FORMATS[suffix]), containers.npz(path) as archive:
-            is_matrix = key is None and set(archive.files) >= _SPARSE
-            shape = SparseRows(path).shape if is_matrix else containers.npz_header(archive, path, key)[0]
-    elif suffix in (".h5", ".hdf5"):
-        with _reading(_existing(path), _FORMATS[suffix]), containers.hdf5(path, key) as dataset:
-            shape = dataset.shape
-    else:
+    expected, _, read = _FORMATS.get(path.suffix.lower(), ("", None, None))
+    if read is None:
         return None
+    with _reading(_existing(path), expected):
+        shape: tuple[int, ...] = read(path, key)
     return shape[::-1] if _is_transposed(file) else shape
 
 
@@ -360,7 +253,7 @@ def path_of(file: str | Path) -> Path:
 def npz_keys(file: str | Path) -> list[str]:
     """Return the names of the arrays in an ``.npz`` file; raise ProtocolError if it is missing or damaged."""
     path = _existing(Path(file))
-    with _reading(path, "an .npz file"), containers.npz(path) as archive:
+    with _reading(path, "an .npz file"), _npz(path) as archive:
         return list(archive.files)
 
 
@@ -375,8 +268,6 @@ def _numbers(array: NDArray, file: str | Path) -> NDArray:
         raise ProtocolError(f"{file}: expected an array of numbers, got dtype {array.dtype}.")
     if array.size == 0:
         raise ProtocolError(f"{file}: the array is empty, shape {array.shape}.")
-    if array.dtype == bool and array.view(np.uint8).max() > 1:
-        raise ProtocolError(f"{file}: the bytes of a Boolean array must be 0 or 1, got {array.view(np.uint8).max()}.")
     return array
 
 
@@ -409,9 +300,9 @@ def _oriented(file: str | Path) -> NDArray:
 
 def _existing(path: Path) -> Path:
     with _reading(path, "a file"):
+        if not path.exists():
+            raise ProtocolError(f"{path}: no such file.")
         if not path.is_file():
-            if not path.exists():
-                raise ProtocolError(f"{path}: no such file.")
             raise ProtocolError(f"{path}: this is {'a folder' if path.is_dir() else 'a non-regular file'}, not a file.")
         if path.stat().st_size == 0:
             raise ProtocolError(f"{path}: the file is empty.")
@@ -437,19 +328,227 @@ def _reading(path: Path, expected: str) -> Iterator[None]:
         raise ProtocolError(f"{path}: can't be read as {expected} ({reason}).") from error
 
 
-def _text(path: Path) -> NDArray:
+# Readers, each of a path and a key. They may raise anything on a damaged file.
+
+
+def _text(path: Path, key: str | None) -> NDArray:
     with open(path, encoding="utf-8-sig") as lines:
         first = next((line for line in lines if line.strip()), "")
         if not first:
             raise ProtocolError(f"{path}: all lines are blank.")
-        delimiter = next((mark for mark in ",;" if mark in first), None)
-        lines.seek(0)
-        numbers = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
-        if is_integer(numbers).all():
-            return numbers.astype(np.int64)
-        for dtype in (np.int64, np.uint64) if (np.trunc(numbers) == numbers).all() else ():  # float64 rounded them
+        mark = next((mark for mark in ",;" if mark in first), None)
+        for dtype in (np.int64, np.uint64):  # float64 would round large integers
             lines.seek(0)
             with contextlib.suppress(ValueError, DeprecationWarning), warnings.catch_warnings():
                 warnings.simplefilter("error", DeprecationWarning)
-                return np.loadtxt(lines, dtype=dtype, delimiter=delimiter, comments=None, ndmin=2)
-    return numbers
+                return np.loadtxt(lines, dtype=dtype, delimiter=mark, comments=None, ndmin=2)
+        lines.seek(0)
+        numbers = np.loadtxt(lines, delimiter=mark, comments=None, ndmin=2)
+        return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
+
+
+def _npy(path: Path, key: str | None) -> NDArray:
+    return np.asarray(np.lib.format.open_memmap(path, mode="r"))
+
+
+def _npz(path: Path) -> Any:
+    """Open an .npz file, as `numpy.load` does after it has looked at the first bytes."""
+    return np.lib.npyio.NpzFile(path, allow_pickle=False)  # type: ignore[arg-type]
+
+
+def _npz_array(path: Path, key: str | None) -> NDArray:
+    with _npz(path) as archive:
+        is_sparse = key is None and set(archive.files) >= _SPARSE
+        if not is_sparse:
+            shape, dtype = _npz_header(archive, path, key)
+            limits.check_array(path, prod(shape) * dtype.itemsize)
+            return np.asarray(archive[_chosen(path, key, archive.files)])
+    rows = read_csr(path)
+    n_bytes = prod(rows.shape) * rows.dtype.itemsize
+    if n_bytes > limits.ARRAY_BYTES:
+        raise ProtocolError(
+            f"{path}: as a dense array, its shape {rows.shape} takes {n_bytes / 2**30:.3g} GiB, more than "
+            f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Reduce the dimension, for example with TruncatedSVD."
+        )
+    return np.asarray(rows.toarray())
+
+
+def _npz_shape(path: Path, key: str | None) -> tuple[int, ...]:
+    with _npz(path) as archive:
+        if key is None and set(archive.files) >= _SPARSE:
+            return tuple(archive["shape"].tolist())
+        return _npz_header(archive, path, key)[0]
+
+
+def _npz_header(archive: Any, path: Path, key: str | None) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and dtype of an array of an open .npz file."""
+    key = _chosen(path, key, archive.files)
+    with archive.zip.open(key if key in archive.zip.namelist() else f"{key}.npy") as stream:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays are pickled")
+    return shape, dtype
+
+
+@contextlib.contextmanager
+def _hdf5(path: Path, key: str | None) -> Iterator[Any]:
+    """Open a dataset, the only one if `key` is None; refuse one that is too large."""
+    h5py, names = need("h5py", "hdf5"), list[str]()
+    with h5py.File(path, "r") as file:
+        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        dataset = file[_chosen(path, key and key.strip("/"), [name for name in names if not name.startswith("#refs#")])]
+        if not dataset.size:
+            raise ProtocolError(f"{path}: the array is empty, shape {dataset.shape}.")
+        limits.check_array(path, max(dataset.size, prod(dataset.chunks or ())) * dataset.dtype.itemsize)
+        yield dataset
+
+
+def _hdf5_array(path: Path, key: str | None) -> NDArray:
+    """Return a dataset; strings of any length become NumPy strings."""
+    with _hdf5(path, key) as dataset:
+        if dataset.dtype != object:
+            return np.asarray(dataset[()])
+        values = np.asarray(dataset.asstr("utf-8", "backslashreplace")[()])
+        return text.string_array(values.ravel().tolist(), str(path)).reshape(values.shape)
+
+
+def _hdf5_shape(path: Path, key: str | None) -> tuple[int, ...]:
+    with _hdf5(path, key) as dataset:
+        shape: tuple[int, ...] = dataset.shape
+        return shape
+
+
+def _matlab_array(path: Path, key: str | None) -> NDArray:
+    """Return a variable or a field of a struct, ``result.codes``, of any version of MATLAB, as the type it has there.
+
+    Text and cell arrays of text become strings, without blanks at their ends. Version 7.3 stores columns first.
+    """
+    with open(path, "rb") as stream:
+        stream.seek(_USER_BLOCK)
+        if stream.read(len(_HDF5)) == _HDF5:
+            return _matlab_hdf5(path, key)
+    io = need("scipy.io", "scipy")
+    warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
+    declared = {name: (_DOUBLE * prod(shape), kind) for name, shape, kind in io.whosmat(path)}
+    arrays = [name for name, (_, kind) in declared.items() if kind != "struct"]
+    structs = declared.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
+    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
+    name = _chosen(path, key, [*arrays, *fields])
+    limits.check_array(path, declared.get(name, (0, ""))[0])
+    value = fields[name] if name in fields else io.loadmat(path, variable_names=name, mat_dtype=True)[name]
+    if hasattr(value, "toarray"):
+        return np.asarray(value.toarray())
+    if value.dtype == object:
+        value = _cells(value, f"{path}: {name}")
+    return np.strings.rstrip(value) if value.dtype.kind == "U" else value
+
+
+def _cells(cells: NDArray, name: str) -> NDArray[np.str_]:
+    """Return the texts of a cell array."""
+    if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
+        raise ProtocolError(f"{name} is a cell array, but not of text.")
+    return text.string_array(["".join(cell.flat) for cell in cells.flat], name)
+
+
+def _matlab_hdf5(path: Path, key: str | None) -> NDArray:
+    with _hdf5(path, key and key.replace(".", "/")) as dataset:
+        kind = dataset.attrs.get("MATLAB_class", b"")
+        if kind in (b"char", b"cell"):
+            raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
+        array = np.asarray(dataset[()]).T
+        return array.astype(bool) if kind == b"logical" else array
+
+
+def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return variables and the fields of structs by name, such as ``result.codes``, those of structs in them too."""
+    fields: dict[str, Any] = {}
+    for name, value in variables.items():
+        if getattr(value, "size", 0) == 1 and value.dtype.names:
+            fields |= _fields({field: value[field].item() for field in value.dtype.names}, f"{prefix}{name}.")
+        elif not name.startswith("__"):
+            fields[prefix + name] = value
+    return fields
+
+
+def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
+    """Return the key of the array to read: the requested one, or the only one."""
+    if key is None and len(keys) == 1:
+        return keys[0]
+    if key is None:
+        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. The file contains: {_listed(keys)}.")
+    if key not in keys:
+        raise ProtocolError(f"{path}: no array {key!r}. The file contains: {_listed(keys)}.")
+    return key
+
+
+def _listed(keys: Iterable[str]) -> str:
+    """Return the first keys on one line, even if they contain unusual characters."""
+    ordered = [key if key.isprintable() else ascii(key) for key in sorted(keys)]
+    more = len(ordered) - _MOST_KEYS
+    return ", ".join(ordered[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+def _unknown(path: Path, key: str | None) -> NDArray:
+    """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
+    suffix = path.suffix.lower()
+    if suffix in (".pt", ".pth", ".ckpt") or (suffix == ".bin" and zipfile.is_zipfile(path)):
+        raise ProtocolError(f"{path}: {_torch_conversion(path, key)}")
+    raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
+
+
+def _torch_conversion(path: Path, key: str | None) -> str:
+    """Return how to convert a tensor of a PyTorch file into .npy; its pickle is listed, but never loaded."""
+    pickled = b""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive, contextlib.ExitStack() as streams:
+            names = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+            pickled = b"".join(streams.enter_context(archive.open(name)).read(_PICKLE_BYTES) for name in names)
+    is_tensor, keys = _tensors(pickled)
+    key = key or next(iter(keys), None)
+    suffix, index = ("", "") if key is None else ("_" + re.sub(r"\W+", "_", key), f"[{json.dumps(key)}]")
+    to_numpy = ".float().numpy()" if b"BFloat16Storage" in pickled else ".numpy()"  # NumPy has no bfloat16
+    code = (
+        f"import numpy, torch; numpy.save({json.dumps(str(path.with_name(f'{path.stem}{suffix}.npy')))}, "
+        f'torch.load({json.dumps(str(path))}, map_location="cpu", weights_only=True){index}.detach(){to_numpy})'
+    )
+    contents = f" The tensors in this one: {_listed(keys)}." if keys else ""
+    contents += "" if is_tensor or keys else " If this one contains several tensors, put a key before .detach()."
+    return f"PyTorch files are not read.{contents} Convert it: python -c {shlex.quote(code)}"
+
+
+def _tensors(pickled: bytes) -> tuple[bool, list[str]]:
+    """Return whether a pickle is a tensor, and the keys of the tensors if it is a flat dictionary."""
+    functions: set[Any] = set()  # positions in the pickle's memory of the functions that rebuild tensors
+    keys, first, word, n_containers, is_function = list[str](), None, None, 0, False
+    for operation, argument, _ in pickletools.genops(pickled) if pickled else ():
+        name = operation.name
+        if name.endswith("BINPUT"):
+            functions |= {argument} if is_function else set()
+        elif name not in ("PROTO", "MARK"):
+            is_function = name == "GLOBAL" and str(argument).startswith("torch._utils _rebuild")
+            if word is not None and (is_function or (name.endswith("BINGET") and argument in functions)):
+                keys.append(word)
+            word = str(argument) if name == "BINUNICODE" else None
+            first = first or ("tensor" if is_function else name)
+            n_containers += name in ("EMPTY_DICT", "EMPTY_LIST")
+    return first == "tensor", keys if first == "EMPTY_DICT" and n_containers == 1 else []
+
+
+_Read = Callable[[Path, str | None], Any]
+_FORMATS: Mapping[str, tuple[str, _Read, _Read | None]] = MappingProxyType(
+    {
+        ".npy": ("an .npy file", _npy, lambda path, key: _npy(path, key).shape),
+        ".npz": ("an .npz file", _npz_array, _npz_shape),
+        ".mat": ("a .mat file", _matlab_array, None),
+        ".h5": ("an HDF5 file", _hdf5_array, _hdf5_shape),
+        ".hdf5": ("an HDF5 file", _hdf5_array, _hdf5_shape),
+    }
+    | dict.fromkeys(_TEXT, ("text with numbers", _text, None))
+    | {
+        suffix: (f"vectors of {suffix}", lambda path, key: fvecs.mapped(path), lambda path, key: fvecs.shape(path))
+        for suffix in _VECTORS
+    }
+)
+"""The formats by file extension: their names in error messages, and the functions that read an array or its shape."""

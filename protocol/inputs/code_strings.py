@@ -18,6 +18,7 @@ from protocol.inputs.lists import ARRAYS
 
 _BITS, _HEX = re.compile("[01]{2,}"), re.compile("(?:0[xX])?([0-9a-fA-F]{2,})")
 _NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
+_IN_COLUMNS = re.compile(f"^[01]{{5,}}$|{_NOT_DECIMAL.pattern}")  # a code in front of other columns
 _SMALL = 64 << 20  # bytes of a file that is opened to look for strings; larger ones contain numbers
 _log = logging.getLogger("protocol.inputs")
 
@@ -90,18 +91,21 @@ def _strings(values: Any, name: str) -> list[str] | None:
     """Return the first field of each row, if the fields are strings that may be codes."""
     if is_file(values):
         path = path_and_key(values)[0]
-        if not is_text_array(path):
-            is_small = path.suffix.lower() in ARRAYS and path.is_file() and path.stat().st_size <= _SMALL
-            return _of_array(read_stored(values), name) if is_small else None
-        if not _begins_like_a_code(path):
-            return None
-        rows = [fields for _, fields in rows_of_text(path) if fields]
-        if len(rows[0]) > 1 and not any(
-            re.fullmatch("[01]{5,}", row[0]) or _NOT_DECIMAL.search(row[0]) for row in rows
-        ):
-            return None  # numbers from 0 to 255, for example
-        return [row[0] for row in rows]
+        if is_text_array(path):
+            return _of_text(path)
+        is_small = path.suffix.lower() in ARRAYS and path.is_file() and path.stat().st_size <= _SMALL
+        return _of_array(read_stored(values), name) if is_small else None
     return _of_array(as_numpy(values, name), name)
+
+
+def _of_text(path: Path) -> list[str] | None:
+    first = next((line for line in text.lines(path, "codes") if line.strip()), "")
+    if not _HEX.fullmatch(re.split(r"[\s,;]+", first.strip())[0]):
+        return None
+    rows = [fields for _, fields in rows_of_text(path) if fields]
+    if len(rows[0]) > 1 and not any(_IN_COLUMNS.search(row[0]) for row in rows):
+        return None  # numbers from 0 to 255, for example
+    return [row[0] for row in rows]
 
 
 def _of_array(array: NDArray, name: str) -> list[str] | None:
@@ -111,11 +115,6 @@ def _of_array(array: NDArray, name: str) -> list[str] | None:
     if array.ndim != 1:
         raise ProtocolError(f"{name}: expected numbers, or one string of 0 and 1 for each item, got {array.dtype}.")
     return [word.decode("ascii", "replace") if isinstance(word, bytes) else word for word in array.tolist()]
-
-
-def _begins_like_a_code(path: Path) -> bool:
-    first = next((line for line in text.lines(path, "codes") if line.strip()), "")
-    return _HEX.fullmatch(re.split(r"[\s,;]+", first.strip())[0]) is not None
 
 
 def bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[np.bool_]:

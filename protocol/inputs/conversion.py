@@ -134,25 +134,22 @@ def as_numpy(values: Any, name: str) -> NDArray:
         array = np.array(values, dtype=object)  # so that a number or a NaN among strings does not become a string
     if array.dtype.kind == "V" and array.dtype.names is None:
         return array.astype(np.float32)  # bfloat16 of JAX and similar types
-    return _without_objects(array) if array.dtype == object else array
+    return _without_objects(array)
 
 
 def _converted(values: Any, name: str) -> Any:
     if isinstance(values, np.ndarray):
         return values
-    if hasattr(values, "detach"):  # PyTorch
+    if hasattr(values, "detach"):  # PyTorch, whose bfloat16 NumPy lacks
         tensor = values.detach().cpu().to_dense()
-        try:
-            return tensor.numpy()
-        except TypeError:  # NumPy has no bfloat16
-            return tensor.float().numpy()
+        return (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
     if hasattr(values, "toarray"):
         return values.toarray()
-    if hasattr(values, "__dlpack__") and values.__dlpack_device__()[0] != _CPU:
-        if not hasattr(values, "get") and not hasattr(values, "__array__"):
-            raise ProtocolError(f"{name}: this {type(values).__name__} is on another device. Copy it to the CPU first.")
-        return values.get() if hasattr(values, "get") else np.asarray(values)  # CuPy; JAX and others
+    if hasattr(values, "__dlpack__") and hasattr(values, "get"):  # CuPy
+        return values.get()
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        if values.__dlpack_device__()[0] != _CPU:
+            raise ProtocolError(f"{name}: this {type(values).__name__} is on another device. Copy it to the CPU first.")
         return np.from_dlpack(values)
     if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
         return array_of([as_numpy(value, name) for value in values])
@@ -161,11 +158,13 @@ def _converted(values: Any, name: str) -> Any:
 
 def _without_objects(array: NDArray) -> NDArray:
     """Return an object array, as from pandas, as numbers or strings if all its values are; otherwise unchanged."""
+    if array.dtype != object or not array.size:
+        return array
     values = array.ravel().tolist()
-    kinds = {type(value) for value in values}
-    if kinds and all(issubclass(kind, (str, bytes)) for kind in kinds):
+    kinds = set(map(type, values))
+    if all(issubclass(kind, (str, bytes)) for kind in kinds):
         texts = [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in values]
         return np.array(texts, dtype=str).reshape(array.shape)
-    if kinds and all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
+    if all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
         return array_of(values).reshape(array.shape)
     return array

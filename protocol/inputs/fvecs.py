@@ -1,6 +1,8 @@
-"""Vectors in the formats of the TEXMEX corpus: .fvecs (float32), .ivecs (int32), .bvecs (uint8), little-endian.
+"""Vectors in the formats of TEXMEX (.fvecs, .ivecs, .bvecs) and big-ann-benchmarks (.fbin and similar), little-endian.
 
-A record contains the dimension as int32 and then as many values; all records of a file have the same dimension.
+TEXMEX: a record contains the dimension as int32 and then as many values; all records of a file have the same dimension.
+big-ann-benchmarks: a file contains the number of vectors and their dimension as uint32, and then the values, one vector
+after another. In a file of nearest neighbours (.ibin), their distances may follow as float32.
 """
 
 from collections.abc import Iterator
@@ -14,13 +16,16 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, one_of
 
 TYPES = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
-"""The type of the values, by file extension."""
+"""The type of the values in the formats of TEXMEX, by file extension."""
+BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"})
+"""The type of the values in the formats of big-ann-benchmarks, by file extension."""
+_HEADER_BYTES = 8
 _BLOCK_BYTES = 16 << 20
 _LARGEST = 1 << 20  # dimensions; files in other formats appear to have absurd ones
 
 
 def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
-    """Yield the vectors of a file in order, in blocks of some megabytes.
+    """Yield the vectors of a file of TEXMEX in order, in blocks of some megabytes.
 
     Parameters
     ----------
@@ -84,35 +89,53 @@ def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
     return vectors
 
 
-def mapped(path: Path) -> NDArray:
-    """Return the vectors of a file, (n, d), as a memory map.
-
-    Parameters
-    ----------
-    path : Path
-        A file with an extension in `TYPES`.
-
-    Raises
-    ------
-    ProtocolError
-        If the file does not consist of complete records, or the dimension of a record differs from that of the first.
-    """
-    return np.asarray(_vectors(np.memmap(path, _complete(path), mode="r"), str(path)))
-
-
 def shape(path: Path) -> tuple[int, int]:
-    """Return the number of vectors and their dimension, from the first record and the size of a file."""
-    record = _complete(path)
-    return path.stat().st_size // record.itemsize, record["vector"].shape[0]
-
-
-def _complete(path: Path) -> np.dtype:
-    """Return the type of the records of a file, which consists of complete ones."""
+    """Return the number of vectors in a file and their dimension, from its first bytes and its size."""
     with open(path, "rb") as stream:
-        record = _record(stream.read(4), str(path))
-    size, d = path.stat().st_size, record["vector"].shape[0]
+        start = stream.read(_HEADER_BYTES)
+    if path.suffix.lower() in BIG_ANN:
+        if len(start) < _HEADER_BYTES:
+            raise ProtocolError(f"{path}: {len(start)} bytes, too few for the header of {_HEADER_BYTES} bytes.")
+        n, d = np.frombuffer(start, "<u4").tolist()
+        return n, d
+    record, size = _record(start[:4], str(path)), path.stat().st_size
+    d = record["vector"].shape[0]
     if size % record.itemsize:
         raise ProtocolError(
             f"{path}: {size:,} bytes, not a multiple of the {record.itemsize:,} bytes of a vector of dimension {d:,}."
         )
-    return record
+    return size // record.itemsize, d
+
+
+def mapped(path: Path) -> NDArray:
+    """Return the vectors in a file, (n, d), as a memory map; of neighbours followed by distances, the neighbours.
+
+    Parameters
+    ----------
+    path : Path
+        A file with an extension in `TYPES` or `BIG_ANN`.
+
+    Raises
+    ------
+    ProtocolError
+        If the size of the file does not match its dimension, or the dimension of a record differs from that of the
+        first.
+
+    References
+    ----------
+    big-ann-benchmarks, ``benchmark/dataset_io.py``, ``xbin_mmap`` and ``knn_result_read``.
+    """
+    (n, d), suffix, size = shape(path), path.suffix.lower(), path.stat().st_size
+    if suffix in TYPES:
+        record = np.dtype([("dimension", "<i4"), ("vector", TYPES[suffix], (d,))])
+        return np.asarray(_vectors(np.memmap(path, record, mode="r"), str(path)))
+    dtype = np.dtype(BIG_ANN[suffix])
+    n_bytes = _HEADER_BYTES + n * d * dtype.itemsize
+    if size != n_bytes and not (suffix == ".ibin" and size == n_bytes + 4 * n * d):
+        raise ProtocolError(
+            f"{path}: {size:,} bytes, but the {n:,} vectors of dimension {d:,} in {dtype.name} of its header take "
+            f"{n_bytes:,}."
+        )
+    if not n * d:
+        return np.empty((n, d), dtype)  # an empty file can't be mapped
+    return np.asarray(np.memmap(path, dtype, mode="r", offset=_HEADER_BYTES, shape=(n, d)))

@@ -1,9 +1,9 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,27 +63,22 @@ def label_pair(
     >>> label_pair(["cat", "owl"], ["dog", "cat"], 2, 2)
     (array([0, 2]), array([1, 0]), ('owl',))
     """
-    listings = read_listings(
-        {"query labels": query, "database labels": database},
-        has_ids=False,
-        sizes={"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database}),
-    ).values()
+    sizes = {"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database})
+    listings = read_listings({"query labels": query, "database labels": database}, has_ids=False, sizes=sizes).values()
     sides = [
         _labels(listing, values, n_items)
         for listing, values, n_items in zip(listings, (query, database), (n_queries, n_database), strict=True)
     ]
-    kinds = [_kind(labels) for labels in sides]
+    kinds, names = list(map(_kind, sides)), [listing.classes for listing in listings]
+    name = named(database, "database labels")
     if kinds[0] != kinds[1]:
-        raise ProtocolError(f"{named(database, 'database labels')}: {kinds[1]}, but the query labels have {kinds[0]}.")
-    used = [_used(labels).tolist() for labels in sides]
-    named_classes = {listing.classes for listing in listings}
-    if len(named_classes) > 1:
+        raise ProtocolError(f"{name}: {kinds[1]}, but the query labels have {kinds[0]}.")
+    if names[0] != names[1]:
         raise ProtocolError(
-            f"{named(database, 'database labels')}: one side names its classes, and the columns of the other have no "
-            "names. Give both as names, or both as columns."
+            f"{name}: one side names its classes, and the columns of the other have no names. Give both as names, or "
+            "both as columns."
         )
-    if classes := named_classes.pop():
-        used = [[classes[column] for column in side] for side in used]
+    used = [_used(side, names[0]) for side in sides]
     known = set(used[1])
     lacking = tuple(label for label in used[0] if label not in known)
     if len(lacking) == len(used[0]):
@@ -97,12 +92,13 @@ def label_pair(
     return sides[0], sides[1], lacking
 
 
-def _used(labels: NDArray) -> NDArray:
-    """Return the distinct labels of the items, ascending; for a label matrix, the column numbers."""
+def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
+    """Return the distinct labels of the items, ascending; for a label matrix, the names or numbers of the columns."""
     if labels.ndim == 2:
-        return np.flatnonzero(labels.any(axis=0))
+        columns = np.flatnonzero(labels.any(axis=0)).tolist()
+        return [classes[column] for column in columns] if classes else columns
     blocks = (np.unique(labels[start : start + _BLOCK]) for start in range(0, len(labels), _BLOCK))
-    return functools.reduce(np.union1d, blocks)
+    return functools.reduce(np.union1d, blocks).tolist()
 
 
 def brief(labels: Iterable[int | str], most: int = _FEW) -> str:
@@ -165,18 +161,18 @@ def _in_order(listing: Listing, ids: NDArray) -> Listing:
 
 
 def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:
-    """Return integers or strings (n_items,), or a bool matrix."""
-    name, shape = listing.name, () if listing.labels is None else listing.labels.shape
-    if n_items is None:
-        n_items = max(shape) if 1 in shape else len(listing)
-    if listing.labels is None:
+    """Return integers or strings (n_items,), or a bool matrix; integers that no dtype can represent are objects."""
+    name, array = listing.name, listing.labels
+    if array is None:
         raise ProtocolError(f"{name}: {listing.form}, so it has no labels.")
-    array = _integers_or_strings(listing.labels, values, name)
+    if n_items is None:
+        n_items = max(array.shape) if 1 in array.shape else len(listing)
     if array.dtype.kind == "b" and array.shape[1:] == (1,) and listing.ids is None and not listing.classes:
         raise ProtocolError(
             f"{name}: Boolean values of shape {array.shape} may be two classes, or one label that some items have. "
             "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
         )
+    array = _exact(array, values, name)
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     if array.dtype.kind not in "UO":
@@ -186,32 +182,26 @@ def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:
     return array
 
 
-def _integers_or_strings(array: NDArray, values: Any, name: str) -> NDArray:
-    """Return labels as an array of integers, bool or strings, or of Python integers that no dtype can represent."""
-    if array.dtype == object and not all(type(value) is int for value in array.flat):
-        _refuse_objects(array, name)
-    if array.dtype.kind == "f":
-        _check_bfloat16(values, array, name)
-        return as_integers(array, name)
-    return array
-
-
-def _check_bfloat16(values: Any, array: NDArray, name: str) -> None:
-    """Raise ProtocolError if labels were bfloat16, which is read as float32, and are large enough to be rounded."""
-    if "bfloat16" in str(getattr(values, "dtype", "")) and np.abs(array).max(initial=0) >= _BFLOAT16_EXACT:
+def _exact(array: NDArray, values: Any, name: str) -> NDArray:
+    """Return floats as integers, and others unchanged; raise ProtocolError unless all are integers or strings."""
+    if array.dtype.kind not in "fO":
+        return array
+    if array.dtype == object:
+        for item, value in enumerate(array.ravel().tolist()):
+            if not isinstance(value, (str, bytes, int, float)) or value != value:
+                raise ProtocolError(
+                    f"{name}: expected an integer or a string for each item, got {value!r} for item {item}."
+                )
+        if set(map(type, array.flat)) != {int}:
+            raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
+        return array
+    largest = float(np.abs(array).max(initial=0))
+    if "bfloat16" in str(getattr(values, "dtype", "")) and largest >= _BFLOAT16_EXACT:  # which is read as float32
         raise ProtocolError(
-            f"{name}: bfloat16 rounds integers above {_BFLOAT16_EXACT - 1}, such as {float(np.abs(array).max())}. "
-            "Pass them with an integer dtype."
+            f"{name}: bfloat16 rounds integers above {_BFLOAT16_EXACT - 1}, such as {largest}. Pass them with an "
+            "integer dtype."
         )
-
-
-def _refuse_objects(array: NDArray, name: str) -> NoReturn:
-    for item, value in enumerate(array.ravel().tolist()):
-        if not isinstance(value, (str, bytes, int, float)) or value != value:
-            raise ProtocolError(
-                f"{name}: expected an integer or a string for each item, got {value!r} for item {item}."
-            )
-    raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
+    return as_integers(array, name)
 
 
 def _kind(labels: NDArray) -> str:

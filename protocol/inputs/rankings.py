@@ -3,7 +3,9 @@
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +77,7 @@ def _json_lines(path: Path) -> list[list[float]]:
 
 
 def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[list[float]]:
-    rows: list[list[tuple[float, int]]] = [[] for _ in range(n_queries)]
+    rows = defaultdict[int, list[tuple[float, int]]](list)
     for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
         try:
             query_id, _, item_id, _, score, *_ = line.split()
@@ -92,7 +94,7 @@ def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[l
                 f"{path}: line {number}: query {query:,} is outside the {n_queries:,} queries, counted from 0."
             )
         rows[query].append((-float(score), item))
-    return [[item for _, item in sorted(row, key=lambda pair: pair[0])] for row in rows]
+    return [[item for _, item in sorted(rows[query], key=itemgetter(0))] for query in range(n_queries)]
 
 
 def _row(name: str) -> int:

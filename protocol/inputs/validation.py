@@ -131,11 +131,15 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
             f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."
         )
     if len(array) != n_items:
-        in_columns = array.ndim == 2 and array.shape[1] == n_items
-        hint = f' Its columns fit: transpose it, or write "{name}\'" for a file.' if in_columns else ""
+        hint = (
+            f' Its columns fit: transpose it, or write "{name}\'" for a file.' if array.shape[1:] == (n_items,) else ""
+        )
         raise ProtocolError(f"{name}: {counted(len(array), 'label')} for {counted(n_items, 'item')}.{hint}")
-    if array.ndim == 1:
-        return array
+    return array if array.ndim == 1 else _memberships(array, name)
+
+
+def _memberships(array: NDArray, name: str) -> NDArray[np.bool_]:
+    """Return a matrix of 0 and 1, or of -1 and +1, as bool."""
     low, high = (array.min(), array.max()) if array.dtype != bool and array.size else (0, 1)
     if low == -1 and high == 1 and array.all():
         return array > 0

@@ -3,8 +3,7 @@
 A file is written under another name in the same folder, flushed to disk and renamed, so an interrupted job leaves no
 file that looks finished. The checksum of the complete file is verified before HDF5 opens it (`checksums`).
 The provenance record lists the maker of the file (name, parameters, seed), the digests of its inputs and the versions
-of libraries. The digest of the content depends only on the arrays and the provenance, not on the layout of HDF5, and
-not on whether the bytes of an array are in this file or in another one (`protocol.external`).
+of libraries. The digest of the content depends only on the arrays and the provenance, not on the layout of HDF5.
 """
 
 import contextlib
@@ -26,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from protocol import external
 from protocol.checks import ProtocolError, need
 from protocol.provenance import checksums
 
@@ -164,14 +162,6 @@ def array_digest(array: NDArray) -> str:
     """Return the SHA-256 of an array's dtype, shape and bytes in C order."""
     digest = _Digest()
     digest.update(array)
-    return digest.of(array)
-
-
-def _digest_of_rows(array: Any) -> str:
-    """Return `array_digest` of an array that is read by slices, a block at a time."""
-    digest, n_rows = _Digest(), _rows_of(_BLOCK_BYTES, array)
-    for start in range(0, len(array), n_rows):
-        digest.update(array[start : start + n_rows])
     return digest.of(array)
 
 
@@ -320,10 +310,6 @@ class Writer:
             progress(len(rows))
         self._digests[name] = digest.of(array)
 
-    def refer(self, name: str, span: external.Span) -> None:
-        """Add an array whose bytes remain in another file; its digest is that of a copy."""
-        self._digests[name] = _digest_of_rows(external.Values(external.create(self._file, name, span)))
-
     def _finish(self, provenance: Mapping[str, Any]) -> None:
         self._digests |= {name: digest.of(self._file[name]) for name, digest in self._growing.items()}
         for name, digest in self._digests.items():
@@ -379,70 +365,30 @@ def _content_digest(digests: Mapping[str, str], provenance: str) -> str:
 
 
 class _Arrays(Mapping[str, Any]):
-    """The arrays of an open file by name; one whose bytes are in another file is verified when it is looked up."""
+    """The arrays of an open file by name."""
 
     def __init__(self, file: "h5py.File") -> None:
-        self._file, self._external = file, dict[str, Any]()
+        self._file = file
 
     def __iter__(self) -> Iterator[str]:
-        return iter(external.names_of(self._file))
+        h5py, names = need("h5py", "hdf5"), list[str]()
+        self._file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        return iter(names)
 
     def __len__(self) -> int:
-        return len(external.names_of(self._file))
+        return sum(1 for _ in self)
 
     def __getitem__(self, name: str) -> Any:
-        array = external.open_array(self._file, name)
-        if not array.external:
-            return array
-        self._external[name] = array
-        self.verify()
-        return external.Values(array)
-
-    def span(self, name: str) -> external.Span | None:
-        """Return the part of a file that contains an array; None if its bytes are in several pieces."""
-        return external.span_of(self._file, external.open_array(self._file, name))
-
-    def verify(self) -> None:
-        """Raise ProtocolError if another file that contains the bytes of an array that was looked up has changed."""
-        for name, array in self._external.items():
-            other, recorded = external.path_of(self._file, array), str(array.attrs["sha256"])
-            hint = "Restore the earlier file, or touch this one, and run again."
-            try:
-                found = _digest_of_external(self._file.filename, name, checksums.state(other))
-            except OSError as error:
-                raise ProtocolError(
-                    f"{other}: can't be read ({error.strerror or error}), but the values of array {name!r} of "
-                    f"{self._file.filename} are in it. {hint}"
-                ) from error
-            if found != recorded:
-                raise ProtocolError(
-                    f"{other}: changed since {self._file.filename} was made from it (array {name!r}: expected sha256 "
-                    f"{recorded}, got {found}). {hint}"
-                )
-
-
-@functools.lru_cache(maxsize=4096)
-def _digest_of_external(path: str, name: str, state: tuple[int, ...]) -> str:
-    """Return the digest of an array whose bytes are in another file; `state`, a cache key, is that file's state."""
-    h5py = need("h5py", "hdf5")
-    with h5py.File(path, "r") as file:
-        return _digest_of_rows(external.Values(external.open_array(file, name)))
+        return self._file[name]
 
 
 @contextlib.contextmanager
 def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, _Arrays]]":
-    """Verify a file, open it, and yield it with its arrays; HDF5 only ever reads bytes that were verified.
-
-    Other files that contain bytes of its arrays are verified before and after they are read.
-    """
+    """Verify a file, open it, and yield it with its arrays; HDF5 only ever reads bytes that were verified."""
     h5py = need("h5py", "hdf5")
     checksums.verify_sealed(path)
     with h5py.File(path, "r") as file:
-        arrays = _Arrays(file)
-        try:
-            yield file, arrays
-        finally:
-            arrays.verify()
+        yield file, _Arrays(file)
 
 
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
@@ -476,15 +422,6 @@ def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
     """
     with _opened(path) as (_, found):
         yield found[_only(path, found, name)]
-
-
-def span(path: str | Path, name: str) -> external.Span | None:
-    """Return the part of this or another file that contains an array, for `Writer.refer`.
-
-    Returns None if its bytes are in several pieces. The name and the errors are those of `streamed`.
-    """
-    with _opened(path) as (_, found):
-        return found.span(_only(path, found, name))
 
 
 def _only(path: str | Path, found: Iterable[str], name: str) -> str:
@@ -537,12 +474,12 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
 
     Raises the errors of `read`.
     """
-    with _opened(path) as (file, found):
-        names = external.names_of(file, group) if group in file else []
-        if not names:
-            groups = sorted({name.partition("/")[0] for name in found})
+    with _opened(path) as (_, found):
+        names = sorted(found)
+        if not any(name.startswith(f"{group}/") for name in names):
+            groups = sorted({name.partition("/")[0] for name in names})
             raise ProtocolError(f"{path}: no arrays of {group!r}; it contains those of {', '.join(groups)}.")
-        return {name.removeprefix(f"{group}/"): found[name][...] for name in sorted(names)}
+        return {name.removeprefix(f"{group}/"): found[name][...] for name in names if name.startswith(f"{group}/")}
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:

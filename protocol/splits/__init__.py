@@ -2,8 +2,10 @@
 
 from protocol.splits._files import (
     SINGLE_LIST,
+    Split,
     check_classes,
     list_paths,
+    load_split,
     official_parts,
     places_of,
     read_list,
@@ -17,7 +19,6 @@ from protocol.splits._files import (
     write_split,
     write_subset,
 )
-from protocol.splits._loaded import Split, load_split
 from protocol.splits._protocol import (
     DRAWN,
     PARTITIONS,

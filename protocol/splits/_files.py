@@ -6,9 +6,11 @@ or a ``.csv`` file with a line ``partition,id`` for each item. A list contains o
 """
 
 import csv
+import dataclasses
 import gzip
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ from protocol.scores import tables
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
 _HEADER = ("partition", "id")
+Rows = NDArray[np.int64]
+_FIXED = "entries were removed from this split (protocol audit --write-fixed)"
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
@@ -217,13 +221,17 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
         raise ProtocolError(
             f"{path}: the id {unfit[0]!r} is empty or has blanks, commas or semicolons. Write a .csv file instead."
         )
+    if is_table:
+        rows = ([tables.safe(name), *values] for name, values in lines)
+        _write_table(path, itertools.chain([["id", *range(flags.shape[1])]], rows))
+        return
     with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        if is_table:
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(["id", *range(flags.shape[1])])
-            table.writerows([tables.safe(name), *values] for name, values in lines)
-        else:
-            file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
+        file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
+
+
+def _write_table(path: Path, rows: Iterable[Iterable[Any]]) -> None:
+    with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
@@ -245,18 +253,17 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
     for name in parts:
         one_of(name, PARTITIONS, "partition")
     path, parts = Path(path), {name: part for name, part in parts.items() if len(part)}
-    match path.suffix.lower():
-        case ".h5":
-            storage.write(path, parts, storage.provenance("split", parameters={}, inputs={}))
-        case ".npz":
-            _write_arrays(path, parts)
-        case ".csv":
-            with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(_HEADER)
-                writer.writerows((name, tables.safe(id_)) for name, part in parts.items() for id_ in ids[part].tolist())
-        case other:
-            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {other!r}.")
+    if path.suffix.lower() == ".csv":
+        rows = ((name, tables.safe(item)) for name, part in parts.items() for item in ids[part].tolist())
+        _write_table(path, itertools.chain([_HEADER], rows))
+    elif path.suffix.lower() in (".h5", ".npz"):
+        _write_arrays(path, parts)
+    else:
+        raise _other_kind(path)
+
+
+def _other_kind(path: Path) -> ProtocolError:
+    return ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {path.suffix.lower()!r}.")
 
 
 def read_parts(path: str | Path) -> dict[str, NDArray]:
@@ -273,17 +280,16 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
         If the file is missing, damaged or of another kind, or a partition is unknown.
     """
     path = Path(path)
-    match path.suffix.lower():
-        case ".h5":
-            if path.exists():
-                check_regular(path, "a split")
-            found = storage.read(path)
-        case ".npz":
-            found = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}
-        case ".csv":
-            found = _table(path)
-        case other:
-            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {other!r}.")
+    if path.suffix.lower() == ".h5":
+        if path.exists():
+            check_regular(path, "a split")
+        found = storage.read(path)
+    elif path.suffix.lower() == ".npz":
+        found = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}
+    elif path.suffix.lower() == ".csv":
+        found = _table(path)
+    else:
+        raise _other_kind(path)
     for name in found:
         one_of(name, PARTITIONS, f"{path}: partition")
     return found
@@ -345,7 +351,7 @@ def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDAr
     target, source = Path(target), Path(source)
     if source.suffix.lower() in ARRAYS:
         arrays = {key: read_stored(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
-        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
+        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)}, [_FIXED])
         return
     with storage.replacing(target) as temporary, open(temporary, "wb") as plain:
         # The compressed bytes do not depend on the time or the name of the temporary file.
@@ -357,7 +363,7 @@ def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDAr
 def write_items(target: Path, items: NDArray) -> None:
     """Write a new list of a partition: row numbers as ``.npy``, or ids as text or ``.csv``."""
     if items.dtype.kind in "iu":
-        _write_arrays(target, {SINGLE_LIST: items})
+        _write_arrays(target, {SINGLE_LIST: items}, [_FIXED])
     else:
         write_list(target, np.arange(len(items)), items)
 
@@ -367,11 +373,10 @@ def sole_key(source: Path) -> str:
     return npz_keys(source)[0] if source.suffix.lower() == ".npz" else SINGLE_LIST
 
 
-def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
+def _write_arrays(target: Path, arrays: Mapping[str, NDArray], notes: Iterable[str] = ()) -> None:
     if target.suffix.lower() not in (".npy", ".npz"):
-        note = "entries were removed from this split (protocol audit --write-fixed)"
         arrays = {key or "items": array for key, array in arrays.items()}
-        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=[note]))
+        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=notes))
         return
     with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
         if target.suffix.lower() == ".npy":
@@ -383,13 +388,129 @@ def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
 def _remaining_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:
     """Yield the lines to keep, as bytes."""
     all_lines = raw_lines(source, "a list of items")
-    places = dict.fromkeys(keep, 0)
-    for lines, fields in rows_of_text(source):
-        raw_row = list(itertools.islice(all_lines, len(lines)))
-        if fields:
-            key = SINGLE_LIST if SINGLE_LIST in keep else fields[0]
-            place = places[key]
-            places[key] += 1
-            if not keep[key][place]:
-                continue
-        yield from raw_row
+    is_kept = {key: iter(mask.tolist()) for key, mask in keep.items()}
+    for numbers, fields in rows_of_text(source):
+        if not fields or next(is_kept[SINGLE_LIST if SINGLE_LIST in keep else fields[0]]):
+            yield from all_lines[numbers.start - 1 : numbers.stop - 1]
+
+
+# Splits of the pipeline
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+    """One run of a split: the row numbers of the items in each partition, ascending.
+
+    Row numbers are indices into `ids`, `labels` and the arrays in the dataset's content.h5. Partitions that the split
+    protocol does not define are empty. Precomputed codes (the key `codes` of a config file) must have their rows in
+    the order of `query` and `database`.
+
+    Parameters
+    ----------
+    query : ndarray of int64, shape (n,)
+        Row numbers of the queries.
+    database : ndarray of int64, shape (n,)
+        Row numbers of the database.
+    train : ndarray of int64, shape (n,)
+        Row numbers of the training set.
+    validation_query : ndarray of int64, shape (n,)
+        Row numbers of the validation queries.
+    validation_database : ndarray of int64, shape (n,)
+        Row numbers of the database that the validation queries rank.
+    path : Path
+        The file of the split.
+    items : Path or None
+        The file with the dataset's ids and labels, results/datasets/DATASET/items.h5; None if it was not found.
+    """
+
+    query: Rows
+    database: Rows
+    train: Rows
+    validation_query: Rows
+    validation_database: Rows
+    path: Path
+    items: Path | None = None
+
+    @cached_property
+    def ids(self) -> NDArray[np.str_]:
+        """The ids of all items of the dataset, shape (n_items,)."""
+        return storage.decoded(self._stored["ids"])
+
+    @cached_property
+    def labels(self) -> NDArray | None:
+        """The class labels of all items of the dataset; None for a dataset without labels.
+
+        int64, shape (n_items,), or bool, shape (n_items, n_classes), if an item may have several.
+        """
+        return self._stored.get("labels")
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """The names of the classes 0, 1, ...; [] for a dataset without labels."""
+        return [name.decode() for name in self._stored["class_names"].tolist()]
+
+    @cached_property
+    def _stored(self) -> dict[str, NDArray]:
+        if self.items is None:
+            raise ProtocolError(
+                f"{self.path}: the items.h5 from which the split was drawn is not in the folder results/datasets next "
+                "to the experiment. Pass its path: load_split(path, items=FILE)."
+            )
+        return storage.read(self.items)
+
+    def __repr__(self) -> str:
+        sizes = [
+            (field.name, len(getattr(self, field.name)))
+            for field in dataclasses.fields(self)
+            if field.name in PARTITIONS
+        ]
+        return "\n".join([f"Split {str(self.path)!r}", *(f"  {name:<20}{size:>11,}" for name, size in sizes)])
+
+
+def load_split(path: str | Path, items: str | Path | None = None) -> Split:
+    """Read one run of a split that the pipeline has written.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file of the split, such as ``results/digits/splits/improved/run0/splits.h5``; also ``.npz``, with an array
+        for each partition.
+    items : str or Path, optional
+        The dataset's ``items.h5``. By default, the file in ``results/datasets`` whose digest the split records.
+
+    Returns
+    -------
+    Split
+        The row numbers of each partition, and the ids and labels of the dataset, which are read on first use.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is missing, damaged or not a split, or `items` is not the file from which the split was drawn.
+    """
+    path = Path(path)
+    parts = read_parts(path)
+    texts = [name for name, rows in parts.items() if rows.dtype.kind not in "iu"]
+    if texts:
+        raise ProtocolError(
+            f"{path}: {texts[0]}: ids instead of row numbers. Use read_split(path, ids), which looks them up."
+        )
+    made_from = storage.read_provenance(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
+    if items is None:
+        found = _items_of(path, made_from)
+    else:
+        found = Path(items)
+        if made_from not in (None, storage.read_provenance(found)["digest"]):
+            raise ProtocolError(f"items: {found} is not the items.h5 from which {path} was drawn.")
+    return Split(**{name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}, path=path, items=found)
+
+
+def _items_of(path: Path, digest: str | None) -> Path | None:
+    """Return the items.h5 in ``results/datasets`` that has the given digest."""
+    folders = path.absolute().parents  # results/EXPERIMENT/splits/SPLIT/runR/splits.h5
+    if digest is None or len(folders) < 5:
+        return None
+    for file in sorted((folders[4] / "datasets").glob("*/items.h5")):
+        if storage.read_provenance(file)["digest"] == digest:
+            return file
+    return None

@@ -206,10 +206,8 @@ class SplitProtocol:
                     f"needs the official split {part.part!r} with {part.size:,} items; the dataset's official splits: "
                     f"{names}."
                 )
-        if n_items is not None:
-            self._check_sizes(sizes, n_items, needed)
-
-    def _check_sizes(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
+        if n_items is None:
+            return
         derived = {**self._of(Rest), **self._of(SameAs)}
         taken = [name for name in self.partitions if name in sizes.keys() - derived]
         requirements = " + ".join(f"{name} {sizes[name]:,}" for name in taken)
@@ -259,7 +257,7 @@ class SplitProtocol:
             As for `check`; or if a class has fewer items than are drawn for it, official splits share items although
             they must be disjoint, or a list is missing.
         """
-        parts = self._draw(PARTITIONS, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
+        parts = self.drawn(n_items, y, seed=seed, sizes=sizes, official=official, lists=lists, needed=PARTITIONS)
         return parts | {"database": self.database(parts, n_items, official=official, lists=lists)}
 
     def drawn(
@@ -271,28 +269,16 @@ class SplitProtocol:
         sizes: Mapping[str, int] = _NOTHING,
         official: Mapping[str, NDArray[np.int64]] = _NOTHING,
         lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        needed: Sequence[str] = DRAWN,
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the partitions of one run except the database; parameters and errors as for `split`.
+        """Return the partitions of one run except the database; parameters and errors as for `split` and `check`.
 
         Protocols with the same `sample` return the same partitions, even if one leaves no item for its database.
         """
-        return self._draw(DRAWN, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
-
-    def _draw(
-        self,
-        needed: Sequence[str],
-        n_items: int,
-        y: NDArray | None,
-        *,
-        seed: int,
-        sizes: Mapping[str, int],
-        official: Mapping[str, NDArray[np.int64]],
-        lists: Mapping[str, NDArray[np.int64]],
-    ) -> dict[str, NDArray[np.int64]]:
         classes = None if y is None else class_labels(y, n_items)
         official_sizes = {name: len(rows) for name, rows in official.items()}
         self.check(sizes, n_items=n_items, n_classes=n_classes(classes), official=official_sizes, needed=needed)
-        parts = self._official(official) | self._lists(lists)
+        parts = self._fixed(official, lists)
         taken = [rows for name, rows in parts.items() if not all(self.overlaps(name, other) for other in self.balanced)]
         pool = _without(n_items, taken)
         if self.balanced:
@@ -313,24 +299,24 @@ class SplitProtocol:
             return _without(n_items, [parts[name] for name in DRAWN if not self.overlaps(name, "database")])
         if isinstance(declared, SameAs):
             return parts[declared.part].copy()
-        return np.sort((self._official(official) | self._lists(lists)).get("database", _NO_ROWS))
+        return np.sort(self._fixed(official, lists).get("database", _NO_ROWS))
 
-    def _official(self, official: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
-        found = {name: official[part.part] for name, part in self._of(Official).items()}
-        for a, b in itertools.combinations(found, 2):
-            shared = found[a][np.isin(found[a], found[b])]
+    def _fixed(
+        self, official: Mapping[str, NDArray[np.int64]], lists: Mapping[str, NDArray[np.int64]]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the partitions that are official splits or lists; official ones that must be disjoint are checked."""
+        parts = {name: official[part.part] for name, part in self._of(Official).items()}
+        for a, b in itertools.combinations(parts, 2):
+            shared = parts[a][np.isin(parts[a], parts[b])]
             if shared.size and not self.overlaps(a, b):
                 raise ProtocolError(
                     f"the official splits for {a} and {b} share {counted(shared.size, 'item')}, the first in row "
                     f"{shared[0]}."
                 )
-        return found
-
-    def _lists(self, lists: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
-        missing = [name for name, part in self.listed.items() if part.required and name not in lists]
-        if missing:
-            raise ProtocolError(f"the list for {missing[0]} is missing.")
-        return {name: lists[name] for name in self.listed if name in lists}
+        for name, part in self.listed.items():
+            if part.required and name not in lists:
+                raise ProtocolError(f"the list for {name} is missing.")
+        return parts | {name: lists[name] for name in self.listed if name in lists}
 
     def _drawn(
         self, pool: NDArray[np.int64], classes: NDArray | None, given: Mapping[str, int], rng: np.random.Generator

@@ -30,10 +30,10 @@ def extract(root, tmp_path):
         job = {"wildcards": {"part": str(part)}, "params": params, "output": {"features": output}}
         module.main(SimpleNamespace(input=Files(files), **{key: SimpleNamespace(**of) for key, of in job.items()}))
 
-    def run(feature, arrays, n_parts=0, by_reference=True, **options):
+    def run(feature, arrays, n_parts=0, **options):
         content, features = tmp_path / "content.h5", tmp_path / f"features{n_parts}.h5"
         storage.write(content, arrays, storage.provenance("dataset", parameters={}, inputs={}, notes=["made up"]))
-        params = {"feature": feature, "options": options, "by_reference": by_reference}
+        params = {"feature": feature, "options": options}
         parts = [tmp_path / f"{part}.h5" for part in range(n_parts)]
         for part, path in enumerate(parts):
             script("feature_part", path, params | {"n_parts": n_parts}, part, content=content)
@@ -75,7 +75,7 @@ VECTORS = {"vectors/image": np.random.default_rng(0).random((50, 4)), "vectors/t
 )
 def test_joined_parts_equal_the_file_of_one_job(extract, tmp_path, name, options, content):
     """Divide 601 images into parts of 200, 200 and 201, whose blocks begin at other images than those of one job."""
-    one, provenance = extract(name, content, by_reference=False, **options)
+    one, provenance = extract(name, content, **options)
     assert extract(name, content, 3, **options)[1] == provenance  # including the digest of the arrays
     assert (tmp_path / "features3.h5").read_bytes() == (tmp_path / "features0.h5").read_bytes()
     assert set(one) == ({"X", "image", "database/X", "database/image"} if name == "image_to_text" else {"X", "image"})
@@ -94,16 +94,6 @@ def test_vectors_are_selected_by_name_or_as_the_only_ones(extract):
     np.testing.assert_array_equal(arrays["X"], text)
     arrays, _ = extract("precomputed", {"vectors/image": text[:9], "vectors/text": text}, name="text")
     np.testing.assert_array_equal(arrays["X"], text)
-
-
-def test_unchanged_vectors_are_stored_once(extract, tmp_path):
-    vectors = np.random.default_rng(0).random((5000, 30), dtype=np.float32)
-    of_copy = extract("precomputed", {"vectors/text": vectors}, by_reference=False)
-    copied = (tmp_path / "features0.h5").stat().st_size
-    referred = extract("precomputed", {"vectors/text": vectors})
-    assert copied - (tmp_path / "features0.h5").stat().st_size > 0.9 * vectors.nbytes
-    np.testing.assert_array_equal(referred[0]["X"], vectors)
-    assert referred[1] == of_copy[1]  # the provenance records, and the digests in them
 
 
 @pytest.mark.parametrize(

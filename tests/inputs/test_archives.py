@@ -1,9 +1,7 @@
-"""Members of archives are found, limited in size and verified completely, and nothing is written to disk."""
+"""Members of archives are found and verified completely, and nothing is written to disk."""
 
-import gzip
 import io
 import os
-import stat
 import tarfile
 import zipfile
 
@@ -34,14 +32,14 @@ def write(path, files=FILES, *, stored=False):
     return path
 
 
-def read(path, names=("a.txt", "b/c.bin"), only=-1, **options):
-    with members(path, names, **options) as found:
+def read(path, names=("a.txt", "b/c.bin"), only=-1):
+    with members(path, names) as found:
         return {name: stream.read(only) for name, stream in found}
 
 
-def refusal(path, names=("a.txt", "b/c.bin"), **options):
+def refusal(path, names=("a.txt", "b/c.bin"), only=-1):
     with pytest.raises(ProtocolError) as error:
-        read(path, names, **options)
+        read(path, names, only)
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -50,12 +48,10 @@ def refusal(path, names=("a.txt", "b/c.bin"), **options):
 def test_members_have_the_requested_names_and_sizes(tmp_path, kind):
     path = write(tmp_path / kind)
     assert read(path) == {"a.txt": FILES["top/a.txt"], "b/c.bin": FILES["top/b/c.bin"]}
-    assert read(path, ["top/a.txt"], limit=4000) == {"top/a.txt": FILES["top/a.txt"]}
+    assert read(path, ["top/a.txt"]) == {"top/a.txt": FILES["top/a.txt"]}
     assert os.listdir(tmp_path) == [kind]
     assert refusal(path, ["a.txt", "e.txt"]) == f"{path}: the archive lacks e.txt."
     assert refusal(path, [".txt"]) == f"{path}: the archive lacks .txt."
-    message = "top/a.txt: at least 4,000 bytes uncompressed, more than 3,999."
-    assert refusal(path, limit=3999) == f"{path}: {message}"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,53 +77,32 @@ def test_a_flipped_bit_is_noticed_even_if_a_member_is_not_read_completely(tmp_pa
     assert "truncated or damaged" in refusal(path, only=1)
 
 
-def special(kind, name="a.txt"):
-    """Return a member that is a link, a pipe or a folder."""
-    member = zipfile.ZipInfo(name) if kind == "zip" else tarfile.TarInfo(name)
-    if kind == "zip":
-        member.external_attr = (stat.S_IFLNK | 0o777) << 16
-    else:
-        member.type, member.linkname = kind, "/etc/passwd"
+def special(kind):
+    """Return a member that is a link or a folder."""
+    member = tarfile.TarInfo("a.txt")
+    member.type, member.linkname = kind, "/etc/passwd"
     return member
 
 
 @pytest.mark.parametrize(
-    ("archive", "files", "message"),
+    ("archive", "files"),
     [
-        *(
-            (kind, {name: b"x"}, f"the path {name} leads out of the archive's folder.")
-            for kind in ("x.tar.gz", "x.zip")
-            for name in ("../a.txt", "/etc/a.txt", "top/../../a.txt")
-        ),
-        *(
-            ("x.tar", {"": special(kind)}, "a.txt is a link or a folder, not a regular file.")
-            for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
-        ),
-        ("x.zip", {"": special("zip")}, "a.txt is a link or a folder, not a regular file."),
-        ("x.zip", {"one/a.txt": b"1", "two/a.txt": b"2"}, "the archive contains a.txt twice, also as two/a.txt."),
+        ("x.tar", {"": special(tarfile.SYMTYPE)}),
+        ("x.tar", {"": special(tarfile.DIRTYPE)}),
+        ("x.zip", {"one/a.txt": b"1", "two/a.txt": b"2"}),
     ],
 )
-def test_unsafe_members_are_refused(tmp_path, archive, files, message):
-    path = write(tmp_path / archive, files)
-    assert refusal(path, ["a.txt"]) == f"{path}: {message}"
+def test_a_member_that_is_no_file_or_not_the_only_one_is_refused(tmp_path, archive, files):
+    assert "is not a regular file, a second a.txt, or too large." in refusal(
+        write(tmp_path / archive, files), ["a.txt"]
+    )
 
 
-@pytest.mark.parametrize("inside", [True, False])
-def test_a_bomb_ends_at_the_limit_of_the_archive(tmp_path, monkeypatch, inside):
-    """As a member that was not requested, or after the end of the archive."""
-    monkeypatch.setattr(limits, "ARCHIVE_BYTES", 1 << 20)
-    path = write(tmp_path / "x.tar.gz", {**({"bomb": bytes(50 << 20)} if inside else {}), "a.txt": b"x"})
-    if not inside:
-        path.write_bytes(path.read_bytes() + gzip.compress(bytes(50 << 20)))
-    assert path.stat().st_size < 100_000
-    assert "bytes uncompressed, more than 1,048,576." in refusal(path, ["a.txt"])
-
-
-def test_the_total_size_read_from_a_zip_is_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "ARCHIVE_BYTES", 5000)
+def test_the_total_size_of_members_is_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "ARRAY_BYTES", 5000)
     path = write(tmp_path / "x.zip")
     assert read(path, ["a.txt"])
-    assert "at least 14,240 bytes uncompressed, more than 5,000." in refusal(path)
+    assert "too large" in refusal(path)
 
 
 def test_a_zip_with_a_wrong_size_yields_no_more_than_declared(tmp_path):

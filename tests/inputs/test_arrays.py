@@ -15,10 +15,8 @@ from scipy import sparse
 from protocol.checks import ProtocolError
 from protocol.inputs import limits
 from protocol.inputs.arrays import (
-    SparseRows,
     array_shape,
     map_array,
-    map_rows,
     npz_keys,
     path_of,
     read_array,
@@ -97,43 +95,19 @@ def refused(file, message, read=read_array):
     assert str(error.value).isprintable()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "a.npy",
-        "a.npz",
-        "a.npz:B",
-        "a.npz:B.1",
-        "a.h5",
-        "a.h5:run/B",
-        "a.h5:/run/B",
-        "a.hdf5:B",
-        "a.mat:B",
-        "7.3.mat:B",
-        *CSV,
-    ],
-)
+FORMATS = "a.npy a.npz a.npz:B a.npz:B.1 a.h5 a.h5:run/B a.h5:/run/B a.hdf5:B a.mat:B 7.3.mat:B".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("name", [*FORMATS, *CSV])
 def test_every_format_gives_the_same(tmp_path, name):
     read = read_array(written(tmp_path, name))
     np.testing.assert_array_equal(read, ARRAY)
-    np.testing.assert_array_equal(read_array(str(tmp_path / name)), ARRAY)
-
-
-def test_other_layouts_of_numpy(tmp_path):
-    np.save(tmp_path / "a.npy", np.asfortranarray(ARRAY.astype(">i4")))
-    np.testing.assert_array_equal(read_array(tmp_path / "a.npy"), ARRAY)
-    with open(tmp_path / "b.npy", "wb") as file:
-        np.lib.format.write_array(file, ARRAY, version=(2, 0))
-    np.testing.assert_array_equal(read_array(tmp_path / "b.npy"), ARRAY)
-    with open(tmp_path / "c.npy", "wb") as file:
-        np.lib.format.write_array(file, ARRAY, version=(3, 0))
-    np.testing.assert_array_equal(read_array(tmp_path / "c.npy"), ARRAY)
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz:B", "a.h5:run/B", "a.mat:B", "7.3.mat:B", "commas.csv", "blanks.txt"])
 def test_an_apostrophe_transposes(tmp_path, name):
     file = f"{written(tmp_path, name)}'"
-    for read in (read_array, map_array, map_rows, read_stored):
+    for read in (read_array, map_array, read_stored):
         np.testing.assert_array_equal(read(file), ARRAY.T)
     assert array_shape(file) in (None, ARRAY.shape[::-1])
     assert row_count(file) in (None, ARRAY.shape[1])
@@ -147,7 +121,7 @@ def test_what_an_apostrophe_does_not_transpose(tmp_path):
     refused(f"{tmp_path}/cube.npy'", r"cube.npy': only a matrix can be transposed, got shape \(2, 3, 4\).")
     refused(f"{tmp_path}/none.npy'", "none.npy: no such file.")
     sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(ARRAY))
-    np.testing.assert_array_equal(map_rows(f"{tmp_path}/a.npz'"), ARRAY.T)
+    np.testing.assert_array_equal(map_array(f"{tmp_path}/a.npz'"), ARRAY.T)
     (tmp_path / "a.csv'").write_text("1,2\n")
     assert path_of(tmp_path / "a.csv'") == tmp_path / "a.csv'"
 
@@ -179,41 +153,6 @@ def test_no_pickle_is_ever_loaded(tmp_path):
     assert touched.exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            header((10**12, 64)),
-            r"mmap length is greater than file size|0 bytes of data, but shape \(1000000000000, 64\)",
-        ),
-        (
-            header((2, 3)) + b"12345",
-            r"mmap length is greater than file size|5 bytes of data, but shape \(2, 3\) needs 6.",
-        ),
-        (header((2, 3)) + b"1234567", r"7 bytes of data, but shape \(2, 3\) needs 6."),
-        (header((-2, -3)) + b"123456", r"negative dimensions|6 bytes of data, but shape \(-2, -3\)"),
-        (header((0, 3)), r"the array is empty, shape \(0, 3\)."),
-        (header((1,), "<c8") + bytes(8), "expected an array of numbers, got dtype complex64"),
-        (header((1,), "<U2") + bytes(8), "expected an array of numbers, got dtype <U2"),
-        (b"\x93NUMPY\x01\x00\xff\xff{", r"can't be read as an .np[yz] file \(EOF: reading array header"),
-        (b"\x93NUMPY\x01\x00\x04\x00(((\n", r"can't be read as an .np[yz] file \("),
-        (
-            b"PK\x03\x04 and more",
-            r"can't be read as an .np[yz] file \(the magic string is not correct",
-        ),
-    ],
-)
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_header_is_compared_with_the_bytes(tmp_path, content, message, packed):
-    path = tmp_path / ("a.npz" if packed else "a.npy")
-    if packed:
-        write_zip(path, {"B.npy": content})
-        message = message.replace(".npy", ".npz")
-    else:
-        path.write_bytes(content)
-    refused(path, message)
-
-
 def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
     path = write_zip(tmp_path / "a.npz", {"B.npy": npy(np.zeros(10**7, np.uint8)), "C.npy": npy(ARRAY)})
@@ -222,22 +161,11 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
     np.testing.assert_array_equal(read_array(f"{path}:C"), ARRAY)
 
 
-def test_a_zip_that_declares_less_than_it_contains(tmp_path):
-    path, content = tmp_path / "a.npz", npy(np.zeros(10**6, np.uint8))
-    write_zip(path, {"B.npy": content})
-    small = len(npy(ARRAY)).to_bytes(4, "little")
-    path.write_bytes(path.read_bytes().replace(len(content).to_bytes(4, "little"), small))
-    refused(path, "Bad CRC-32")
-
-
-def test_hdf5_and_matlab_that_declare_too_much(tmp_path, monkeypatch):
+def test_hdf5_that_declares_too_much(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("B", shape=(10**12, 64), dtype="u1", chunks=(1024, 64))
     assert (tmp_path / "a.h5").stat().st_size < 10_000
     refused(tmp_path / "a.h5", r"the array takes 5.96e\+04 GiB uncompressed, more than 4 GiB. Save it")
-    scipy_io.savemat(tmp_path / "a.mat", {"B": np.zeros((1000, 1000))}, do_compression=True)
-    monkeypatch.setattr(limits, "ARRAY_BYTES", 10**6)
-    refused(f"{tmp_path / 'a.mat'}:B", "0.00745 GiB uncompressed, more than 0.000931 GiB")
 
 
 @pytest.mark.parametrize("name", ["a.npz:B", "a.h5:B", "a.mat:B"])
@@ -272,16 +200,8 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
         (read_array, "1,2\n3\n", r"can't be read as text with numbers \(the number of columns changed from 2 to 1"),
         (read_array, "a,b\n1,2\n", "could not convert string 'a' to float64"),
         (read_array, "\n\n", "all lines are blank."),
-        (read_array, "1,,2\n", "could not convert string ''"),
-        (read_array, "\x00\x01\n", "could not convert string"),
         (read_lists, "1\n0.5\n", "line 2: .*'0.5'"),
-        (read_lists, "x y\n", "line 1: .*'x y'"),
-        (read_lists, f"1\n{10**30}", "line 2: "),
-        (
-            read_lists,
-            b"\xff\xfe\x00",
-            r"can't be read as lists of database positions \('utf-8' codec can't decode byte",
-        ),
+        (read_lists, b"\xff\xfe\x00", "can't be read as lists of database positions"),
     ],
 )
 def test_text_without_numbers_is_refused(tmp_path, read, content, message):
@@ -290,24 +210,15 @@ def test_text_without_numbers_is_refused(tmp_path, read, content, message):
 
 
 def test_names_that_are_not_files_are_refused(tmp_path):
-    (tmp_path / "loop.npy").symlink_to(tmp_path / "loop.npy")
     (tmp_path / "folder.npy").mkdir()
     (tmp_path / "empty.npy").touch()
-    (tmp_path / "codes.pt").write_bytes(b"1")
     (tmp_path / "codes").write_bytes(b"1")
-    (tmp_path / "a.npy:B").write_bytes(b"1")
     for name, message in (
         ("none.npy", "no such file"),
-        ("loop.npy", "no such file"),
         ("folder.npy", "this is a folder, not a file."),
         ("empty.npy", "the file is empty"),
-        (
-            "x" * 300 + ".npy",
-            r"can't be read as a file \(File name too long",
-        ),
-        ("codes.pt", r"PyTorch files are not read\. If this one contains several tensors, put a key before"),
+        ("x" * 300 + ".npy", r"can't be read as a file \(File name too long"),
         ("codes", r"unknown extension ''\."),
-        ("a.npy:B", "unknown extension '.npy:B'"),
     ):
         refused(tmp_path / name, message)
 
@@ -334,27 +245,18 @@ def test_lists(tmp_path):
     assert [row.tolist() for row in read_lists(tmp_path / "near.txt")] == [[3, 1], [], [2, 0, 4]]
 
 
-@pytest.mark.parametrize("compressed", [False, True])
-def test_matlab_files_are_read_as_scipy_reads_them(tmp_path, compressed):
-    rng = np.random.default_rng(0)
+def test_matlab_files_are_read_as_scipy_reads_them(tmp_path):
     kinds = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8")
-    arrays = {
-        f"of_{kind}_{columns}": rng.integers(0, 9, (3, columns)).astype(kind) for kind in kinds for columns in (1, 5)
-    }
-    arrays |= {
-        "x" * 31: np.ones((2, 3, 4)),
-        "flag": np.eye(3) > 0,
-        "scalar": np.float64(0.5),
-        "s": np.zeros(1, np.uint8),
-    }
+    arrays = {f"of_{kind}": np.arange(6).reshape(3, 2).astype(kind) for kind in kinds}
+    arrays |= {"cube": np.ones((2, 3, 4)), "flag": np.eye(3) > 0, "scalar": np.float64(0.5)}
     path = tmp_path / "a.mat"
-    scipy_io.savemat(path, {**arrays, "text": "codes", "cell": np.array([1, "x"], object)}, do_compression=compressed)
+    scipy_io.savemat(path, {**arrays, "cell": np.array([1, "x"], object)})
     by_scipy = scipy_io.loadmat(path) | {"flag": arrays["flag"]}  # logical, which loadmat returns as uint8
     for name in arrays:
         read = read_array(f"{path}:{name}")
         np.testing.assert_array_equal(read, by_scipy[name])
         assert read.dtype == by_scipy[name].dtype
-    refused(f"{path}:y", r"no array 'y'. The file contains: cell, flag, of_f4_1, of_f4_5,")
+    refused(f"{path}:y", r"no array 'y'. The file contains: cell, cube, flag, of_f4, of_f8,")
 
 
 def test_doubles_that_matlab_stores_as_bytes_stay_doubles(tmp_path):
@@ -374,8 +276,8 @@ def test_doubles_that_matlab_stores_as_bytes_stay_doubles(tmp_path):
     np.testing.assert_array_equal(read_array(path), ARRAY)
 
 
-def test_a_variable_of_a_matlab_file_is_not_read_beyond_the_limit(tmp_path, monkeypatch):
-    scipy_io.savemat(tmp_path / "a.mat", {"s": sparse.csc_matrix((10**6, 10**6)), "B": ARRAY}, do_compression=True)
+def test_sparse_and_old_variables_of_matlab(tmp_path):
+    scipy_io.savemat(tmp_path / "a.mat", {"s": sparse.csc_matrix((10**6, 10**6))})
     refused(f"{tmp_path}/a.mat:s", "takes 7.45e\\+03 GiB uncompressed, more than 4 GiB")
     scipy_io.savemat(tmp_path / "a.mat", {"s": sparse.csc_matrix(ARRAY)})
     np.testing.assert_array_equal(read_array(tmp_path / "a.mat"), ARRAY)
@@ -398,19 +300,6 @@ def test_fields_of_structs(tmp_path):
         np.testing.assert_array_equal(read_array(f"{tmp_path}/7.3.mat:{key}"), ARRAY)
 
 
-def cells_of_version_7_3(file, name, words):
-    """Write a cell array of text as MATLAB does: references to columns of UTF-16 code units."""
-    references = []
-    for number, word in enumerate(words):
-        units = np.frombuffer(word.encode("utf-16-le"), "<u2")
-        item = file.create_dataset(f"#refs#/{number}", data=units[:, None] if word else np.zeros(2, np.uint64))
-        item.attrs["MATLAB_class"] = np.bytes_("char")
-        if not word:
-            item.attrs["MATLAB_empty"] = np.uint8(1)
-        references.append(item.ref)
-    file.create_dataset(name, data=np.array([references], h5py.ref_dtype)).attrs["MATLAB_class"] = np.bytes_("cell")
-
-
 def test_strings_of_every_format_are_the_same(tmp_path):
     words = ["cat", "Käse", "\U0001d538 b"]
     np.save(tmp_path / "a.npy", np.array(words))
@@ -420,32 +309,20 @@ def test_strings_of_every_format_are_the_same(tmp_path):
         file["any"] = words
         file["fixed"] = np.char.encode(np.array(words), "utf-8")
     scipy_io.savemat(tmp_path / "a.mat", {"cell": np.array(words, object), "text": np.array(words[:2])})
-    with h5py.File(tmp_path / "7.3.mat", "w", userblock_size=512) as file:
-        cells_of_version_7_3(file, "cell", words)
-        text = np.array([list("cat "), list("Käse")])
-        file.create_dataset("text", data=np.vectorize(ord)(text).astype("u2").T).attrs["MATLAB_class"] = b"char"
-    for name in ("a.npy", "bytes.npy", "a.npz:x", "a.h5:any", "a.h5:fixed", "a.mat:cell", "7.3.mat:cell"):
+    for name in ("a.npy", "bytes.npy", "a.npz:x", "a.h5:any", "a.h5:fixed", "a.mat:cell"):
         read = read_stored(tmp_path / name)
         assert (read.dtype.kind, read.tolist()) == ("U", words), name
         refused(tmp_path / name, "expected an array of numbers, got dtype [<|]?[US]")
-    for name in ("a.mat:text", "7.3.mat:text"):
-        assert read_stored(tmp_path / name).tolist() == words[:2], name
-    with h5py.File(tmp_path / "7.3.mat", "r+") as file:
-        del file["cell"]
-        del file["#refs#"]
-        cells_of_version_7_3(file, "cell", ["", "a"])
-    assert read_stored(f"{tmp_path}/7.3.mat:cell").tolist() == ["", "a"]
+    assert read_stored(tmp_path / "a.mat:text").tolist() == words[:2]
+    with h5py.File(tmp_path / "7.3.mat", "w", userblock_size=512) as file:
+        file["text"] = np.array([[99, 97, 116]], "u2")
+        file["text"].attrs["MATLAB_class"] = np.bytes_("char")
+    refused(tmp_path / "7.3.mat", r"/text is text of version 7\.3\. Save it with -v7\.", read_stored)
 
 
 def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
     np.savez(tmp_path / "a.npz", query=np.arange(2), train=np.arange(3))
     assert sorted(npz_keys(tmp_path / "a.npz")) == ["query", "train"]
-    (tmp_path / "b.npz").write_bytes(b"PK")
-    refused(
-        tmp_path / "b.npz",
-        r"b.npz: can't be read as an .npz file \(",
-        npz_keys,
-    )
 
 
 def test_a_shape_is_read_from_the_header_alone(tmp_path):
@@ -464,19 +341,6 @@ def test_a_shape_is_read_from_the_header_alone(tmp_path):
     (tmp_path / "b.npy").write_bytes(b"x")
     for name, message in (("b.npy", "can't be read as an .npy"), ("c.npy", "no such file"), ("c.h5", "no such file")):
         refused(tmp_path / name, message, array_shape)
-
-
-@pytest.mark.parametrize("order", "<>")
-def test_code_points_that_do_not_exist_are_refused(tmp_path, order):
-    """NumPy reads them as strings on which Python's own functions fail."""
-    np.save(
-        tmp_path / "ids.npy", np.frombuffer(np.array([97, 0x110000], dtype=f"{order}u4").tobytes(), dtype=f"{order}U1")
-    )
-    refused(
-        tmp_path / "ids.npy",
-        r"ids.npy: the code point U\+110000 in a string does not exist.",
-        read_stored,
-    )
 
 
 @pytest.mark.parametrize("first", [2**53 - 1, -(2**53) - 2, 2**63 - 2, 2**64 - 3])
@@ -498,9 +362,6 @@ def test_sparse_rows_become_dense(tmp_path, dtype):
     assert found.dtype == rows.dtype
     np.testing.assert_array_equal(found, rows.toarray())
     assert array_shape(tmp_path / "a.npz") == (50, 30)
-    lazy = SparseRows(tmp_path / "a.npz")
-    for part in (slice(3, 9), slice(0, 0), slice(45, 99), slice(None, None, 4)):
-        np.testing.assert_array_equal(lazy[part], rows.toarray()[part])
     np.testing.assert_array_equal(read_array(f"{tmp_path / 'a.npz'}:data"), rows.data)
 
 
@@ -516,26 +377,12 @@ def test_entries_in_several_parts_are_added_and_rows_need_not_be_sorted(tmp_path
     [
         ({"indices": [0, 3]}, "a.npz: can't be read as a sparse matrix (indices must be < 3)."),
         ({"indices": [-1, 2]}, "indices must be >= 0"),
-        ({"indices": [0.0, 1.0]}, "a.npz: the indices of a sparse matrix must be integers."),
-        ({"indices": [0]}, "indices and data should have the same size"),
-        ({"indices": [[0, 1]], "data": [[1, 1]]}, "data, indices, and indptr should be 1-D"),
-        ({"indptr": [0, 1]}, "index pointer size 2 should be 3"),
         ({"indptr": [0, 3, 2]}, "indptr must be a non-decreasing sequence"),
-        ({"indptr": [1, 1, 2]}, "index pointer should start with 0"),
-        ({"indptr": np.array([0, 2**64 - 1, 2], np.uint64)}, "indptr must be a non-decreasing sequence"),
         ({"shape": [-1, 3], "indptr": np.empty(0, int)}, "'shape' elements cannot be negative"),
-        ({"shape": [2, 0]}, "indices must be < 0"),
-        ({"shape": [2, 3, 4]}, "can't be read as a sparse matrix"),
         (
             {"shape": [2, 10**9]},
             "takes 14.9 GiB, more than 4 GiB. Reduce the dimension, for example with TruncatedSVD.",
         ),
-        ({"data": np.array(["a", "b"])}, "expected an array of numbers, got dtype <U1."),
-        (
-            {"data": np.empty(0), "indices": np.empty(0, int), "indptr": [0, 0, 0]},
-            "the array is empty",
-        ),
-        ({"format": b"csc"}, "index pointer size 3 should be 4"),
         (
             {"data": np.array([object(), object()])},
             "pickled Python objects are never loaded. Save an array of numbers.",
@@ -546,3 +393,13 @@ def test_wrong_sparse_rows_are_refused(tmp_path, changes, message):
     arrays = {"indptr": [0, 1, 2], "indices": [0, 1], "data": [1.0, 1.0], "shape": [2, 3], "format": b"csr"} | changes
     np.savez(tmp_path / "a.npz", **arrays)
     refused(tmp_path / "a.npz", re.escape(message))
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz:B", "a.h5:B", "a.mat:B", "7.3.mat:B"])
+def test_a_damaged_file_is_refused_in_one_line_with_its_name(tmp_path, name):
+    """Cut short, or of another format."""
+    path = path_of(written(tmp_path, name))
+    content = path.read_bytes()
+    for damaged in (*(content[: len(content) * n // 7] for n in range(1, 5)), b"<html>\n", pickle.dumps(ARRAY)):
+        path.write_bytes(damaged)
+        refused(tmp_path / name, f"^{re.escape(str(path))}: ")

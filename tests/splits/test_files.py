@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.provenance import storage
 from protocol.splits import (
     PARTITIONS,
     Drawn,
@@ -62,12 +61,6 @@ def test_a_split_is_read_as_written(tmp_path, extension, parts):
     write_split(tmp_path / f"split{extension}", parts, IDS)
     same(read_split(tmp_path / f"split{extension}", IDS), parts)
     assert os.listdir(tmp_path) == [f"split{extension}"]
-
-
-def test_a_split_of_the_pipeline_is_read_including_empty_partitions(tmp_path):
-    parts = PARTS | {"validation_query": NONE}
-    storage.write(tmp_path / "splits.h5", parts, storage.provenance("split standard", parameters={}, inputs={}))
-    same(read_split(tmp_path / "splits.h5", IDS), parts)
 
 
 def test_the_text_of_splits_and_lists(tmp_path):
@@ -172,36 +165,6 @@ def test_a_list_is_split_at_its_separators(tmp_path, case):
     assert (None if flags is None else flags.tolist()) == case.get("labels", [[True, False], [False, True]])
 
 
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.eye(3), r"expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\.$"),
-        (np.array([False, True]), r"q\.npy: a mask instead of row numbers\. Convert it with numpy\.flatnonzero\.$"),
-        (
-            np.array([b"\xff"]),
-            r"q\.npy: ids are not UTF-8 \('utf-8' codec can't decode byte 0xff in position 0: invalid",
-        ),
-    ],
-)
-def test_an_array_that_is_no_list_is_refused(tmp_path, array, message):
-    with pytest.raises(ProtocolError, match=message):
-        read_list(put(tmp_path / "q.npy", array))
-
-
-def test_damaged_missing_and_too_large_files_are_refused(tmp_path, monkeypatch):
-    packed = gzip.compress(b"image/003.png 0 1\n" * 100)
-    for content in (packed[:-4], b"plain text", gzip.compress(b"\xff\xfe\x00")):
-        (tmp_path / "list.txt.gz").write_bytes(content)
-        with pytest.raises(ProtocolError, match="can't be read"):
-            read_list(tmp_path / "list.txt.gz")
-    with pytest.raises(ProtocolError, match="no such file"):
-        read_list(tmp_path / "none.txt")
-    monkeypatch.setattr("protocol.inputs.limits.TEXT_BYTES", 1000)
-    (tmp_path / "bomb.txt.gz").write_bytes(packed)
-    with pytest.raises(ProtocolError, match="larger than 0 MiB"):
-        read_list(tmp_path / "bomb.txt.gz")
-
-
 def test_a_list_with_labels_for_other_classes_is_refused(tmp_path):
     write_list(tmp_path / "q.txt", np.array([1]), PLAIN, SEVERAL)
     with pytest.raises(ProtocolError, match=r"q\.txt: labels for 4 classes, but the dataset has 3\.$"):
@@ -224,7 +187,6 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("s.pkl", b"", r"s\.pkl: expected a split as \.h5, \.npz or \.csv, got the extension '\.pkl'\."),
         (
             "s.npz",
             {"quary": np.array([0])},

@@ -54,9 +54,7 @@ def test_the_share_of_neighbours_is_computed_from_the_embeddings(embeddings):
                 assert value == pytest.approx(np.mean(shares), abs=1e-8)
 
 
-def test_the_embeddings_are_not_copied(embeddings):
-    for name, array in (("content.h5", "vectors"), ("precomputed/features.h5", "X")):
-        assert storage.span(embeddings.data / name, array).path.resolve() == embeddings.folder / "features.npy"
+def test_the_features_are_the_embeddings(embeddings):
     X = storage.read(embeddings.data / "precomputed" / "features.h5", ["X"])["X"]
     np.testing.assert_array_equal(X, np.load(embeddings.folder / "features.npy"))
 

@@ -75,10 +75,6 @@ wildcard_constraints:
     **PLAN.wildcards,
 
 
-# A file of results may refer to another one only if every job finds that file at the same path, unlike in a bucket.
-BY_REFERENCE = workflow.storage_settings.default_storage_provider is None
-
-
 def source(path):
     """Return a file of the project, from the checkout or from git. Moving the checkout does not rerun any job."""
     return sourcecache_entry(str(workflow.source_path(f"../../{path}")), path)

@@ -58,7 +58,6 @@ rule dataset:
         dataset=DATASET,
         options=CONFIG["dataset_options"],
         user=PLAN.user_states,
-        by_reference=BY_REFERENCE,
         code=code("dataset.py", dataset=DATASET),
     message:
         "dataset: {params.dataset}"

@@ -47,7 +47,6 @@ rule feature:
     params:
         feature=of("feature.plugin"),
         options=of("feature.options"),
-        by_reference=BY_REFERENCE,
         code=code("feature.py", feature=of("feature.plugin")),
     message:
         "features: {wildcards.extraction}"

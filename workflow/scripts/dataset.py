@@ -22,7 +22,7 @@ def main(job):
     )
     with storage.writing(job.output.content, provenance) as file:
         for array, rows in data.arrays.items():
-            store(file, array, rows, by_reference=job.params.by_reference)
+            store(file, array, rows)
     items = {"ids": data.ids, "class_names": np.array(data.class_names, dtype=np.str_)}  # texts, even if there are none
     items |= {} if data.labels is None else {"labels": data.labels}
     items |= {f"partitions/{part}": rows for part, rows in data.partitions.items()}

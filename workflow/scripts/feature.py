@@ -14,7 +14,7 @@ def main(job):
         if parts:
             join(file, feature, parts)
         else:
-            extract(file, feature, job.input.content, by_reference=job.params.by_reference)
+            extract(file, feature, job.input.content)
 
 
 if __name__ == "__main__":
