@@ -4,9 +4,7 @@ import functools
 import importlib
 
 import cifar10_tables
-import claims_tables
 import cross_modal_table
-import learned_tables
 import near_duplicates_tables
 import numpy as np
 import pages
@@ -17,7 +15,6 @@ import quantiser_tables
 import resampling_tables
 import runs
 import talr_table
-import thesis_tables
 from scipy.fft import dctn
 
 from protocol.datasets import cifar10
@@ -25,8 +22,8 @@ from protocol.report.sections import binarisation
 
 CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
 WIKI = cross_modal_table.table()
-PAGES = ["talr_table", *(f"{folder}_tables" for folder in ("cifar10", "learned", "near_duplicates", "resampling"))]
-PAGES += ["index_tables", "supervised_tables", "thesis_tables"]
+PAGES = ["talr_table", *(f"{folder}_tables" for folder in ("cifar10", "near_duplicates", "resampling"))]
+PAGES += ["index_tables", "supervised_tables"]
 SUMMARIES = [
     ("cifar10", "map_by_run", "summary"),
     ("cifar10", "map_by_run", "extensions"),
@@ -93,7 +90,7 @@ def test_tables_of_one_experiment_agree_with_those_of_others():
         np.testing.assert_allclose(of_hasher, full.set_index(cell)["mean"][of_hasher.index], rtol=tolerance)
     radii, scores = pages.read("thesis", "radii", "summary")
     scores = scores.set_index(["hasher", "metric"])["mean"]
-    for row in radii[radii["radius"].isin(thesis_tables.RADII)].itertuples():
+    for row in radii[radii["radius"].isin(range(0, 17, 2))].itertuples():
         assert row.value == pytest.approx(scores[row.hasher, f"{row.metric}@r{row.radius}"], rel=1e-8)
     means, gains = pages.read("talr", "talr", "gains")
     means = means.set_index(["dataset", "metric", "n_bits", "hasher"])["mean"]
@@ -140,56 +137,22 @@ def test_the_listed_images_are_decoded_jpeg(shared):
     assert np.sort(off)[len(cifar10_tables.REBUILT)] > 0.18
 
 
-@pytest.mark.parametrize("name", ["datasets", "growth", "variants"])
-def test_a_stored_table_is_that_of_the_datasets_or_of_other_tables(shared, tmp_path, monkeypatch, name):
-    before = (claims_tables.FOLDER / f"{name}.csv").read_text()
-    monkeypatch.setattr(claims_tables, "FOLDER", tmp_path)
-    claims_tables.main(shared / "data", name)
-    assert (tmp_path / f"{name}.csv").read_text() == before
-
-
-def test_constant_codes_on_nuswide(shared):
-    before = pages.read("claims", "nuswide")[0].set_index("statistic")["value"]
-    assert len(before) == 2 * claims_tables.N_DRAWS
-    for _, statistic, value in claims_tables.constant_codes(claims_tables.top_21(shared / "data"), 0):
-        assert before[statistic] == value
-
-
-def test_bucket_searches_of_one_hasher(monkeypatch):
-    before = pages.read("claims", "buckets")[0].set_index("statistic")["value"]
-    assert len(before) == 4 * len(claims_tables.SEARCHED) * len(claims_tables.SEARCH_BITS)
-    monkeypatch.setattr(claims_tables, "SEARCHED", ("itq",))
-    for _, statistic, value in claims_tables.searched(16):
-        assert before[statistic] == pytest.approx(value, abs=1e-6)
-
-
-@pytest.mark.parametrize("name", ["metrics", "summary", "lookups", "first_hits", "training", "without_empty_balls"])
-def test_rows_that_are_stored_again_replace_only_those_of_their_part(tmp_path, monkeypatch, name):
-    before = (learned_tables.FOLDER / f"{name}.csv").read_text()
-    (stored,) = learned_tables.read_text(name)
-    monkeypatch.setattr(learned_tables, "FOLDER", tmp_path)
-    own = (stored["feature"] == "pixels") & ~stored["hasher"].isin(learned_tables.FOLLOWED)
-    own &= (
-        stored["split"] == "cifar10_s1" if "split" in stored else stored.get("experiment") == "cifar10_learned_images"
-    )
-    learned_tables.store(name, "cifar10_learned_images", stored[own])
-    if name in (followed := learned_tables.followed_rows()):
-        learned_tables.store(name, "curves", followed[name])
-    assert (tmp_path / f"{name}.csv").read_text() == before
-
-
-def test_orderings_are_counted_run_by_run():
-    """Two runs: RAMAP falls in the first, empty balls grow in the second, and 4-DSH is more precise in both."""
-    falls, grows = [4, 3, 2, 1], [1, 2, 3, 4]
-    scores = {
-        (f"{metric}@r{radius}", run): row
-        for radius in range(13)
-        for metric, rows in {"RAMAP": (falls, grows), "empty": (falls, grows), "precision": (grows, grows)}.items()
-        for run, row in enumerate(rows)
+def test_the_tables_for_claims_repeat_those_of_growth_and_talr():
+    (growth,), (timed,) = pages.read("growth", "growth"), pages.read("claims", "growth")
+    seconds = {
+        f"CPU seconds to count and score, {row.n:,} items": row.cpu_s
+        for row in growth.itertuples()
+        if row.stage == "evaluate"
     }
-    counted = learned_tables.holding(pd.DataFrame(scores, index=list(learned_tables.M)).T)
-    by_statement = counted.groupby("in the paper", sort=False)["runs"].agg(["min", "max", "size"])
-    assert by_statement.to_numpy().tolist() == [[2, 2, 7], [1, 1, 6], [1, 1, 6]]
+    assert dict(zip(timed["statistic"], timed["value"], strict=True)) == seconds
+    (variants,), (stored,) = pages.read("talr", "variants"), pages.read("claims", "variants")
+    stored = stored.set_index("statistic")
+    for row in variants.itertuples():
+        name = f"{row.metric} of {row.hasher}, {row.variant}, {row.n_bits} bits"
+        assert stored.loc[name, "value"] == row.mean
+        if row.variant != "default":
+            apart = stored.loc[f"{name}: difference from the default"]
+            assert [*apart[["value", "standard_error", "n_runs"]]] == [row.difference, row.standard_error, row.n_runs]
 
 
 def test_the_curves_of_rescoring_begin_at_the_means_of_the_runs():
