@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from protocol.report import table_files, write_figures, write_tables
-from protocol.report.manuscript.figures import paper_figures
-from protocol.report.manuscript.tables import paper_tables
+from protocol.report.manuscript import paper_figures, paper_tables
 from protocol.scores.statistics import NO_TEST, shared_variance
 from protocol.scores.tables import Table
 
