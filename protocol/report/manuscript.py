@@ -206,8 +206,8 @@ def _conventions(content: Content, place: Mapping[str, str]) -> Iterator[Figure]
     undefined = rows["undefined"].map({"0": ", 0/0: 0", "left out": ", 0/0: left out"}).fillna("")
     rows = at(rows.assign(label=rows["metric"] + undefined, named="yes"), hasher=best["hasher"])
     caption = (
-        f"The {best['n_bits']}-bit codes of {content.name('hasher', best['hasher'])} (run 0) on {content.where(place)}, "
-        "scored under the conventions of tools and papers for mAP."
+        f"The {best['n_bits']}-bit codes of {content.name('hasher', best['hasher'])} (run 0) on {content.where(place)},"
+        " scored under the conventions of tools and papers for mAP."
     )
     rows = rows[["hasher", "label", "named", "reported_as_map_by", "value"]]
     yield _figure(content, "one-number", ["conventions"], place, rows, caption)
