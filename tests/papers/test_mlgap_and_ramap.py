@@ -75,6 +75,27 @@ def test_hand_made_rankings():
     assert found["RAMAP@1"][0] < found["RAMAP@1"][1]
 
 
+def test_lookups():
+    """The codes in the balls of 8 bits; with 48 and 64 bits, a step of the radius multiplies them by ten or more."""
+    balls = {
+        n: [value(histograms([1] + [0] * n, [1] + [0] * n), f"lookups@r{r}") for r in range(n + 1)] for n in (8, 48, 64)
+    }
+    agrees("S2-01", {"lookups, Q = 8": balls[8]})
+    slower = sum(balls[n][r + 1] < 10 * balls[n][r] for n in (48, 64) for r in range(3))
+    agrees("S2-09-lookups", {"steps to R = 1, 2, 3 where lookups grow less than tenfold": slower})
+
+
+def test_gains():
+    """An item of each level before one of the highest, from whose nDCG the gain follows."""
+    for number, levels in (("S1-03", (0, 1, 2, 3)), ("S3-19", (1, 2, 5, 10))):
+        second, highest, gains = 1 / np.log2(3), max(levels), []
+        for level in levels:
+            relevant = {highest: [[int(level == highest), 1]]} | ({level: [[1, 0]]} if 0 < level < highest else {})
+            ndcg = value(histograms([1, 1], relevant), "nDCG")
+            gains.append((2**highest - 1) * (ndcg - second) / (1 - second * ndcg))
+        agrees(number, {"gains": gains})
+
+
 def test_proposition_1():
     """A separate class for each of the 8 codes of 3 bits; then all assignments to two to four classes of two codes."""
     apart = codes.hamming_distance(every_code(3), every_code(3))

@@ -106,6 +106,20 @@ def test_the_numbers_of_a_query():
     agrees("S3-21-counts", values)
 
 
+def test_the_sizes_of_the_splits():
+    def thousands(name, *parts):
+        protocol = registry.get("split", name)
+        sizes = protocol.sizes({}, n_items=protocol.n_items, n_classes=protocol.n_classes)
+        return [{**sizes, "all": protocol.n_items}[part] / 1000 for part in parts]
+
+    values = {"CIFAR-10 S1, thousands": thousands("cifar10_s1", "query", "database", "train")}
+    values["CIFAR-10 S2, thousands"] = thousands("cifar10_s2", "query", "database")
+    values["NUS-WIDE, thousands"] = thousands("nuswide_21", "all", "query", "train")
+    values["LabelMe, thousands"] = thousands("labelme_2k", "query", "database", "train")
+    values["ImageNet100 train, thousands"] = thousands("imagenet100", "train")
+    agrees("S3-22", values)
+
+
 def printed(number, part=""):
     """Return a table that TALR prints, or a part of it: the values by code length of each method."""
     start, rows = f"{part}, " * bool(part), CLAIMS[number].expected
