@@ -37,6 +37,7 @@ from protocol.papers.figure_data import PLACE, FigureData
 from protocol.papers.results import having
 from protocol.report.description import vega
 from protocol.report.figure import ABSENT, Figure, Section, listed
+from protocol.report.printing import file_name
 from protocol.report.results import Results
 from protocol.scores.tables import Table
 from protocol.styles import COLOURS, MARKERS
@@ -139,7 +140,9 @@ def _figure(name: str, entry: _Entry, place: Mapping[str, Any], rows: "pd.DataFr
     shows = f"{entry['shows']} {', '.join([*where, place['experiment']])}; {counted(n_runs, 'run')}."
     shows += f" A substitute: {listed(others)}." if others else ""
     shown = [column for column in rows if column not in (*PLACE, "hasher", "plugin", "place", "numbers", "used")]
-    return Figure(_file_name(name, *place.values()), ", ".join(filter(None, title)), shows, chart, rows[shown])
+    return Figure(
+        file_name(name, *filter(None, place.values())), ", ".join(filter(None, title)), shows, chart, rows[shown]
+    )
 
 
 _STYLES = {"colour": COLOURS, "shape": MARKERS}
@@ -147,10 +150,6 @@ _STYLES = {"colour": COLOURS, "shape": MARKERS}
 
 def _cycled(values: Sequence[str], number: int) -> list[str]:
     return [values[i % len(values)] for i in range(number)]
-
-
-def _file_name(*parts: object) -> str:
-    return re.sub(r"[^\w.]|_", "-", "-".join(str(part) for part in parts if part))
 
 
 def _tables(name: str, entry: _Entry, data: FigureData) -> Drawn:
@@ -179,7 +178,7 @@ def _tables(name: str, entry: _Entry, data: FigureData) -> Drawn:
     metrics = sorted(set().union(*(rows["metric"] for _, rows in blocks)))
     header = ["method", "source", *(f"{n_bits} bits" for block, _ in blocks for n_bits in block["n_bits"])]
     table = Table(
-        _file_name(name),
+        file_name(name),
         f"{entry['caption']} Metric: {listed(metrics)}. Bold: the best of each source.",
         header,
         [[*key, *(ABSENT if one is None else f"{one:.{entry['digits']}f}" for one in values)] for key, values in kept],
