@@ -367,9 +367,9 @@ def _command_line() -> str:
 def _claims() -> str:
     """Return the page with the totals of the claims, and the claims that do not hold."""
     above = (
-        "`protocol claims` lists the claims of the papers. Each is computed with this project's own code and compared "
-        "with the printed values. This page contains the totals, and the claims of which some part does not hold. "
-        "`protocol claims ID` prints a claim in full. [What the papers claim, and what "
+        "`protocol papers` lists the claims of the papers. Each is decided by a test of this project, or by results "
+        "that are compared with the printed values. This page contains the totals, and the claims of which some part "
+        "does not hold. `protocol papers ID` prints a claim in full. [What the papers claim, and what "
         "holds](../explanation/claims-of-the-papers.md) describes the statuses."
     )
     stored = sorted((FOLDER.parents[1] / "results" / "reference").glob("*/*.csv"))

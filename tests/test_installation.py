@@ -190,7 +190,7 @@ def test_commands_that_need_no_extra(core, files, command):
         (" ".join(["evaluate", *OPTIONS]).replace("query.npy", "query.h5"), "hdf5"),
         (" ".join(["evaluate", *OPTIONS]).replace("query.npy", "query.mat"), "scipy"),
         ("compare a.csv b.csv", "report"),
-        ("claims", "report"),
+        ("papers", "report"),
         ("list hashers --markdown", "report"),
         ("check small.yaml", "pipeline"),
         ("check", "pipeline"),

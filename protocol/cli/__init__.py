@@ -19,7 +19,7 @@ _TASKS = {
     "score your codes": ("evaluate", "quantisation", "attribute"),
     "check a split or a reported score": ("audit", "find-duplicates", "verify", "explain", "diagnose"),
     "compare methods": ("compare",),
-    "reproduce the papers": ("claims", "paper-figures"),
+    "reproduce the papers": ("papers",),
     "set up an experiment": ("list", "init", "check", "snakefile"),
 }
 """The commands by task, in the order of the help."""

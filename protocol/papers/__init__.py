@@ -1,26 +1,13 @@
-"""The papers: their statements, checked by computation; and their figures and tables, drawn from our results."""
+"""The papers: their claims, checked by tests or by results; and their figures and tables, drawn from our results."""
 
-from protocol.papers.claim import STATUSES, Claim, Evidence, Verdict
-from protocol.papers.ledger import (
-    FIELDS,
-    all_claims,
-    entry_text,
-    judge,
-    ledger,
-    ledger_markdown,
-    ledger_text,
-    printed,
-    write_ledger,
-)
+from protocol.papers.claims import STATUSES, all_claims, printed
+from protocol.papers.ledger import FIELDS, entry_text, judge, ledger, ledger_markdown, ledger_text, write_ledger
 from protocol.papers.results import Results
 
 __all__ = [
     "FIELDS",
     "STATUSES",
-    "Claim",
-    "Evidence",
     "Results",
-    "Verdict",
     "all_claims",
     "entry_text",
     "judge",

@@ -4,31 +4,24 @@ import json
 import math
 import shutil
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import counted, one_of
-from protocol.papers.claim import (
-    AS_PRINTED,
-    BETWEEN_READINGS,
+from protocol.papers.claims import (
     NOT_REPLICATED,
     REFUTED,
     SOME_FAIL,
     STATUSES,
     SUBSTITUTE_NOT_REPLICATED,
     Claim,
-    Difference,
     Verdict,
+    all_claims,
 )
-from protocol.papers.metrics import claims as metrics
-from protocol.papers.mlgap import claims as mlgap
-from protocol.papers.ramap import claims as ramap
-from protocol.papers.results import Results
-from protocol.papers.statements import claims_of
-from protocol.papers.talr import claims as talr
-from protocol.papers.thesis import claims as thesis
+from protocol.papers.comparisons import AS_PRINTED
+from protocol.papers.results import Difference, Results
 from protocol.provenance.storage import replacing
 from protocol.scores import tables
 
@@ -40,14 +33,7 @@ _DISAGREEING = (REFUTED, NOT_REPLICATED, SUBSTITUTE_NOT_REPLICATED, SOME_FAIL)
 Entries = Sequence[dict[str, str]]
 
 
-def all_claims() -> list[Claim]:
-    """Return all claims, paper by paper."""
-    return [claim for paper in (mlgap, metrics, ramap, talr, thesis) for claim in claims_of(paper)]
-
-
-def ledger(
-    results: str | Path | None = None, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
-) -> list[dict[str, str]]:
+def ledger(results: str | Path | None = None, only: Collection[str] = ()) -> list[dict[str, str]]:
     """Return all claims with the results of their checks.
 
     Parameters
@@ -57,15 +43,13 @@ def ledger(
         ``reference/`` are read. The default is ``results``; if that folder does not exist, there are no data.
     only : collection of str
         The ids of the claims to judge; all if empty.
-    progress : callable, optional
-        Called with the number of judged claims and the number of all claims.
 
     Returns
     -------
     list of dict
         One for each claim, with the keys `FIELDS` and text values. ``parts`` describes how many of the claim's parts
-        hold. A note has separate lines for the method of the check, the readings and parts that hold or do not hold,
-        missing parts, the explanation of the status, and the errata.
+        hold. A note has separate lines for the test or the method of the check, the readings and parts that hold or
+        do not hold, missing parts, the explanation of the status, and the errata.
 
     Raises
     ------
@@ -73,29 +57,16 @@ def ledger(
         If the folder does not exist, a table in it can't be read, or an id is unknown.
     """
     if results is None and not _DEFAULT.is_dir():
-        return judge(Results(()), only, progress=progress)
-    return judge(Results.in_folder(results or _DEFAULT), only, progress=progress)
+        return judge(Results(), only)
+    return judge(Results.in_folder(results or _DEFAULT), only)
 
 
-def judge(
-    results: Results, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
-) -> list[dict[str, str]]:
+def judge(results: Results, only: Collection[str] = ()) -> list[dict[str, str]]:
     """Return the ledger as in `ledger`, from the rows of given tables."""
-    claims = all_claims()
+    claims = {claim.id: claim for claim in all_claims()}
     for name in only:
-        one_of(name, [claim.id for claim in claims], "claim", listing="protocol claims")
-    claims = [claim for claim in claims if not only or claim.id in only]
-    entries = []
-    for done, claim in enumerate(claims, start=1):
-        entries.append(_entry(claim, claim.judge(results)))
-        if progress is not None:
-            progress(done, len(claims))
-    return entries
-
-
-def printed() -> dict[str, Mapping[str, Any]]:
-    """Return the numbers that the papers print: for the id of each claim, its expected values by name."""
-    return {claim.id: claim.expected for claim in all_claims()}
+        one_of(name, [*claims], "claim", listing="protocol papers")
+    return [_entry(claim, claim.judge(results)) for claim in claims.values() if not only or claim.id in only]
 
 
 def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
@@ -110,7 +81,7 @@ def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
         f"{name}: {relation}{shown(value)}" + (f" (± {claim.tolerance(name):g})" if claim.tolerance(name) else "")
         for name, value in claim.expected.items()
     ]
-    by_reading = verdict.evidence.by_reading
+    by_reading = verdict.by_reading
     ours = [
         (f"{reading}: " if reading != AS_PRINTED or len(by_reading) > 1 else "")
         + "; ".join(f"{name}: {shown(value)}" for name, value in values.items())
@@ -122,7 +93,7 @@ def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
         "place": claim.place,
         "claim": claim.statement,
         "expected": "; ".join(expected),
-        "ours": BETWEEN_READINGS.join(ours),
+        "ours": " | ".join(ours),
         "status": verdict.status,
         "parts": verdict.summary,
         "note": _note(claim, verdict),
@@ -131,11 +102,12 @@ def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
 
 def _note(claim: Claim, verdict: Verdict) -> str:
     """Return paragraphs about the method, the parts and readings, missing parts, the explanation and the errata."""
-    several = len(verdict.evidence.by_reading) > 1
+    several = len(verdict.by_reading) > 1
     mixed = len(set(verdict.parts.values())) > 1
     parts = {
+        "Test: ": claim.test,
         "How: ": claim.how,
-        "Holds with: ": _sentence(claim.agreeing(verdict.evidence)) if several else "",
+        "Holds with: ": _sentence(claim.agreeing(verdict.by_reading)) if several else "",
         "Does not hold: ": _sentence(verdict.named(False)) if mixed else "",
         "Not decided: ": _sentence(verdict.not_decided) if mixed else "",
         "Not run: ": _sentence(verdict.not_run) if mixed else "",
@@ -151,9 +123,7 @@ def _sentence(names: Sequence[str], between: str = "; ") -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as text: integers in full, other numbers with six digits, lists and mappings in brackets."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} ({shown(part)})" for name, part in value.items())
+    """Return a value as text: integers in full, other numbers with six digits."""
     if isinstance(value, list | tuple):
         return " ".join(map(shown, value))
     if isinstance(value, str | Difference):

@@ -1,8 +1,8 @@
 """The report: tables, figures and one page, made from the results of an experiment."""
 
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
-from protocol.report.manuscript.files import figure_files, table_files, write_figures, write_tables
 from protocol.report.page import page
+from protocol.report.printing import figure_files, table_files, write_figures, write_tables
 from protocol.report.results import reading
 
 __all__ = [

@@ -115,6 +115,10 @@ class Description:
         folded = described.get("folded", False)
         return Figure(name, title, shows, spec, data, choices or {}, folded, inches, sentences or {})
 
+    def chart(self, name: str, **values: Any) -> dict[str, Any]:
+        """Return the chart of a figure as a Vega-Lite specification without data, given the values of ``$name``."""
+        return vega(self._content["figures"][name]["chart"], values)
+
     def section(
         self,
         name: str,

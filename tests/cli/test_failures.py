@@ -185,7 +185,7 @@ def test_output_in_an_encoding_without_a_character():
         (["audit", "runs/s.npz", "--json", "items.h5"], "--json", "items.h5"),
         (["compare", "a.json", "b.json", "--html", "b.json"], "--html", "b.json"),
         (["compare", "summary.csv", "b.json", "--html", "runs.csv"], "--html", "runs.csv"),
-        (["claims", "--results", "results", "--json", "results/x/summary.csv"], "--json", "results/x/summary.csv"),
+        (["papers", "--results", "results", "--json", "results/x/summary.csv"], "--json", "results/x/summary.csv"),
     ],
 )
 def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, file):

@@ -7,19 +7,15 @@ from pathlib import Path
 import yaml
 
 from protocol import papers
-from protocol.papers.claim import leaves
-from protocol.papers.statements import statements
+from protocol.papers.claims import leaves
 from protocol.scores.summary import COMBINATION
 
 SUMMARY = [*COMBINATION, "mean", "std", "n_runs", "n_queries", "n_database"]
 _VALUES = ["cifar10", "gist", "class_label", "standard", "lsh", 12, "none", 0, "mAP", 0.1, 0.01, 10, 1000, 59_000]
 USUAL = dict(zip(SUMMARY, _VALUES, strict=True))
+COUNTED = ["dataset", "statistic", "value", "standard_error", "n_runs", "n_queries", "n_database"]
 EVIDENCE = yaml.safe_load((Path(__file__).parent / "evidence.yaml").read_text())
-ENTRIES = {
-    entry["id"]: entry
-    for paper in ("metrics", "mlgap", "ramap", "talr", "thesis")
-    for entry in statements(paper)["claims"]
-}
+CLAIMS = {claim.id: claim for claim in papers.all_claims()}
 
 
 def rows_of(block, usual=USUAL):
@@ -53,25 +49,27 @@ def fits(row, columns):
 
 
 def read_by(number, off=0.0):
-    """Return rows with the expected values, moved, of a claim that only reads statistics or means."""
-    entry, rows = ENTRIES[number], []
-    for name, (dataset, *statistics) in entry.get("statistics", {}).items():
-        rows += rows_of({"dataset": dataset, "statistic": statistics, "value": entry["expected"][name]})
-    for selection in entry.get("means", ()):
-        where = {name: value[0] if isinstance(value, list) else value for name, value in selection["where"].items()}
-        for name, hasher in selection["hashers"].items():
-            columns = {"hasher": hasher, "n_bits": selection["n_bits"], "mean": entry["expected"][name]}
-            rows += rows_of(where | columns)
+    """Return rows with the expected values, moved, of a claim that only reads statistics, or means by code length."""
+    claim, rows = CLAIMS[number], []
+    for name, (dataset, *statistics) in claim.statistics.items():
+        rows += rows_of({"dataset": dataset, "statistic": statistics, "value": claim.expected[name]})
+    for table in claim.compare:
+        where = {name: value[0] if isinstance(value, list) else value for name, value in table["rows"].items()}
+        for hasher, method in table["rename"]["hasher"].items():
+            (name,) = (text.format(hasher=method) for text in table["values"])
+            if name in claim.expected:
+                columns = {"hasher": hasher, "n_bits": table["rows"]["n_bits"], "mean": claim.expected[name]}
+                rows += rows_of(where | columns)
     return changed(rows, add=off)
 
 
 def cases():
     """Return, by claim, rows under which every part of it holds, and rows under which none does."""
-    for number, entry in ENTRIES.items():
+    for number, claim in CLAIMS.items():
         if number in EVIDENCE["decided"]:
             yield number, *map(rows_of, EVIDENCE["decided"][number].values())
-        elif "statistics" in entry or "means" in entry:
-            yield number, read_by(number), read_by(number, 10 if "statistics" in entry else -0.1)
+        elif not claim.test:
+            yield number, read_by(number), read_by(number, 10 if claim.statistics else -0.1)
 
 
 def judged(folder, number, *tables):
@@ -81,10 +79,9 @@ def judged(folder, number, *tables):
         paths.append(
             write_summary(folder / f"{place}" / "summary.csv", [row for row in rows if "statistic" not in row])
         )
-        counted = [[row[name] for name in ("dataset", "statistic", "value")] for row in rows if "statistic" in row]
-        paths.append(write(folder / f"{place}" / "counted.csv", ["dataset", "statistic", "value"], counted))
-    (claim,) = [claim for claim in papers.all_claims() if claim.id == number]
-    return claim.judge(papers.Results(paths))
+        counted = [[row.get(name, "") for name in COUNTED] for row in rows if "statistic" in row]
+        paths.append(write(folder / f"{place}" / "counted.csv", COUNTED, counted))
+    return CLAIMS[number].judge(papers.Results(paths))
 
 
 def write_summary(path, rows):

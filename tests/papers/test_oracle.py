@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from protocol import papers
-from protocol.papers.claim import leaves
+from protocol.papers.claims import leaves
 
 # Numbers in the list that it derives itself, or that are in its statement or note; no paper prints them.
 DERIVED = {

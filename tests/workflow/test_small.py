@@ -69,7 +69,7 @@ def test_what_is_run_again(ran, tmp_path):
     ran.write(SMALL | {"codes": METHODS}, "codes.yaml")
     again = {"finished_codes": 4, "count": 2, "score": 2, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
     assert ran.jobs("report", config="codes.yaml") == again
-    edit(ran, "papers/thesis/claims.py")
+    edit(ran, "papers/claims.py")
     assert ran.jobs("claims") == {"claims": 1}
     edit(ran, "metrics/ramap.py")
     assert ran.jobs("metrics") == {"score": 2, "metrics": 1}

@@ -1,9 +1,7 @@
 """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
 
 from protocol.report import write_figures, write_tables
-from protocol.report.manuscript.content import read_content
-from protocol.report.manuscript.figures import paper_figures
-from protocol.report.manuscript.tables import paper_tables
+from protocol.report.manuscript import paper_figures, paper_tables, read_content
 
 
 def main(job):

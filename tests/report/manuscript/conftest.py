@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from protocol.report.manuscript.content import Content
+from protocol.report.manuscript import Content
 
 PLACE = {"feature": "gist", "ground_truth": "class_label", "split": "standard"}
 HASHERS = {"lsh": "LSH", "pca_rr": "PCA-RR", "mine": "[Ours] & co_1"}
@@ -92,4 +92,5 @@ def convention_rows():
 
 @pytest.fixture(scope="session")
 def content():
-    return Content(CONFIG, score_rows(), run_rows(), radii_rows(), curve_rows(), convention_rows())
+    tables = {"radii": radii_rows(), "curves": curve_rows(), "conventions": convention_rows()}
+    return Content(CONFIG, score_rows(), run_rows(), tables)

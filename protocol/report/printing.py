@@ -4,7 +4,6 @@ Figures are drawn for print: with an exact width, black on white, and in fonts a
 """
 
 import math
-import operator
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from protocol.scores.tables import Table, escaped
 _POINTS = 72  # per inch; vl-convert draws a pixel as a point
 _PNG_DPI = 300
 _MOST_PASSES = 5
+_MOST_POINTS = 130  # the height of a panel
 
 
 def write_figures(folder: str | Path, figures: Sequence[Figure]) -> None:
@@ -95,41 +95,37 @@ def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
     """Return each figure as ``svg``, ``pdf`` and ``png``, as wide as its `inches`.
 
     The PDF has embedded fonts, and text remains text. Vega enlarges a figure until no label is cut off, so its final
-    width is known only after drawing. The panels are therefore narrowed or widened, to within a point each, until the
-    figure fits. A figure whose panels would become narrower than a third of its width stays wider.
+    width is known only after drawing. Its panels are therefore narrowed or widened, to within a point, until it fits. A
+    figure whose panels would become narrower than a third of its width stays wider.
     """
     widths = [int(figure.inches * _POINTS) for figure in figures]
-    panels = [_panels(figure) for figure in figures]
-    inner = [int(0.8 * width / n) for width, n in zip(widths, panels, strict=True)]
+    inner = [int(0.8 * width) for width in widths]
     for _ in range(_MOST_PASSES):
         drawn = pictures(list(map(_spec, figures, inner)))
-        steps = [
-            math.ceil((_width(own["svg"]) - width) / n) for own, width, n in zip(drawn, widths, panels, strict=True)
-        ]
+        steps = [math.ceil(_width(own["svg"]) - width) for own, width in zip(drawn, widths, strict=True)]
         if not any(steps):
             break
-        least = [width // (3 * n) for width, n in zip(widths, panels, strict=True)]
-        inner = list(map(max, map(operator.sub, inner, steps), least))
+        inner = [max(own - step, width // 3) for own, step, width in zip(inner, steps, widths, strict=True)]
     drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
     return [own | {"svg": _in_inches(own["svg"])} for own in drawn]
 
 
 def _spec(figure: Figure, width: int) -> dict[str, Any]:
-    """Return a figure's specification in black, with panels of this width."""
-    spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text) | {
+    """Return a figure's specification in black, with panels of this width, and texts and points of print's size."""
+
+    def smaller(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {key: value for key, value in part.items() if key not in ("fontSize", "size", "strokeWidth")}
+
+    spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text, smaller) | {
         "config": style("print"),
         "autosize": {"type": "pad"},
     }
     for part in (spec, spec.get("spec", {})):
         if part.get("width") is not None:
             part["width"] = width
+        if isinstance(part.get("height"), int):
+            part["height"] = min(part["height"], _MOST_POINTS)
     return spec
-
-
-def _panels(figure: Figure) -> int:
-    """Return how many panels a figure has in a row."""
-    column = figure.spec.get("facet", {}).get("column", {}).get("field")
-    return int(figure.drawn[column].nunique()) if column else 1
 
 
 def _width(svg: bytes) -> float:

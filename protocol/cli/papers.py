@@ -1,0 +1,58 @@
+"""`protocol papers`: check the claims of the papers, or redraw their figures and tables from results."""
+
+import argparse
+from pathlib import Path
+
+from protocol.cli._output import check_outputs, show
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run `protocol papers`."""
+    if arguments.id[:1] == ["figures"]:
+        _draw(arguments.id[1:], arguments.results or Path("results"), arguments.output)
+    else:
+        _check(arguments)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Print claims: all in short, or the named ones in full."""
+    from protocol import papers
+    from protocol.checks import ProtocolError, one_of
+
+    if arguments.output:
+        raise ProtocolError("--output is only used with figures: protocol papers figures --output DIR.")
+    folder = arguments.results or Path("results")
+    check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
+    for status in arguments.status:
+        one_of(status, papers.STATUSES, "--status")
+    entries = papers.ledger(arguments.results, arguments.id)
+    entries = [entry for entry in entries if not arguments.status or entry["status"] in arguments.status]
+    if arguments.json:
+        papers.write_ledger(arguments.json, entries)
+    show("\n\n".join(map(papers.entry_text, entries)) if arguments.id else papers.ledger_text(entries))
+
+
+def _draw(names: list[str], results: Path, output: Path | None) -> None:
+    """Draw figures and tables, and print the names of their files and the missing results."""
+    from protocol.checks import ProtocolError, one_of
+    from protocol.papers.figures import DRAWINGS, FigureData
+    from protocol.provenance.storage import check_writable, replacing
+    from protocol.report import figure_files, table_files
+
+    for name in names:
+        one_of(name, [*DRAWINGS], "figure")
+    if output is None:
+        raise ProtocolError("Figures need a folder for their files: protocol papers figures --output DIR.")
+    check_writable(output)
+    data = FigureData.in_folder(results)
+    drawn = {name: DRAWINGS[name](data) for name in names or DRAWINGS}
+    figures = [figure for one in drawn.values() for figure in one.figures]
+    tables = [table for one in drawn.values() for table in one.tables]
+    for file, content in (figure_files(figures) | table_files(tables)).items():
+        with replacing(output / file) as path:
+            path.write_bytes(content)
+    for name, one in drawn.items():
+        files_of = [figure.name for figure in one.figures] + [table.name for table in one.tables]
+        show("\n  ".join([name, *files_of]))
+        if one.missing:
+            show(f"  missing: {one.missing}")

@@ -1,0 +1,267 @@
+"""The claims of the papers: each paper's YAML file has them, and an entry becomes a `Claim`.
+
+The keys of an entry are the parameters of `Claim`, without ``paper``. One of them says how the claim is checked:
+
+``test``
+    The test that holds the claim without data: arithmetic, an enumeration, a counter-example, or a comparison of
+    constants. Its numbers are the expected ones, apart from those in ``ours``.
+``compare``
+    Comparisons of stored results, see `protocol.papers.comparisons`.
+``statistics``
+    By part, a dataset and the names of its statistics.
+
+Text such as 2/3 in ``expected`` is a number.
+"""
+
+import functools
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from protocol.checks import ProtocolError, need
+from protocol.papers.comparisons import AS_PRINTED, compared
+from protocol.papers.results import Difference, Results
+
+PACKAGE_DATA = "*.yaml"
+"""The files that are read here and in `protocol.papers.figures`, for `protocol.provenance.sources`."""
+
+PAPERS = ("mlgap", "metrics", "ramap", "talr", "thesis")
+
+PROVED = "proved"
+REFUTED = "refuted"
+REPLICATED = "replicated"
+NOT_REPLICATED = "not replicated"
+SUBSTITUTE_REPLICATED = "replicated on a substitute"
+SUBSTITUTE_NOT_REPLICATED = "not replicated on a substitute"
+SOME_FAIL = "some parts fail"
+SO_FAR = "holds as far as run"
+NOT_DECIDED = "not decided"
+NOT_RUN = "not run"
+STATUSES = (
+    *(PROVED, REFUTED, REPLICATED, NOT_REPLICATED, SUBSTITUTE_REPLICATED, SUBSTITUTE_NOT_REPLICATED),
+    *(SOME_FAIL, SO_FAR, NOT_DECIDED, NOT_RUN),
+)
+
+RELATIONS = MappingProxyType({"<=": operator.le, "<": operator.lt, ">": operator.gt})
+
+Values = Mapping[str, Any]
+"""Numbers by name; a value may also be a list, a `Difference`, or a text that says why none decides."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of judging a claim.
+
+    Parameters
+    ----------
+    status : str
+        One of `STATUSES`.
+    by_reading : mapping of str to Values
+        The computed values under each reading of the claim; `AS_PRINTED` is that of the paper.
+    substitute : str
+        The substitute for the paper's data, features or networks; empty if there is none.
+    reading : str
+        The reading by which the claim was judged.
+    parts : mapping of str to bool or None
+        Whether each part holds under that reading; None if there is no computed value, or it decides nothing.
+    """
+
+    status: str
+    by_reading: Mapping[str, Values]
+    substitute: str
+    reading: str
+    parts: Mapping[str, bool | None]
+
+    def named(self, holds: bool | None) -> list[str]:
+        """Return the names of the parts that hold (True), do not hold (False), or are not decided (None)."""
+        return [name for name, outcome in self.parts.items() if outcome is holds]
+
+    @property
+    def not_run(self) -> list[str]:
+        """The names of the parts without a computed value."""
+        return [name for name in self.named(None) if name not in self.by_reading.get(self.reading, {})]
+
+    @property
+    def not_decided(self) -> list[str]:
+        """The names of the parts with a computed value that decides nothing."""
+        return [name for name in self.named(None) if name not in self.not_run]
+
+    @property
+    def summary(self) -> str:
+        """The number of parts that hold, the reading and the substitute, as text."""
+        text = f"{len(self.named(True))} of {len(self.parts)} parts hold" if len(self.parts) > 1 else ""
+        for names, what in ((self.not_decided, "not decided"), (self.not_run, "not run")):
+            text += f", {len(names)} {what}" if len(self.parts) > 1 and names else ""
+        if self.status == NOT_RUN:
+            return text
+        read = f"read as: {self.reading}" if self.reading != AS_PRINTED else ""
+        return "; ".join(filter(None, (text, read, self.substitute)))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper, and what decides it.
+
+    Each expected value is a part of the claim and is judged separately: it holds, does not hold, is not decided (the
+    value is undefined, or a difference within its interval), or was not run. If all parts hold, the claim is proved (by
+    a test) or replicated (by results); if none holds, it is refuted or not replicated; otherwise, some parts fail, or
+    it holds as far as run.
+
+    Parameters
+    ----------
+    id, paper, place, statement : str
+        The claim's number in the list of claims, its paper, the place there, and the statement in our words.
+    expected : mapping of str to number, list or mapping
+        The value of each part that the paper prints or implies. It is compared with the computed value of the same
+        name. Computed values of other names are only shown.
+    relation : {"=", "<=", "<", ">"}
+        The required relation of each computed value to the expected one.
+    within : float or mapping of str to float
+        The tolerance of the relation; by name if it differs, with 0 for names that are missing.
+    test, ours, reading
+        The test that holds the claim, its values that are not the expected ones, and how it reads the claim.
+    compare, statistics
+        What is read from results.
+    how, needs, note : str
+        How results are read; what would be needed to run the parts that are not run; an explanation of the status.
+    errata : sequence of str
+        The errata in the list of claims that concern this claim.
+    """
+
+    id: str
+    paper: str
+    place: str
+    statement: str
+    expected: Values
+    relation: str = "="
+    within: float | Mapping[str, float] = 0.0
+    test: str = ""
+    ours: Values = field(default_factory=dict)
+    reading: str = AS_PRINTED
+    compare: Sequence[Mapping[str, Any]] = ()
+    statistics: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    how: str = ""
+    needs: str = ""
+    note: str = ""
+    errata: Sequence[str] = ()
+
+    def judge(self, results: Results) -> Verdict:
+        """Return the verdict that follows from a test or from results."""
+        if self.test:
+            return self.verdict({self.reading: dict(self.expected) | dict(self.ours)})
+        if self.compare:
+            try:
+                return self.verdict(*compared(self.compare, results))
+            except ProtocolError as error:
+                raise ProtocolError(f"claim {self.id}: {error}") from error
+        values = {}
+        for name, (dataset, *statistics) in self.statistics.items():
+            counted = results.statistics(dataset).set_index("statistic")["mean"]
+            if set(statistics) <= set(counted.index):
+                values[name] = counted[statistics].tolist()
+        return self.verdict({AS_PRINTED: values} if values else {})
+
+    def verdict(self, by_reading: Mapping[str, Values], substitute: str = "") -> Verdict:
+        """Compare values with the expected ones.
+
+        A claim is judged by the paper's own reading if there are values for it, otherwise by the reading with the most
+        parts that hold.
+        """
+        parts_by_reading = {reading: self._parts(values) for reading, values in by_reading.items()}
+        if AS_PRINTED in by_reading or not by_reading:
+            reading = AS_PRINTED
+        else:
+            reading = max(by_reading, key=lambda name: list(parts_by_reading[name].values()).count(True))
+        parts = parts_by_reading.get(reading, dict.fromkeys(self.expected))
+        if all(part is None for part in parts.values()):
+            status = NOT_DECIDED if self.expected.keys() & by_reading.get(reading, {}).keys() else NOT_RUN
+        elif len(set(parts.values())) > 1:
+            status = SOME_FAIL if False in parts.values() else SO_FAR
+        else:
+            outcomes = (PROVED, REFUTED) if self.test else (REPLICATED, NOT_REPLICATED)
+            outcomes = (SUBSTITUTE_REPLICATED, SUBSTITUTE_NOT_REPLICATED) if substitute else outcomes
+            status = outcomes[False in parts.values()]
+        return Verdict(status, by_reading, substitute, reading, parts)
+
+    def tolerance(self, name: str) -> float:
+        """Return the tolerance of a part, given its name."""
+        return self.within.get(name, 0.0) if isinstance(self.within, Mapping) else self.within
+
+    def agreeing(self, by_reading: Mapping[str, Values]) -> list[str]:
+        """Return the readings under which all parts hold."""
+        return [name for name, values in by_reading.items() if all(self._parts(values).values())]
+
+    def _parts(self, values: Values) -> dict[str, bool | None]:
+        return {name: self._compares(name, values[name]) if name in values else None for name in self.expected}
+
+    def _compares(self, name: str, computed: Any) -> bool | None:
+        """Return whether a computed value has the required relation to the expected one; None for NaN or a text.
+
+        A difference is decided only if every value in its interval has, or lacks, the relation.
+        """
+        if isinstance(computed, str):
+            return None
+        if isinstance(computed, Difference):
+            ends = [computed.low, computed.high]
+            if self.relation == "=":  # nearest to the expected value and farthest from it
+                value = self.expected[name]
+                ends = [min(max(value, ends[0]), ends[1]), max(ends, key=lambda end: abs(end - value))]
+            outcomes = {self._compares(name, end) for end in ends}
+            return outcomes.pop() if len(outcomes) == 1 else None
+        expected, ours = (np.array(list(leaves(value)), dtype=np.float64) for value in (self.expected[name], computed))
+        if expected.shape != ours.shape:
+            return False
+        if np.isnan(ours).any():
+            return None
+        within = self.tolerance(name)
+        if self.relation == "=":
+            return bool((np.abs(ours - expected) <= within).all())
+        return bool(RELATIONS[self.relation](ours, expected + within).all())
+
+
+def leaves(value: Any) -> Iterator[float]:
+    """Yield the numbers in a value, in order."""
+    if isinstance(value, Mapping | list | tuple | np.ndarray):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from leaves(part)
+    else:
+        yield float(value)
+
+
+@functools.cache
+def all_claims() -> list[Claim]:
+    """Return all claims, paper by paper.
+
+    Raises
+    ------
+    ProtocolError
+        If PyYAML is not installed.
+    """
+    yaml = need("yaml", "report")
+    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    claims = []
+    for paper in PAPERS:
+        content = yaml.load(Path(__file__).with_name(f"{paper}.yaml").read_bytes(), loader)
+        for entry in content["claims"]:
+            numbers = {key: _numbers(entry[key]) for key in ("expected", "ours") if key in entry}
+            claims.append(Claim(paper=content["paper"], **entry | numbers))
+    return claims
+
+
+def printed() -> dict[str, Values]:
+    """Return the numbers that the papers print: for the id of each claim, its expected values by name."""
+    return {claim.id: claim.expected for claim in all_claims()}
+
+
+def _numbers(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: _numbers(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_numbers(value) for value in part]
+    return float(Fraction(part)) if isinstance(part, str) else part

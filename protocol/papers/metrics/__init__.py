@@ -1,1 +1,0 @@
-"""*Evaluation metrics* (mAP@p, nDCG@p): claims."""

@@ -1,1 +1,0 @@
-"""*Mean Local Group Average Precision*: claims, and figures."""

@@ -1,1 +1,0 @@
-"""*On the Evaluation Metric for Hashing* (RAMAP): claims, and figures."""

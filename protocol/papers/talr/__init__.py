@@ -1,1 +1,0 @@
-"""*Hashing as Tie-Aware Learning to Rank*: claims, and figures."""

@@ -1,1 +1,0 @@
-"""*Learning to Hash for Large Scale Image Retrieval*, chapter 3: claims, and figures."""

@@ -1,0 +1,300 @@
+"""Figures and tables for the user's own manuscript, as the key `paper` of the configuration chooses them.
+
+The charts are those of the report. `protocol.papers` redraws the figures of published papers instead.
+"""
+
+import functools
+import itertools
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from protocol import registry
+from protocol.report.description import PAGE, series_scales
+from protocol.report.examples import middle
+from protocol.report.figure import ABSENT, COLUMN_WIDTH, Figure, between
+from protocol.report.printing import file_name
+from protocol.report.results import display_name, read_examples, trained_on
+from protocol.report.sections.curves import pr_points
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, NO_TEST, ONE_DATASET, lead
+from protocol.scores.summary import COLUMNS, PLACE, at, shared_of
+from protocol.scores.tables import Table, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MARK = "†"
+"""The mark of best values whose lead over the second best is significant."""
+_LETTERS = 51  # of a legend as wide as a column
+_KEY = {"symbolSize": 25, "symbolOffset": 7, "labelOffset": 12, "columnPadding": 8}  # 20 points wide
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The scores and curves that a manuscript shows.
+
+    Parameters
+    ----------
+    config : mapping
+        The checked configuration.
+    scores : DataFrame
+        Of each run, with the columns `protocol.scores.summary.COLUMNS`: plain codes, and only what is shown.
+    runs : DataFrame
+        ``runs.csv``, with the numbers of queries and database items of each run.
+    examples : mapping of str to DataFrame
+        The tables ``radii``, ``curves`` and ``conventions`` of `protocol.report.examples`, with columns for feature and
+        split.
+    """
+
+    config: Mapping[str, Any]
+    scores: "pd.DataFrame"
+    runs: "pd.DataFrame"
+    examples: "Mapping[str, pd.DataFrame]"
+
+    @cached_property
+    def places(self) -> list[dict[str, str]]:
+        """The chosen combinations of feature, ground truth and split that have scores."""
+        chosen = itertools.product(*(self.config["paper"][f"{name}s"] for name in PLACE))
+        there = set(self.scores[list(PLACE)].itertuples(index=False, name=None))
+        return [dict(zip(PLACE, values, strict=True)) for values in chosen if values in there]
+
+    @cached_property
+    def hashers(self) -> list[str]:
+        """All hashers, in the order of the configuration, those with finished codes last."""
+        there = set(self.scores["hasher"])
+        return [name for name in self.config["names"]["hashers"] if name in there]
+
+    def name(self, kind: str, name: str) -> str:
+        """Return the display name of a dataset, feature, ground truth, split, hasher or metric."""
+        return display_name(self.config, kind, name)
+
+    def where(self, place: Mapping[str, str]) -> str:
+        """Return a place in words for a caption; the place may lack a ground truth."""
+        dataset, feature = self.name("dataset", self.config["dataset"]), self.name("feature", place["feature"])
+        truth = f"; relevance: {self.name('ground_truth', place['ground_truth'])}" if "ground_truth" in place else ""
+        return f"{dataset}, {feature}{truth}; {self.name('split', place['split'])} split"
+
+    def trained_on(self, hashers: Iterable[str], place: Mapping[str, str]) -> str:
+        """Return a sentence for a caption on what the supervised hashers learned from, with a space before it."""
+        there = set(hashers)
+        shown = {self.name("hasher", hasher): hasher for hasher in self.hashers if hasher in there}
+        return trained_on(self.config, shown, self.name("feature", place["feature"]))
+
+    def summary(self, metric: str, place: Mapping[str, str]) -> "pd.DataFrame":
+        """Return hasher, n_bits, mean, std and n_runs of a metric, undefined values left out, in order."""
+        rows = at(self.scores, metric=metric, **place).dropna(subset="value")
+        groups = rows.groupby(["hasher", "n_bits"], sort=False)["value"]
+        table = groups.agg(mean="mean", std="std", n_runs="size").reset_index()
+        return table.assign(order=table["hasher"].map(self.hashers.index)).sort_values(["order", "n_bits"])
+
+    def definition(self, metric: str) -> str:
+        """Return a sentence on the ties, the denominator and the undefined values of a metric."""
+        record = registry.METRICS.entry(metric)
+        ties, denominator = (
+            text[0].lower() + text[1:] if re.match("[A-Z][a-z]", text) else text
+            for text in (record.ties.rstrip("."), record.denominator.rstrip("."))
+        )
+        empty = "count as 0" if self.config["empty"] == "zero" else "are left out of the mean"
+        return f"Ties: {ties}; denominator: {denominator}; undefined values {empty}."
+
+
+def read_content(
+    scores: str | Path, runs: str | Path, examples: Sequence[str | Path], config: Mapping[str, Any]
+) -> Content:
+    """Return the results that a manuscript shows; every file is verified before it is read.
+
+    Parameters
+    ----------
+    scores, runs : path
+        ``metrics.csv`` and ``runs.csv``.
+    examples : sequence of path
+        ``.../{feature}/examples/{split}/{name}.csv``
+    config : mapping
+        The checked configuration.
+    """
+    rows = read_table(scores, usecols=[*COLUMNS])
+    keys = {"metric": "metrics", "n_bits": "n_bits"} | {name: f"{name}s" for name in PLACE}
+    for column, key in keys.items():
+        rows = rows[rows[column].isin(config["paper"][key])]
+    needed = [path for path in examples if Path(path).stem in ("radii", "curves", "conventions")]
+    return Content(config, rows[rows["extension"] == "none"], read_table(runs), read_examples(needed))
+
+
+def paper_figures(content: Content) -> list[Figure]:
+    """Return the figures of every place, as wide as a column."""
+    figures: list[Figure] = []
+    for place in content.places:
+        for metric in content.config["paper"]["metrics"]:
+            figures += _scores(content, place, metric)
+        figures += [*_curves(content, place), *_conventions(content, place)]
+    return figures
+
+
+def _figure(
+    content: Content, chart: str, name: Sequence[object], place: Mapping[str, str], rows: "pd.DataFrame", caption: str
+) -> Figure:
+    """Return a chart of the report with the display names of the hashers."""
+    hashers = {content.name("hasher", name): name for name in content.config["names"]["hashers"]}
+    shown = [content.name("hasher", hasher) for hasher in rows["hasher"]]
+    longest = max(map(len, shown)) + 8  # the symbol takes as much as eight letters
+    scales = series_scales(hashers, **_KEY, columns=max(1, min(_LETTERS // longest, len(set(shown)))))
+    metric = {"metric": rows["metric"].iloc[0]} if "metric" in rows else {}
+    return Figure(
+        file_name(*name, *place.values()),
+        caption.split(" on ")[0],
+        caption,
+        functools.partial(PAGE.chart, chart, **scales, lower=[]),
+        rows.assign(hasher=shown),
+        metric,
+        inches=COLUMN_WIDTH,
+    )
+
+
+def _scores(content: Content, place: Mapping[str, str], metric: str) -> Iterator[Figure]:
+    rows, title = content.summary(metric, place), content.name("metric", metric)
+    if len(rows):
+        n_runs = int(rows["n_runs"].max())
+        runs = f"means of {n_runs} runs, bars show one standard deviation" if n_runs > 1 else "one run"
+        caption = f"{title} by code length on {content.where(place)}: {runs}. {content.definition(metric)}"
+        caption += content.trained_on(rows["hasher"], place)
+        rows = rows.assign(metric=title)[["metric", "hasher", "n_bits", "mean", "std", "n_runs"]]
+        yield _figure(content, "by-length", ["scores", metric], place, rows, caption)
+
+
+def _curves(content: Content, place: Mapping[str, str]) -> Iterator[Figure]:
+    """Yield precision and recall of the top N, and the precision-recall curves, with the middle code length."""
+    lengths = content.config["paper"]["n_bits"]
+    radii, curves = (at(content.examples[name], **place) for name in ("radii", "curves"))
+    radii, curves = radii[radii["n_bits"].isin(lengths)], curves[curves["n_bits"].isin(lengths)]
+    points = pr_points(radii, ["hasher", "n_bits"])
+    for side in ("precision", "recall"):
+        rows = at(curves, metric=side)
+        if len(rows):
+            n_bits = middle(sorted(rows["n_bits"].unique()))
+            chance = at(points, n_bits=n_bits)["chance"].mean()
+            rows = at(rows, n_bits=n_bits).rename(columns={"at": "N", "value": side}).assign(chance=chance)
+            caption = (
+                f"{side.capitalize()}@N on {content.where(place)}, {n_bits} bits: means over the queries and the runs, "
+                "expected values over all orders of tied items." + content.trained_on(rows["hasher"], place)
+            )
+            rows = rows[["hasher", "n_bits", "N", side, "chance"]]
+            yield _figure(content, f"{side}-at-n", [f"{side}-at-n", n_bits], place, rows, caption)
+    if len(points):
+        n_bits = middle(sorted(points["n_bits"].unique()))
+        points = at(points, n_bits=n_bits)
+        caption = (
+            f"Precision-recall curves on {content.where(place)}, {n_bits} bits. All queries of a run are pooled "
+            "(micro-average), and a curve is the mean over the runs at every Hamming radius."
+            + content.trained_on(points["hasher"], place)
+        )
+        yield _figure(content, "pr-curves", ["pr-curves", n_bits], place, points, caption)
+
+
+def _conventions(content: Content, place: Mapping[str, str]) -> Iterator[Figure]:
+    """Yield the values under the named conventions for the codes of the best hasher, if they differ."""
+    rows = at(content.examples["conventions"], **place).dropna(subset="value")
+    rows = rows[rows["reported_as_map_by"].fillna("") != ""]
+    if rows["value"].nunique() < 2:
+        return
+    compared = at(rows, metric="mAP") if "mAP" in set(rows["metric"]) else rows
+    best = rows.loc[compared["value"].idxmax()]
+    undefined = rows["undefined"].map({"0": ", 0/0: 0", "left out": ", 0/0: left out"}).fillna("")
+    rows = at(rows.assign(label=rows["metric"] + undefined, named="yes"), hasher=best["hasher"])
+    caption = (
+        f"The {best['n_bits']}-bit codes of {content.name('hasher', best['hasher'])} (run 0) on {content.where(place)},"
+        " scored under the conventions of tools and papers for mAP."
+    )
+    rows = rows[["hasher", "label", "named", "reported_as_map_by", "value"]]
+    yield _figure(content, "one-number", ["conventions"], place, rows, caption)
+
+
+def paper_tables(content: Content) -> list[Table]:
+    """Return a table of each metric for each feature and split, with the ground truths side by side.
+
+    A table that compares nothing, because it has a single hasher or only undefined values, is left out.
+    """
+    tables = []
+    of_truths = dict.fromkeys((place["feature"], place["split"]) for place in content.places)
+    for metric, (feature, split) in itertools.product(content.config["paper"]["metrics"], of_truths):
+        place = {"feature": feature, "split": split}
+        truths = [own["ground_truth"] for own in content.places if place.items() <= own.items()]
+        summaries = {truth: content.summary(metric, place | {"ground_truth": truth}) for truth in truths}
+        columns = [
+            (truth, int(n_bits), at(rows, n_bits=n_bits).set_index("hasher")["mean"])
+            for truth, rows in summaries.items()
+            for n_bits in sorted(rows["n_bits"].unique())
+            if (rows["n_bits"] == n_bits).sum() > 1
+        ]
+        if columns:
+            tables.append(_table(content, metric, place, summaries, columns))
+    return tables
+
+
+def _table(
+    content: Content,
+    metric: str,
+    place: dict[str, str],
+    summaries: "Mapping[str, pd.DataFrame]",
+    columns: "Sequence[tuple[str, int, pd.Series]]",
+) -> Table:
+    hashers = [name for name in content.hashers if any(name in means for _, _, means in columns)]
+    largest, better = max(means.abs().max() for _, _, means in columns), registry.METRICS.entry(metric).better
+    digits = min(4, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 3  # three significant digits
+    shared = shared_of(content.runs, place["split"])
+    rows, significant = [[content.name("hasher", name)] for name in hashers], []
+    strong, second = set[tuple[int, int]](), set[tuple[int, int]]()
+    for across, (truth, n_bits, means) in enumerate(columns, 1):
+        scores = at(content.scores, metric=metric, ground_truth=truth, n_bits=n_bits, **place)
+        runs = scores.pivot_table(index="run", columns="hasher", values="value")
+        best = lead(runs, shared=shared, better=better)
+        is_tested = best is not None and not math.isnan(best.low)
+        significant.append(best.low > 0 or best.high < 0 if is_tested and best is not None else None)
+        texts = [f"{means[name]:.{digits}f}" if name in means else ABSENT for name in hashers]
+        ranked = sorted({float(text) for text in texts if text != ABSENT}, reverse=better != "lower")
+        places = [[down for down, text in enumerate(texts) if text != ABSENT and float(text) == v] for v in ranked[:2]]
+        strong |= {(down, across) for down in places[0]}
+        second |= {(down, across) for down in places[1]} if len(places) > 1 else set()
+        for down, text in enumerate(texts):
+            rows[down].append(text + MARK * (bool(significant[-1]) and places[0] == [down]))
+    truths = list(dict.fromkeys(truth for truth, _, _ in columns))
+    groups = [(content.name("ground_truth", name), sum(of == name for of, _, _ in columns)) for name in truths]
+    is_marked = any(text.endswith(MARK) for row in rows for text in row[1:])
+    tested = NO_TEST if math.isinf(shared) else _tested(significant, is_marked, math.comb(len(hashers), 2))
+    return Table(
+        file_name(metric, place["feature"], place["split"]),
+        _caption(content, metric, place, {truth: summaries[truth] for truth in truths}, tested),
+        ["Method", *(f"{n_bits} bits" for _, n_bits, _ in columns)],
+        rows,
+        strong=frozenset(strong),
+        second=frozenset(second),
+        groups=[[("", 1), *groups]] if len(truths) > 1 else [],
+    )
+
+
+def _tested(significant: Sequence[bool | None], is_marked: bool, n_pairs: int) -> str:
+    """Return a sentence on the meaning of the mark, or on the reason why there is none."""
+    if all(own is None for own in significant):
+        return "There are too few runs to test the lead of the best value."
+    test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"
+    test += f", with Bonferroni's correction for {n_pairs} pairs of methods" if n_pairs > 1 else ""
+    start = f"{MARK}: the" if is_marked else "No"
+    return f"{start} lead over the second best is significant ({test}). {ONE_DATASET}"
+
+
+def _caption(
+    content: Content, metric: str, place: dict[str, str], summaries: "Mapping[str, pd.DataFrame]", tested: str
+) -> str:
+    """Return the caption: the numbers, the marks of the best values, and the conventions of the metric."""
+    where = content.where(place | ({"ground_truth": next(iter(summaries))} if len(summaries) == 1 else {}))
+    n_runs = between([int(n) for rows in summaries.values() for n in rows["n_runs"]])
+    spread = max(float(rows["std"].max()) for rows in summaries.values())
+    mean = "one run" if n_runs == "1" else f"mean of {n_runs} runs (standard deviation at most {spread:.3f})"
+    return (
+        f"{content.name('metric', metric)} on {where}: {mean}. Best value of each column in bold, second best "
+        f"underlined. {tested} {content.definition(metric)}"
+        + content.trained_on((hasher for rows in summaries.values() for hasher in rows["hasher"]), place)
+    )
