@@ -9,8 +9,7 @@ from protocol.evaluation.code_utilisation import Classified, CodeUtilisation
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import evaluate
 from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
-from protocol.evaluation.hashing import Hashing
-from protocol.evaluation.representations import Quantisers
+from protocol.evaluation.representations import Hashing, Quantisers
 from protocol.evaluation.result import Evaluation, WithoutQueries
 from protocol.evaluation.scoring import Scoring, SpreadRow
 from protocol.evaluation.trec import Trec, TrecOptions

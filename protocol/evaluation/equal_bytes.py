@@ -157,7 +157,12 @@ class EqualBytes:
 
 
 def represented(
-    name: str, n_bytes: int, counts: Mapping[int, HammingCounts], numbers: Sequence[int], rescoring: Rescoring
+    name: str,
+    n_bytes: int,
+    counts: Mapping[int, HammingCounts],
+    numbers: Sequence[int],
+    rescoring: Rescoring,
+    times: Times | None = None,
 ) -> Represented:
     """Return the nearest items that a representation finds, from the counts of its ranking for each K and for 1."""
     shares, per_query = {}, {}
@@ -167,7 +172,7 @@ def represented(
         per_query[k] = orders["expected"]
         average, low, high = _interval(orders["expected"], _CONFIDENCE)
         shares[k] = Share(k, average, low, high, mean(orders["worst"]), mean(orders["best"]), first)
-    return Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring), None, per_query)
+    return Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring), times, per_query)
 
 
 def compared(rows: Sequence[Represented], n_bytes: int, machine: str | None = None) -> EqualBytes:

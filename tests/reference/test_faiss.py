@@ -53,7 +53,6 @@ def scalar(kind):
 INDEXES = {
     "float16": scalar(faiss.ScalarQuantizer.QT_fp16),
     "int8:calibration=minmax": scalar(faiss.ScalarQuantizer.QT_8bit),
-    "int4": scalar(faiss.ScalarQuantizer.QT_4bit),
     "pq:m=8": lambda metric: product(metric, 8),
     "pq:m=16,n_bits=4": lambda metric: product(metric, 16, 4),
     "opq:m=8,n_bits=4": optimised,
@@ -83,7 +82,7 @@ class Restored:
         return flat.search(self.index.queries(query, self.model), k)
 
 
-OTHERS = ["int8", "int8:calibration=sentence_transformers", "two_bit", "truncate:dims=16"]
+OTHERS = ["int8", "int8:calibration=sentence_transformers", "truncate:dims=16"]
 
 
 def test_every_quantiser_is_compared():
