@@ -341,12 +341,12 @@ def _config_files() -> str:
     """Return the page with the first comment of every shipped config file."""
     root, rows = FOLDER.parents[1], []
     for path in configs().values():
-        link = f"[`{path.name}`](../../{path.relative_to(root).as_posix()})"
-        rows.append([link, description(path, complete=True)])
+        relative = path.relative_to(root).as_posix()
+        rows.append([f"[`{relative}`](../../{relative})", description(path, complete=True)])
     above = (
-        "The default experiment in `config/` and the others in `workflow/config/`. "
-        "`snakemake --configfile workflow/config/NAME.yaml` runs one, and "
-        "`protocol check workflow/config/NAME.yaml` prints what it would run. `protocol list configs` prints this "
+        "The default experiment, one experiment for each kind of data in `workflow/config/`, and the experiments whose "
+        "tables are stored, next to these tables in `results/reference/`. `snakemake --configfile FILE` runs one, and "
+        "`protocol check FILE` prints what it would run. `protocol list configs` prints this "
         "list, also where only the package is installed, and `protocol list configs NAME > my.yaml` copies a file. "
         "[Configuration](configuration.md) describes the keys."
     )
