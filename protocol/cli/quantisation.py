@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> None:
     from protocol.evaluation import Quantisers, Rescoring, quantisation
 
     train = arguments.train_vectors
-    trec = check_options(arguments, [arguments.query_codes, arguments.database_codes, train])
+    check_options(arguments, [arguments.query_codes, arguments.database_codes, train])
     vectors = nearest(arguments)
     if vectors is None:
         raise ProtocolError("--query-vectors and --database-vectors are missing.")
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
             threads=arguments.threads,
             progress=report,
         )
-    write(arguments, result, [], trec)
+    write(arguments, result)
 
 
 def _codes(arguments: argparse.Namespace) -> Any:

@@ -5,20 +5,19 @@ from protocol.evaluation.batches import Evaluator
 from protocol.evaluation.binarisation import Quantisation, Rescoring, quantisation
 from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_search, lookup_time
 from protocol.evaluation.code_pairs import Codes, Outputs
-from protocol.evaluation.code_utilisation import Classified, CodeUtilisation
+from protocol.evaluation.code_utilisation import CodeUtilisation
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import evaluate
 from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
 from protocol.evaluation.representations import Hashing, Quantisers
 from protocol.evaluation.result import Evaluation, WithoutQueries
 from protocol.evaluation.scoring import Scoring, SpreadRow
-from protocol.evaluation.trec import Trec, TrecOptions
+from protocol.evaluation.trec import Trec
 
 __all__ = [
     "CONVENTIONS",
     "Attribution",
     "BucketSearches",
-    "Classified",
     "CodeUtilisation",
     "Codes",
     "Convention",
@@ -37,7 +36,6 @@ __all__ = [
     "Scoring",
     "SpreadRow",
     "Trec",
-    "TrecOptions",
     "WithoutQueries",
     "attribute",
     "bucket_search",

@@ -13,6 +13,8 @@ from protocol.evaluation.code_pairs import CodePair, read_codes, sources
 from protocol.evaluation.equal_bytes import EqualBytes, compared, represented
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Nearest, check_sizes, files_of, ground_truth
+from protocol.evaluation.output import parts
+from protocol.evaluation.printed import with_range
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.representations import (
     HashedBy,
@@ -26,7 +28,7 @@ from protocol.evaluation.representations import (
     searches_per_second,
 )
 from protocol.evaluation.rescoring import Rescoring, RescoringCurve, by_quantiser, by_vectors
-from protocol.evaluation.result import Evaluation, with_range
+from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring
 from protocol.scores.tables import Table
 
@@ -136,7 +138,8 @@ class Quantisation(Evaluation):
             content["ranked_by"] = self.ranked_by
         return content if self.equal_bytes is None else content | {"equal_bytes": self.equal_bytes.content()}
 
-    def _about_items(self) -> list[str]:
+    def parts(self) -> list[str | Table]:
+        """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""
         lines = [] if self.hashed_by is None else [f"codes: {self.hashed_by}"]
         if self.constant_bits:
             verb = "bits has" if self.constant_bits == 1 else "bits have"
@@ -144,12 +147,11 @@ class Quantisation(Evaluation):
         for ranking in dict.fromkeys(self.ranked_by.values()):
             names = [name for name, own in self.ranked_by.items() if own == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
-        lines += [] if self.equal_bytes is None else [self.equal_bytes.answer]
-        return [*lines, *super()._about_items()]
-
-    def _about_nearest(self) -> list[Table]:
-        further = [] if self.equal_bytes is None else self.equal_bytes.tables()
-        return [*super()._about_nearest(), *map(_curve_table, self.rescoring), _cost_table(self.cost), *further]
+        tables = [*map(_curve_table, self.rescoring), _cost_table(self.cost)]
+        if self.equal_bytes is not None:
+            lines.append(self.equal_bytes.answer)
+            tables += self.equal_bytes.tables()
+        return parts(self, lines, tables)
 
 
 def quantisation(
@@ -222,10 +224,11 @@ def quantisation(
         raise ProtocolError(f"{option} needs Hamming distances, which the {source.ranking} ranking does not have.")
     sizes = len(query), len(database)
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
-    pair, hashed_by = source if isinstance(source, CodePair) else None, None
-    if pair is None:
+    if isinstance(source, Hashing):
         model, hashed_by = source.fit(database)
         pair = encoded(model, query, database, progress)
+    else:
+        pair, hashed_by = source, None
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     relevances = {k: relevance for k, relevance in truth.by_number.items() if f"neighbours@{k}" in evaluation.metrics}
     curves = [by_vectors(evaluation.nearest_counts, list(relevances), rescoring)]

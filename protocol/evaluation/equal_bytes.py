@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting import HammingCounts
+from protocol.evaluation.printed import with_range
 from protocol.evaluation.representations import Times
 from protocol.evaluation.rescoring import Rescoring, RescoringCurve, by_vectors
-from protocol.evaluation.result import with_range
 from protocol.metrics import mean, neighbours_found
 from protocol.scores.tables import Table
 

@@ -168,8 +168,8 @@ def by_quantiser(
         apart = np.bitwise_count(items ^ code).sum(axis=1, dtype=np.int64)
         within = np.cumsum(np.bincount(apart))
         candidates = np.flatnonzero(apart <= np.searchsorted(within, max(tops.values())))
-        row, rows = quantised.query[query : query + 1], np.zeros(candidates.size, dtype=np.int64)
-        again = pair_distances(row, quantised.items, rows, candidates, distance=quantised.distance)
+        vector, first = quantised.query[query : query + 1], np.zeros(candidates.size, dtype=np.int64)
+        again = pair_distances(vector, quantised.items, first, candidates, distance=quantised.distance)
         order = np.lexsort((np.random.default_rng([seed, query]).random(candidates.size), again))
         candidates, again = candidates[order], again[order]
         relevant = {k: np.isin(candidates, relevance.row(query)[0]) for k, relevance in relevances.items()}

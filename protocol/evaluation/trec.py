@@ -2,64 +2,21 @@
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol import codes, metrics
-from protocol.checks import ProtocolError, integer, one_of
-from protocol.counting import HammingCounts
-from protocol.evaluation.code_pairs import CodePair
+from protocol.checks import ProtocolError, integer
+from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, shown
+from protocol.evaluation.result import Evaluation
 from protocol.provenance.storage import check_writable, replacing
 from protocol.scores.tables import Table
-from protocol.truth.relevance import Relevance
 
-TIES = ("expected", "shuffled", "distance")
 DEPTH = 1000
-_EXACT = 1 << 24  # trec_eval stores scores in single precision, which is exact for integers up to this one
-_OFFSETS = (np.arange(16) + 0.5) / 16  # where the first of evenly spread items may be, in units of their distance
-
-
-@dataclass(frozen=True)
-class TrecOptions:
-    """How to write TREC files.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The folder for the files ``run`` and ``qrels``; created if it is missing.
-    depth : int, optional
-        The number of items of each query in the run. If None, 1,000, or the size of the database if that is smaller.
-    ties : {"expected", "shuffled", "distance"}, default="expected"
-        The order of items at equal distance. ``expected``: relevant items are spread evenly over the tie, so that the
-        average precision is close to its expected value over all orders. ``shuffled``: the order is random. Both give
-        strictly decreasing scores, because trec_eval ignores ranks and sorts by score. ``distance``: tied items have
-        equal scores, n_bits - distance, and trec_eval sorts them by document id, largest first.
-    seed : int, default=0
-        The seed for ``shuffled``.
-
-    Raises
-    ------
-    ProtocolError
-        If an option is out of range, or the folder is not writable.
-    """
-
-    folder: str | Path
-    depth: int | None = None
-    ties: str = "expected"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        one_of(self.ties, TIES, "trec_ties")
-        integer(self.seed, "trec_seed", minimum=0)
-        if self.depth is not None:
-            integer(self.depth, "trec_depth")
-        check_writable(self.folder)
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,30 +31,20 @@ class Trec(Printed):
         The name of the file with the relevant items.
     depth : int
         The number of items of each query in the run.
-    ties : str
-        The order of items at equal distance in the run, as in `TrecOptions`.
-    seed : int or None
-        The seed of ``shuffled``.
     metric : str
         The metric to which trec_eval's ``map`` corresponds: mAP, or mAP@K[all] if the run is cut off at K.
     expected : float
         Its mean, as the expected value over ties.
     by_document_id : float
-        Its mean with trec_eval's order of ties, by document id, largest first: the value that trec_eval computes if
-        scores are distances.
-    of_run : float
-        Its mean in the order of the run: the value that trec_eval computes from the files.
+        Its mean with trec_eval's order of ties, by document id, largest first: the value that trec_eval computes.
     """
 
     run: str
     qrels: str
     depth: int
-    ties: str
-    seed: int | None
     metric: str
     expected: float
     by_document_id: float
-    of_run: float
 
     @property
     def moved(self) -> float:
@@ -106,16 +53,14 @@ class Trec(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the table of mAP by order of ties; the title gives the files and the effect of trec_eval's order."""
-        cells = [
-            ("expected over ties", shown(self.expected)),
-            ("ties by document id, as trec_eval orders them", shown(self.by_document_id)),
-            ("in the order of the run", shown(self.of_run)),
-        ]
-        ties = self.ties if self.seed is None else f"{self.ties} with seed {self.seed}"
-        title = f"TREC files {self.run} and {self.qrels}: {self.depth:,} items per query, ties {ties}"
+        title = f"TREC files {self.run} and {self.qrels}: {self.depth:,} items per query"
         if not math.isnan(self.moved):
             means = f"from {shown(self.expected)} to {shown(self.by_document_id)}"
             title += f"; trec_eval's tie-breaking moves {self.metric} {means} ({self.moved:+.2g})"
+        cells = [
+            ("expected over ties", shown(self.expected)),
+            ("ties by document id, as trec_eval orders them", shown(self.by_document_id)),
+        ]
         return [Table("trec", f"{title}:", (self.metric, "mean"), cells)]
 
     def content(self) -> dict[str, Any]:
@@ -123,176 +68,85 @@ class Trec(Printed):
         return {"trec": asdict(self) | {"moved": self.moved}}
 
 
-def write_trec(
-    pair: CodePair,
-    counts: HammingCounts,
-    truth: Relevance,
-    options: TrecOptions,
-    *,
-    empty: str = "zero",
-    leave_one_out: bool = False,
-    tag: str | None = None,
-) -> Trec:
+def check_trec(folder: str | Path, depth: int | None) -> None:
+    """Raise ProtocolError if the folder is not writable, or the depth is not a positive integer."""
+    if depth is not None:
+        integer(depth, "trec_depth")
+    check_writable(folder)
+
+
+def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = None) -> Trec:
     """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
 
     Parameters
     ----------
-    pair : CodePair
-        The codes of queries and database.
-    counts : HammingCounts
-        The counts of these codes with this ground truth.
-    truth : Relevance
-    options : TrecOptions
-    empty : {"zero", "drop"}, default="zero"
-        The treatment of queries without relevant items: ``zero`` writes one judgement of level 0, so that trec_eval
-        counts the query as 0; ``drop`` omits the query from qrels, so that trec_eval leaves it out.
-    leave_one_out : bool, default=False
-        Whether item i is left out of the run and of the qrels of query i, as it was from the counts.
-    tag : str, optional
-        The last column of the run, with blanks replaced by underscores; ``protocol`` if None.
-
-    Returns
-    -------
-    Trec
+    evaluation : Evaluation
+        Its name is the last column of the run, with blanks replaced by underscores. If its convention counts undefined
+        values as 0, a query without relevant items has one judgement of level 0 in qrels, so that trec_eval counts it
+        as 0; otherwise, it is left out.
+    folder : str or Path
+        The folder for the files ``run`` and ``qrels``; created if it is missing.
+    depth : int, optional
+        The number of items of each query in the run. If None, 1,000, or the size of the database if that is smaller.
 
     Raises
     ------
     ProtocolError
-        If a file can't be written, or a run with strictly decreasing scores has more than 2^24 items for each query,
-        because trec_eval stores scores in single precision.
+        If the ranking is not the Hamming ranking, the depth is out of range, or a file can't be written.
 
     Notes
     -----
-    Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they sort in numerical order. Files are
-    written query by query, so memory grows only with the database.
+    Scores are n_bits - distance. trec_eval ignores ranks, and sorts items of equal scores by document id, largest
+    first; the run has this order. Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they
+    sort in numerical order. Files are written query by query, so memory grows only with the database.
     """
-    size = counts.n_database
-    depth = min(DEPTH if options.depth is None else options.depth, size)
-    if options.ties != "distance" and depth > _EXACT:
-        raise ProtocolError(
-            f"trec_depth must be at most {_EXACT:,}, the number of scores that trec_eval can distinguish, got "
-            f"{depth:,}."
-        )
-    run, qrels = (Path(options.folder) / name for name in ("run", "qrels"))
-    label = re.sub(r"\s+", "_", (tag or "").strip()) or "protocol"
-    with replacing(run) as to_run, replacing(qrels) as to_qrels:
-        precisions = _write((to_run, to_qrels), pair, truth, options, depth, label, empty, leave_one_out)
-    metric = "mAP" if depth == size else f"mAP@{depth}[all]"
-    by_document_id, of_run = map(metrics.mean, np.nan_to_num(precisions) if empty == "zero" else precisions)
-    return Trec(
-        run=str(run),
-        qrels=str(qrels),
-        depth=depth,
-        ties=options.ties,
-        seed=options.seed if options.ties == "shuffled" else None,
-        metric=metric,
-        expected=metrics.mean(metrics.evaluate(counts, [metric], empty=empty)[metric]),
-        by_document_id=by_document_id,
-        of_run=of_run,
-    )
-
-
-def _write(
-    files: tuple[Path, Path],
-    pair: CodePair,
-    truth: Relevance,
-    options: TrecOptions,
-    depth: int,
-    label: str,
-    empty: str,
-    leave_one_out: bool,
-) -> NDArray[np.float64]:
-    """Write run and qrels; return the average precision of each query by document id and in the order of the run.
-
-    The result is (2, n_queries), with NaN for queries without relevant items.
-    """
-    ids, queries = np.array(_ids("d", 7, len(pair.database))), _ids("q", 6, len(pair.query))
-    precisions = np.full((2, len(queries)), np.nan)
-    with open(files[0], "w", encoding="utf-8") as run, open(files[1], "w", encoding="utf-8") as qrels:
-        for row, (order, by_id, distances, levels) in enumerate(_rankings(pair, truth, options, depth, leave_one_out)):
-            items = np.delete(ids, row) if leave_one_out else ids
-            name, n_relevant = queries[row], np.count_nonzero(levels)
-            scores = pair.n_bits - distances[order] if options.ties == "distance" else np.arange(depth, 0, -1)
+    pair, counts, leave_one_out = evaluation.codes, evaluation.counts, evaluation.leave_one_out
+    if counts is None:
+        raise ProtocolError(f"trec needs Hamming distances, which the {evaluation.ranking} ranking does not have.")
+    check_trec(folder, depth)
+    size, empty = counts.n_database, find(evaluation.convention).empty("mAP")
+    depth = min(depth or DEPTH, size)
+    files = [Path(folder) / name for name in ("run", "qrels")]
+    tag = re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
+    words, ids = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database)))
+    queries, precisions = _ids("q", 6, len(pair.query)), np.full(len(pair.query), np.nan)
+    with (
+        replacing(files[0]) as to_run,
+        replacing(files[1]) as to_qrels,
+        open(to_run, "w", encoding="utf-8") as run,
+        open(to_qrels, "w", encoding="utf-8") as qrels,
+    ):
+        for row, (name, code) in enumerate(zip(queries, codes.words(pair.query), strict=True)):
+            distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.uint16)
+            levels, items = np.zeros(len(words), dtype=np.int64), ids
+            positions, of_relevant = evaluation.truth.relevance.row(row)
+            levels[positions] = of_relevant
+            if leave_one_out:
+                distances, levels, items = (np.delete(array, row) for array in (distances, levels, ids))
+            order = size - 1 - np.argsort(distances[::-1], kind="stable")[:depth]
+            scores = pair.n_bits - distances[order].astype(np.int64)
             run.writelines(
-                f"{name} Q0 {item} {rank} {score} {label}\n"
+                f"{name} Q0 {item} {rank} {score} {tag}\n"
                 for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
             )
-            judged = np.flatnonzero(levels) if n_relevant or empty == "drop" else np.arange(1)
+            relevant = np.flatnonzero(levels)
+            judged = relevant if relevant.size or empty == "drop" else np.arange(1)
             qrels.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
-            if n_relevant:
-                precisions[:, row] = [_gained(levels[ranked]) / n_relevant for ranked in (by_id, order)]
-    return precisions
+            if relevant.size:
+                ranks = np.flatnonzero(levels[order]) + 1
+                precisions[row] = (np.arange(1, ranks.size + 1) / ranks).sum() / relevant.size
+    metric = "mAP" if depth == size else f"mAP@{depth}[all]"
+    return Trec(
+        run=str(files[0]),
+        qrels=str(files[1]),
+        depth=depth,
+        metric=metric,
+        expected=metrics.mean(metrics.evaluate(counts, [metric], empty=empty)[metric]),
+        by_document_id=metrics.mean(np.nan_to_num(precisions) if empty == "zero" else precisions),
+    )
 
 
 def _ids(letter: str, width: int, n: int) -> list[str]:
     """Return the ids of n rows, padded to equal width."""
     width = max(width, len(str(n - 1)))
     return [f"{letter}{row:0{width}d}" for row in range(n)]
-
-
-def _rankings(
-    pair: CodePair, truth: Relevance, options: TrecOptions, depth: int, leave_one_out: bool
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield, for each query, the top items in its order and in that of document ids, and all distances and levels.
-
-    With `leave_one_out`, the positions are those of the database without the item of the query.
-    """
-    words, of_queries = codes.words(pair.database), codes.words(pair.query)
-    for row, code in enumerate(of_queries):
-        distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
-        levels = np.zeros(len(words), dtype=np.int64)
-        positions, of_relevant = truth.row(row)
-        levels[positions] = of_relevant
-        if leave_one_out:
-            distances, levels = np.delete(distances, row), np.delete(levels, row)
-        size = len(distances)
-        keys = distances.astype(np.uint16)  # NumPy uses radix sort for a stable sort of this type
-        by_id = size - 1 - np.argsort(keys[::-1], kind="stable")[:depth]
-        if options.ties == "distance":
-            order = by_id
-        elif options.ties == "shuffled":
-            shuffled = np.random.default_rng([options.seed, row]).permutation(size)
-            order = shuffled[np.argsort(keys[shuffled], kind="stable")[:depth]]
-        else:
-            order = _spread(keys, levels > 0, depth)
-        yield order, by_id, distances, levels
-
-
-def _gained(levels: NDArray[np.int64]) -> float:
-    """Return the sum of the precisions at the ranks of the relevant items."""
-    ranks = np.flatnonzero(levels) + 1
-    return float((np.arange(1, ranks.size + 1) / ranks).sum())
-
-
-def _spread(distances: NDArray[np.uint16], relevant: NDArray[np.bool_], depth: int) -> NDArray[np.int64]:
-    """Return the top items by distance, with the relevant items of each tie spread evenly over it.
-
-    Evenly spread items are n / m places apart, and the first may be anywhere in the first n / m places. Of several such
-    places, we choose the one for which the sum of precisions up to this tie is closest to its expected value.
-    """
-    order = np.argsort(distances, kind="stable")
-    ends = np.cumsum(np.bincount(distances))
-    error, before, relevant_before = 0.0, 0, 0
-    for end in ends[: np.searchsorted(ends, depth) + 1].tolist():
-        tie = order[before:end]
-        is_relevant = relevant[tie]
-        n, m = tie.size, int(np.count_nonzero(is_relevant))
-        if m:
-            places = ((np.arange(m) + _OFFSETS[:, None]) * (n / m)).astype(np.int64)
-            ranks = before + 1 + places
-            gained = np.where(ranks <= depth, (relevant_before + 1 + np.arange(m)) / ranks, 0.0).sum(axis=1)
-            errors = error + gained - _expected(n, m, before, relevant_before, depth)
-            best = np.abs(errors).argmin()
-            spread = np.zeros(n, dtype=bool)
-            spread[places[best]] = True
-            order[before:end][spread], order[before:end][~spread] = tie[is_relevant], tie[~is_relevant]
-            error = float(errors[best])
-        before, relevant_before = end, relevant_before + m
-    return order[:depth]
-
-
-def _expected(n: int, m: int, before: int, relevant_before: int, depth: int) -> float:
-    """Return the expected sum of precisions in a tie, as in `protocol.metrics.average_precision`."""
-    inside = np.arange(min(n, depth - before))
-    slope = (m - 1) / max(n - 1, 1)
-    return float((m / n * (relevant_before + 1 + slope * inside) / (before + 1 + inside)).sum())

@@ -9,7 +9,7 @@ import pytest
 import protocol as hp
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import TrecOptions, attribution
+from protocol.evaluation import attribution
 
 K = 5
 
@@ -273,8 +273,7 @@ def test_files(exact, tmp_path):
     with pytest.raises(ProtocolError, match=r"^database ids: 199 ids for 200 database items\.$"):
         hp.attribute(tmp_path / "d.run", **given, ids=(names[0], names[1][1:]))
     labels = np.zeros(30, int), np.zeros(200, int)
-    options = TrecOptions(tmp_path, depth=K)
-    hp.evaluate(*given["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(options)
+    hp.evaluate(*given["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(tmp_path, K)
     found = hp.attribute(tmp_path / "run", **given, exact=True)
     assert (found.faults, found.rows[0].recall, found.k) == ((), 1, K)
     (tmp_path / "b.jsonl").write_text("[3, 4]\n" + "[5]\n" * 29)

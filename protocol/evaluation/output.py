@@ -1,0 +1,237 @@
+"""How an evaluation is printed and written: text, JSON and CSV."""
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import __version__, registry
+from protocol.checks import ProtocolError
+from protocol.evaluation.conventions import find
+from protocol.evaluation.printed import Printed, json_text, shown, with_range
+from protocol.evaluation.result import Evaluation
+from protocol.inputs.labels import brief
+from protocol.provenance.storage import file_sha256, replacing
+from protocol.scores.metadata import NOTED, SCORE
+from protocol.scores.tables import DIGITS, Table, write_csv
+from protocol.truth.relevance import LabelRelevance, labels_sha256
+
+_METADATA = (
+    "name",
+    "dataset",
+    "ground_truth",
+    "relevance",
+    "split",
+    "n_queries",
+    "n_database",
+    "n_bits",
+    "ranking",
+    "binarize",
+    "convention",
+    "ground_truth_sha256",
+)
+_FEW = 10  # at most this many labels are listed
+_COUNTED = {"zero": "counted as 0", "drop": "left out"}
+_RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
+_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
+_DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
+
+
+def content(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the fields of `Evaluation.content`."""
+    rules = find(evaluation.convention)
+    relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
+    fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA} | {"version": __version__}
+    fields |= {name: getattr(evaluation, name) for name in (*relevant, "metrics", "undefined")}
+    fields["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
+    fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
+    fields["codes_sha256"] = evaluation.codes.sha256
+    optional = {"labels_sha256": labels_sha256(evaluation.truth.relevance)}
+    names = ("nearest", "spread", "leave_one_out", "queries_are_database")
+    optional |= {name: getattr(evaluation, name) for name in names}
+    fields |= {name: value for name, value in optional.items() if value}
+    return fields | evaluation.code_utilisation.content()
+
+
+def records(
+    evaluation: Evaluation, means: Mapping[str, float], n_undefined: Mapping[str, int], queries: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield a record for each metric; `queries` are the fields of the queries that were scored."""
+    rules = find(evaluation.convention)
+    shared = {name: getattr(evaluation, name) for name in _METADATA} | {"version": __version__} | queries
+    for metric, mean in means.items():
+        complete = shared | {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
+        complete |= {"metric": metric, "value": mean, "undefined": n_undefined[metric]}
+        columns = ("name", "metric", "value", "undefined", *SCORE, "ranking", "binarize", *NOTED)
+        yield {column: complete[column] for column in columns}
+
+
+def write_json(
+    evaluation: Evaluation,
+    path: str | Path,
+    others: Sequence[Printed],
+    files: Mapping[str, str | Path | None],
+    lists: Mapping[str, str | Path],
+) -> None:
+    """Write the JSON of an evaluation and of other results, with the names of files, as `Evaluation.write_json`."""
+
+    def relative(file: str | Path) -> str:
+        return Path(os.path.relpath(file, Path(path).parent)).as_posix()
+
+    def reference(file: str | Path) -> dict[str, str]:
+        return {"file": relative(file), "sha256": file_sha256(file)}
+
+    fields = evaluation.content()
+    for other in others:
+        fields |= other.content()
+    if evaluation.inputs:
+        fields["inputs"] = {
+            role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
+            for role, value in evaluation.inputs.items()
+        }
+    fields |= {key: reference(file) for key, file in files.items() if file is not None}
+    if lists:
+        fields["lists"] = {part: reference(file) for part, file in lists.items()}
+    with replacing(path) as temporary:
+        temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
+
+
+def write_per_query(evaluation: Evaluation, path: str | Path) -> None:
+    """Write the values of each query as CSV, as `Evaluation.write_per_query`."""
+    n = evaluation.n_queries
+    columns = {name: values for name, values in evaluation.per_query.items() if values.size == n}
+    _write_columns(evaluation.ranking, path, "query", range(n), columns)
+
+
+def write_pr_curves(evaluation: Evaluation, path: str | Path) -> None:
+    """Write precision and recall at every radius as CSV, as `Evaluation.write_pr_curves`."""
+    if not evaluation.pr_curves:
+        raise ProtocolError(
+            f"pr_curves needs the Hamming radius, which the {evaluation.ranking} ranking does not have."
+        )
+    columns = {
+        f"{kind}_{average}": values
+        for average, curve in evaluation.pr_curves.items()
+        for kind, values in curve._asdict().items()
+    }
+    _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
+
+
+def write_top_n_curves(evaluation: Evaluation, path: str | Path) -> None:
+    """Write precision and recall of the top N items as CSV, as `Evaluation.write_top_n_curves`."""
+    n, precision, recall = evaluation.top_n
+    _write_columns(evaluation.ranking, path, "n", n.tolist(), {"precision": precision, "recall": recall})
+
+
+def _write_columns(
+    ranking: str, path: str | Path, index: str, rows: Sequence[int], columns: Mapping[str, NDArray[np.float64]]
+) -> None:
+    values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
+    cells = (["" if math.isnan(value) else DIGITS % value for value in of_row] for of_row in values.tolist())
+    write_csv(path, (index, "ranking", *columns), ([row, ranking, *own] for row, own in zip(rows, cells, strict=True)))
+
+
+def parts(evaluation: Evaluation, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> list[str | Table]:
+    """Return the paragraphs and tables of `Evaluation.parts`, with further lines and tables about the codes."""
+    rules = find(evaluation.convention)
+    of_database = "" if evaluation.ranking == "hamming" else "database "
+    binarized = f", {of_database}binarised by {evaluation.binarize}" if evaluation.binarize else ""
+    sizes = (
+        f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} "
+        f"bits{binarized}; {_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
+    )
+    about = [sizes, *_about_own(evaluation), *lines, _about_items(evaluation), rules.summary, f"[{rules.source}]"]
+    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *tables, _table(evaluation)]
+    if sentences := evaluation.code_utilisation.sentences():
+        result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
+    if rules.not_copied:
+        result.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
+    if evaluation.spread:
+        result.append(_spread_table(evaluation))
+    return result
+
+
+def _about_own(evaluation: Evaluation) -> list[str]:
+    """Return the line about queries that are database items, if they are, or are left out."""
+    if evaluation.leave_one_out:
+        n = evaluation.n_other_codes
+        other = f"; {n:,} of them {'has' if n == 1 else 'have'} another code as a query" if n else ""
+        return [f"each query's own row is left out of the {evaluation.n_queries:,} database items{other}"]
+    if not evaluation.queries_are_database:
+        return []
+    are_labels = isinstance(evaluation.truth.relevance, LabelRelevance)
+    same = "are the database items" if are_labels else "have the codes of the database items"
+    option = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True)"
+    return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
+
+
+def _about_items(evaluation: Evaluation) -> str:
+    """Return the line about the interpretation of the ground truth.
+
+    If several items are as far away as the K-th nearest one, all of them are nearest items.
+    """
+    (fewest, most), nearest = evaluation.relevant_per_query, evaluation.nearest
+    if nearest is not None:
+        k = nearest.relevant
+        ties = "" if most == k else f"; with ties {fewest:,} to {most:,} items for K = {k:,}"
+        vectors = f"{nearest.dtype}, dimension {nearest.n_features:,}"
+        return f"nearest items: by {_DISTANCES[nearest.distance]} of the vectors ({vectors}){ties}"
+    n = evaluation.queries_without_relevant
+    facts = [f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"]
+    if evaluation.labels_not_in_database is not None:
+        facts.append(f"query labels absent from the database: {brief(evaluation.labels_not_in_database, _FEW)}")
+    else:
+        lowest, highest = evaluation.levels
+        levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
+        items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        facts.append(f"relevance read as {evaluation.relevance}: {items} items per query, {levels}")
+    if fewest == evaluation.n_database:
+        facts.append("every item is relevant to every query")
+    return "; ".join(facts)
+
+
+def _nearest_table(evaluation: Evaluation) -> list[Table]:
+    """Return the table of the shares of nearest items, if vectors are the ground truth."""
+    if evaluation.nearest is None:
+        return []
+    cells = []
+    for number in evaluation.nearest.numbers:
+        row = [f"{number:,}"]
+        for name in (f"neighbours@{number}", f"1-recall@{number}"):
+            row += with_range(*(evaluation.metrics[f"{name}{ties}"] for ties in ("", "[worst]", "[best]")))
+        cells.append(row)
+    title = (
+        "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
+        "expected over ties:"
+    )
+    header = ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best")
+    return [Table("nearest items", title, header, cells)]
+
+
+def _table(evaluation: Evaluation) -> Table:
+    rules, cells, title, nearest = find(evaluation.convention), [], "", evaluation.nearest
+    if nearest is not None:
+        title = f"other metrics, with the {nearest.relevant:,} nearest items of each query as relevant:"
+    for name, mean in evaluation.metrics.items():
+        record = registry.METRICS.entry(name)
+        if nearest is not None and record.relevant:
+            continue  # it has a separate table
+        n = evaluation.undefined[name]
+        empty = f"{n:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
+        ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
+        cells.append((name, shown(mean), empty, ties, record.denominator))
+    return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
+
+
+def _spread_table(evaluation: Evaluation) -> Table:
+    """Return the table of all variants of mAP, with the conventions that report them as mAP."""
+    rows = evaluation.spread
+    cells = [(row.metric, shown(row.value), _SPREAD[row.empty], ", ".join(row.conventions)) for row in rows]
+    values = [row.value for row in rows if row.conventions and not math.isnan(row.value)]
+    title = f"values that published conventions report as mAP, from {min(values):.4f} to {max(values):.4f}, and others:"
+    return Table("spread", title, ("metric", "mean", "undefined values", "reported as mAP by"), cells)
