@@ -136,7 +136,7 @@ class Quantisation(Evaluation):
         content = super().content() | {name: getattr(self, name) for name in names}
         if self.ranked_by:
             content["ranked_by"] = self.ranked_by
-        return content if self.equal_bytes is None else content | {"equal_bytes": self.equal_bytes.content()}
+        return content if self.equal_bytes is None else content | {"equal_bytes": self.equal_bytes}
 
     def parts(self) -> list[str | Table]:
         """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""

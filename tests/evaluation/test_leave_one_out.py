@@ -261,22 +261,3 @@ def test_leaving_out_is_refused_where_it_has_no_meaning(tmp_path, monkeypatch, c
         np.save(f"{name}.npy", array)
     assert main(["evaluate", *FILES, "--leave-one-out", *options]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_swapped_sides_are_named():
-    swapped = "The numbers fit the other way round: queries and database look swapped."
-    few, many = np.arange(3) % 2, np.arange(7) % 2
-    with pytest.raises(ProtocolError, match=swapped):
-        evaluate(CODES[:3], CODES[:7], query_labels=many, database_labels=few)
-    with pytest.raises(ProtocolError, match=swapped):
-        evaluate(CODES[:3], CODES[:7], truth=Nearest(VECTORS[:7], VECTORS[:3], k=1))
-    for labels in ((few, few), (many, many), (many, few[:2])):
-        with pytest.raises(ProtocolError) as caught:
-            evaluate(CODES[:3], CODES[:7], query_labels=labels[0], database_labels=labels[1])
-        assert "swapped" not in str(caught.value)
-
-
-def test_swapped_ids_are_named(tmp_path):
-    truth = judged(tmp_path, GRADED, range(7))
-    with pytest.raises(ProtocolError, match="queries and database look swapped"):
-        evaluate(CODES, CODES[:7], truth=replace(truth, query_ids=truth.database_ids, database_ids=truth.query_ids))
