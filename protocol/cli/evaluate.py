@@ -81,7 +81,7 @@ def _searches(arguments: argparse.Namespace, evaluation: "Evaluation") -> "Itera
 def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -> None:
     """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import rows_from
-    from protocol.evaluation.trec import check_trec
+    from protocol.evaluation.output import check_trec
 
     files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OUTPUTS}
     folder = arguments.trec

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots
 from protocol.evaluation.code_pairs import CodePair, read_codes, sources
-from protocol.evaluation.equal_bytes import EqualBytes, compared, represented
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Nearest, check_sizes, files_of, ground_truth
 from protocol.evaluation.output import parts
@@ -27,7 +26,15 @@ from protocol.evaluation.representations import (
     scans_per_second,
     searches_per_second,
 )
-from protocol.evaluation.rescoring import Rescoring, RescoringCurve, by_quantiser, by_vectors
+from protocol.evaluation.rescoring import (
+    EqualBytes,
+    Rescoring,
+    RescoringCurve,
+    by_quantiser,
+    by_vectors,
+    compared,
+    represented,
+)
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring
 from protocol.scores.tables import Table

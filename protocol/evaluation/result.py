@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from protocol.evaluation.trec import Trec
+    from protocol.evaluation.output import Trec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,7 +212,7 @@ class Evaluation(Scores, Printed):
         return WithoutQueries(self, excluded, per_query, n_undefined(is_undefined, remain.size))
 
     def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
-        """Write the ranking as run and qrels files of TREC, as `protocol.evaluation.trec.write_trec` describes them.
+        """Write the ranking as run and qrels files of TREC, as `protocol.evaluation.output.write_trec` describes them.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class Evaluation(Scores, Printed):
         ProtocolError
             If the ranking is not the Hamming ranking, the depth is out of range, or a file can't be written.
         """
-        from protocol.evaluation.trec import write_trec
+        from protocol.evaluation.output import write_trec
 
         return write_trec(self, folder, depth)
 

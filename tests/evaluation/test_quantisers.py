@@ -17,9 +17,9 @@ from protocol.evaluation import (
     Outputs,
     Quantisers,
     Rescoring,
-    equal_bytes,
     evaluate,
     quantisation,
+    rescoring,
 )
 from protocol.evaluation.representations import fit
 from protocol.evaluation.rescoring import RescoringCurve, _returned
@@ -148,20 +148,20 @@ def test_items_with_equal_codes_are_tied():
 
 
 def row(name, n_bytes, share):
-    shares = {1: equal_bytes.Share(1, share, 0, 0, 0, 0, 0)}
-    return equal_bytes.Represented(name, n_bytes, shares, RescoringCurve("vectors", 0.8, (), {}))
+    shares = {1: rescoring.Share(1, share, 0, 0, 0, 0, 0)}
+    return rescoring.Represented(name, n_bytes, shares, RescoringCurve("vectors", 0.8, (), {}))
 
 
 def test_the_best_of_a_size():
     rows = [row("d", 64, 0.75), row("c", 16, 0.5), row("b", 8, 0.25), row("a", 8, 0.5)]
-    assert equal_bytes.compared(rows, 16).answer == (
+    assert rescoring.compared(rows, 16).answer == (
         "Of all representations with at most 16 bytes, a (50.0%) finds the most of the 1 nearest items, followed by c "
         "(50.0%). No representation finds 80% of them without re-ranking."
     )
-    answer = equal_bytes.compared([*rows, row("e", 128, 1), row("f", 256, 1)], 1).answer
+    answer = rescoring.compared([*rows, row("e", 128, 1), row("f", 256, 1)], 1).answer
     assert answer.startswith("Of all representations with at most 8 bytes, a (50.0%) finds the most of")
     assert answer.endswith("that finds at least 80% of them without re-ranking is e (128 bytes).")
-    assert "followed" not in equal_bytes.compared([row("a", 8, 1)], 8).answer
+    assert "followed" not in rescoring.compared([row("a", 8, 1)], 8).answer
 
 
 def tops(distance, items, n):
@@ -218,7 +218,7 @@ def test_results_are_repeatable_and_do_not_depend_on_threads(tmp_path):
     assert compared(names, rescoring=Rescoring("int8"), **mapped).to_json() == plain
     content = json.loads(plain)
     assert {one["times"] for one in content["equal_bytes"]["represented"]} == {None}
-    assert content["equal_bytes"]["represented"][0]["shares"]["10"].keys() == set(equal_bytes.Share._fields)
+    assert content["equal_bytes"]["represented"][0]["shares"]["10"].keys() == set(rescoring.Share._fields)
     assert "equal_bytes" not in json.loads(compared([]).to_json())
 
 

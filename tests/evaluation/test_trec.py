@@ -11,7 +11,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.counting import count
 from protocol.evaluation import Relevant, evaluate
-from protocol.evaluation.trec import _ids
+from protocol.evaluation.output import _ids
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 N_BITS = 6  # few, so that there are many ties

@@ -223,14 +223,7 @@ CONSTANT = {
     "always-1": (lambda *_: 1.0, "Always 1: every item counts as relevant?"),
     "nan": (lambda *_: float("nan"), "Unknown: no case was answered with a number."),
     "infinite": (lambda *_: float("inf"), "Unknown: no case was answered with a number."),
-    "percent": (
-        lambda *sides: 100 * hashnet(*sides),
-        "Not a score from 0 to 1: 66.9651 in case 10 (queries that are far from all items). In percent, equal to mAP: ",
-    ),
-    "sum": (
-        lambda *sides: hashnet(*sides) * len(sides[0]) ** 2,
-        "Not a score from 0 to 1: ",
-    ),
+    "percent": (lambda *sides: 100 * hashnet(*sides), "Not a score from 0 to 1: 66.9651 in case 10 (queries that are "),
     "negative": (lambda *sides: -hashnet(*sides), "Not a score from 0 to 1: -"),
 }
 

@@ -144,7 +144,7 @@ def test_nothing_explains_an_impossible_score():
     assert not found.decisive
     text = " ".join(str(found).split())
     assert text.startswith("Nothing known gives 0.987654 (12 bits): ")
-    assert "Weaker matches, perhaps coincidences: " in text
+    assert "Matches with a chance of 0.05 or more may be coincidences." in text
     assert "mAP is 0.21390." in str(found)
 
 
