@@ -27,7 +27,6 @@ def run(arguments: argparse.Namespace) -> None:
             _codes(arguments),
             rescoring=Rescoring(arguments.rescore, arguments.target, arguments.largest_factor),
             quantisers=Quantisers(arguments.quantiser, arguments.bytes, arguments.seed, train),
-            measure_speed=arguments.measure_speed,
             metrics=arguments.metric,
             convention=arguments.convention,
             spread=arguments.spread,

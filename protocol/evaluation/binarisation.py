@@ -20,11 +20,8 @@ from protocol.evaluation.representations import (
     Hashing,
     Quantisers,
     encoded,
-    fit,
-    machine,
     ranking_of,
-    scans_per_second,
-    searches_per_second,
+    represent,
 )
 from protocol.evaluation.rescoring import (
     EqualBytes,
@@ -44,44 +41,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Speed:
-    """Queries per second of our own exact scan of the database with one thread, on one machine and without an index.
-
-    Parameters
-    ----------
-    codes : float
-        Of the scan by code, which counts the Hamming distances of all items.
-    vectors : float
-        Of the search of the nearest items by the vectors.
-    machine : str
-        The model of the CPU.
-    """
-
-    codes: float
-    vectors: float
-    machine: str
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The storage that an item takes, and the speed of a scan.
-
-    Parameters
-    ----------
-    code_bytes : int
-        Bytes of the code.
-    vector_bytes : int
-        Bytes of the vector in its stored dtype.
-    speed : Speed or None
-        None if it was not measured.
-    """
-
-    code_bytes: int
-    vector_bytes: int
-    speed: Speed | None = None
-
-
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Quantisation(Evaluation):
     """Recall lost to binarisation: an evaluation with the nearest items as the ground truth, re-ranking and cost.
@@ -94,8 +53,8 @@ class Quantisation(Evaluation):
         The number of bits that have the same value in all database codes.
     rescoring : tuple of RescoringCurve
         The share of the nearest items after re-ranking by the vectors, and by a quantiser if one is chosen.
-    cost : Cost
-        The storage that an item takes.
+    vector_bytes : int
+        Bytes of a vector in its stored dtype.
     equal_bytes : EqualBytes or None
         The codes and other representations, compared at equal bytes; None if none was requested.
     ranked_by : mapping of str to str
@@ -105,7 +64,7 @@ class Quantisation(Evaluation):
     hashed_by: HashedBy | None
     constant_bits: int
     rescoring: tuple[RescoringCurve, ...]
-    cost: Cost
+    vector_bytes: int
     equal_bytes: EqualBytes | None = None
     ranked_by: Mapping[str, str] = field(default_factory=dict)
 
@@ -139,8 +98,9 @@ class Quantisation(Evaluation):
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
-        names = ("hashed_by", "constant_bits", "rescoring", "cost")
+        names = ("hashed_by", "constant_bits", "rescoring")
         content = super().content() | {name: getattr(self, name) for name in names}
+        content["cost"] = {"code_bytes": self.codes.database.shape[1], "vector_bytes": self.vector_bytes}
         if self.ranked_by:
             content["ranked_by"] = self.ranked_by
         return content if self.equal_bytes is None else content | {"equal_bytes": self.equal_bytes}
@@ -154,7 +114,12 @@ class Quantisation(Evaluation):
         for ranking in dict.fromkeys(self.ranked_by.values()):
             names = [name for name, own in self.ranked_by.items() if own == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
-        tables = [*map(_curve_table, self.rescoring), _cost_table(self.cost)]
+        tables, n_bytes = list(map(_curve_table, self.rescoring)), self.codes.database.shape[1]
+        cells = [
+            ["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"],
+            ["vector", f"{self.vector_bytes:,}", ""],
+        ]
+        tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
         if self.equal_bytes is not None:
             lines.append(self.equal_bytes.answer)
             tables += self.equal_bytes.tables()
@@ -167,7 +132,6 @@ def quantisation(
     *,
     rescoring: Rescoring | None = None,
     quantisers: Quantisers | Sequence[str] = (),
-    measure_speed: bool = False,
     metrics: str | Sequence[str] | None = None,
     convention: str = "default",
     spread: bool = False,
@@ -188,8 +152,6 @@ def quantisation(
     quantisers : Quantisers or sequence of str, default=()
         Other representations of the vectors, such as ``["int8", "pq:m=16"]``, which are compared with the codes at
         equal bytes; the seed and the training vectors of all quantisers.
-    measure_speed : bool, default=False
-        Whether to measure the queries per second of our own exact scan with one thread, and the times of quantisers.
     metrics : str or sequence of str, optional
         Registered metrics, as for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see
         `Nearest`.
@@ -224,11 +186,13 @@ def quantisation(
     again = [] if rescoring.quantiser is None else [rescoring.quantiser]
     if any(isinstance(against.plugin(name), Hashing) for name in again):
         raise ProtocolError(f"rescore: {again[0]!r} is a hasher, but items are re-ranked by a quantiser.")
-    fitted = {name: fit(against, name, database, vectors.distance) for name in dict.fromkeys([*against.names, *again])}
     source = _source(Hashing() if codes is None else codes, query, database)
-    if isinstance(source, CodePair) and source.ranking != "hamming" and (measure_speed or again):
-        option = "measure_speed" if measure_speed else "rescore"
-        raise ProtocolError(f"{option} needs Hamming distances, which the {source.ranking} ranking does not have.")
+    if isinstance(source, CodePair) and source.ranking != "hamming" and again:
+        raise ProtocolError(f"rescore needs Hamming distances, which the {source.ranking} ranking does not have.")
+    others = {
+        name: represent(against, name, query, database, vectors.distance, progress)
+        for name in dict.fromkeys([*against.names, *again])
+    }
     sizes = len(query), len(database)
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
     if isinstance(source, Hashing):
@@ -239,7 +203,6 @@ def quantisation(
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     relevances = {k: relevance for k, relevance in truth.by_number.items() if f"neighbours@{k}" in evaluation.metrics}
     curves = [by_vectors(evaluation.nearest_counts, list(relevances), rescoring)]
-    others = {name: encode(query, database, progress) for name, encode in fitted.items()}
     for name in again:
         done = stage(progress, "re-ranking", len(query))
         curves.append(by_quantiser(pair, others[name], relevances, rescoring, seed=against.seed, progress=done))
@@ -252,15 +215,9 @@ def quantisation(
         every = {k: truth.by_number[k] for k in {1, *relevances}}
         for other in (others[one] for one in dict.fromkeys(against.names)):
             counts = other.counts(every, threads, progress)
-            times = other.times(truth.scored) if measure_speed else None
-            rows.append(represented(other.name, other.n_bytes, counts, list(relevances), rescoring, times))
+            rows.append(represented(other.name, other.n_bytes, counts, list(relevances), rescoring))
         rows = rows[name in against.names :]  # another representation may have the name of the codes
-        n_bytes = against.n_bytes or -(-database.shape[1] // 8)
-        equal = compared(rows, n_bytes, machine() if measure_speed else None)
-    speed = None
-    if measure_speed:
-        searches = searches_per_second(query, database, truth.scored, vectors.distance)
-        speed = Speed(scans_per_second(pair), searches, machine())
+        equal = compared(rows, against.n_bytes or -(-database.shape[1] // 8))
     varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation) if field.name != "inputs"},
@@ -268,7 +225,7 @@ def quantisation(
         hashed_by=hashed_by,
         constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
         rescoring=tuple(curves),
-        cost=Cost(pair.database.shape[1], database.shape[1] * database.itemsize, speed),
+        vector_bytes=database.shape[1] * database.itemsize,
         equal_bytes=equal,
         ranked_by=ranked_by,
     )
@@ -298,16 +255,3 @@ def _curve_table(curve: RescoringCurve) -> Table:
     by = "the vectors" if curve.by == "vectors" else curve.by
     title = f"share of the K nearest items that are found if c x K items are retrieved by code and re-ranked by {by}"
     return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
-
-
-def _cost_table(cost: Cost) -> Table:
-    """Return the table of the cost. If the speed was measured, the title names the machine."""
-    share = f"1/{cost.vector_bytes / cost.code_bytes:.4g}"
-    cells = [["code", f"{cost.code_bytes:,}", share], ["vector", f"{cost.vector_bytes:,}", ""]]
-    title, header = "cost of an item", ["stored", "bytes", "share of the vector"]
-    if cost.speed is not None:
-        title += f"; speed of our own exact scan with one thread on {cost.speed.machine}, not that of any index"
-        header.append("queries per second")
-        for row, speed in zip(cells, (cost.speed.codes, cost.speed.vectors), strict=True):
-            row.append(f"{speed:,.0f}")
-    return Table("cost", f"{title}:", header, cells)

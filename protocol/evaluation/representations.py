@@ -2,15 +2,11 @@
 
 import ast
 import contextlib
-import platform
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +20,7 @@ from protocol.evaluation.progress import Progress, stage
 from protocol.hashers.training_set import MAGNITUDES, check_magnitude
 from protocol.inputs.conversion import matrix_from, named
 from protocol.quantisers import Quantiser
-from protocol.truth import Distance, balanced, check_rows, nearest
+from protocol.truth import Distance, balanced, check_rows
 
 if TYPE_CHECKING:
     from protocol.hashers import Hasher
@@ -32,11 +28,6 @@ if TYPE_CHECKING:
 SAMPLE = 10_000
 """The number of database rows on which a hasher is fitted if there are no training vectors."""
 _BLOCK_BYTES = 16 << 20
-_MOST_QUERIES = 100
-"""The number of queries used to measure the speed of a scan by vectors."""
-_SECONDS = 0.5
-"""Scans are repeated until they have taken this many seconds."""
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,14 +274,6 @@ class Decoded:
     __getitem__ = decoded
 
 
-class Times(NamedTuple):
-    """Seconds to train on the training vectors and to encode the database, and queries per second of our exact scan."""
-
-    train: float
-    encode: float
-    queries_per_second: float
-
-
 class Representation(NamedTuple):
     """Queries and items, which are ranked by the Hamming distance if they are `codes`, or else by `distance`."""
 
@@ -302,8 +285,6 @@ class Representation(NamedTuple):
     ranked_by: str
     """What ranks the items, in words."""
     codes: CodePair | None = None
-    seconds: tuple[float, float] = (0.0, 0.0)
-    """To train and to encode."""
 
     def counts(self, relevances: Mapping[int, Relevance], threads: int, progress: Progress) -> dict[int, HammingCounts]:
         """Return the counts of the ranking for each relevance."""
@@ -317,19 +298,16 @@ class Representation(NamedTuple):
         counts = count(*self.codes[:3], named, bucket_sizes=False, largest_bucket=False, threads=threads, progress=done)
         return {k: counts[str(k)] for k in relevances}
 
-    def times(self, k: int) -> Times:
-        """Return the times; that of the search of the nearest `k` is measured now."""
-        if self.codes is not None:
-            return Times(*self.seconds, scans_per_second(self.codes))
-        return Times(*self.seconds, searches_per_second(self.query, self.items, k, self.distance))
 
-
-Fitted = Callable[[NDArray, NDArray, Progress], Representation]
-"""Returns the representation of queries and database."""
-
-
-def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance) -> Fitted:
-    """Fit a quantiser or a hasher on training vectors or on a sample of the database.
+def represent(
+    quantisers: Quantisers,
+    name: str,
+    query: NDArray,
+    database: NDArray,
+    distance: Distance,
+    progress: Progress = None,
+) -> Representation:
+    """Fit a quantiser or a hasher on training vectors or on a sample of the database, and encode queries and database.
 
     Raises
     ------
@@ -338,40 +316,29 @@ def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance
     """
     plugin = quantisers.plugin(name)
     if isinstance(plugin, Hashing):
-        (hasher, _), train = timed(lambda: plugin.fit(database))
-
-        def coded(query: NDArray, database: NDArray, progress: Progress) -> Representation:
-            pair, encode = timed(lambda: encoded(hasher, query, database, progress))
-            sides, n_bytes = (pair.query, pair.database), pair.database.shape[1]
-            return Representation(name, n_bytes, *sides, "dot", ranking_of(pair), pair, (train, encode))
-
-        return coded
+        pair = encoded(plugin.fit(database)[0], query, database, progress)
+        sides, n_bytes = (pair.query, pair.database), pair.database.shape[1]
+        return Representation(name, n_bytes, *sides, "dot", ranking_of(pair), pair)
     rows = training_rows(quantisers.train, database, quantisers.seed)[0]
     check_dimension(rows, database.shape[1], "training vectors")
     check_rows(rows, "training vectors:")
-    rows = _scaled(rows, distance, smallest=MAGNITUDES[0])
-    model, train = timed(lambda: plugin.fit(rows, distance, quantisers.seed))
+    model = plugin.fit(_scaled(rows, distance, smallest=MAGNITUDES[0]), distance, quantisers.seed)
     ranking = plugin.ranking(distance)
 
     def restored(codes: NDArray) -> NDArray[np.floating]:
         vectors = plugin.decode(codes, model)
         return _unit(vectors) if ranking == "cosine" else vectors
 
-    def quantised(query: NDArray, database: NDArray, progress: Progress) -> Representation:
-        vectors = blocks(database, stage(progress, f"encoding by {name}", len(database)))
-        parts = (plugin.encode(_scaled(block, distance), model) for block in vectors)
-        stored, encode = timed(lambda: _stored(parts, len(database)))
-        return Representation(
-            name,
-            stored.shape[1] * stored.itemsize,
-            plugin.queries(_scaled(query, distance), model),
-            Decoded(stored, restored),
-            "dot" if ranking == "cosine" else ranking,
-            plugin.ranked_by(distance),
-            seconds=(train, encode),
-        )
-
-    return quantised
+    vectors = blocks(database, stage(progress, f"encoding by {name}", len(database)))
+    stored = _stored((plugin.encode(_scaled(block, distance), model) for block in vectors), len(database))
+    return Representation(
+        name,
+        stored.shape[1] * stored.itemsize,
+        plugin.queries(_scaled(query, distance), model),
+        Decoded(stored, restored),
+        "dot" if ranking == "cosine" else ranking,
+        plugin.ranked_by(distance),
+    )
 
 
 def ranking_of(pair: CodePair) -> str:
@@ -402,39 +369,3 @@ def _stored(parts: Iterator[NDArray], n: int) -> NDArray:
         stored[start : start + len(part)] = part
         start += len(part)
     return stored
-
-
-def timed(work: Callable[[], _T]) -> tuple[_T, float]:
-    """Return a result and the seconds that it took."""
-    start = time.perf_counter()
-    return work(), time.perf_counter() - start
-
-
-def scans_per_second(pair: CodePair) -> float:
-    """Return the queries per second of the scan by code, which counts the Hamming distances of all items."""
-    scan = partial(count, *pair[:3], {}, bucket_sizes=False, largest_bucket=False)
-    scan()  # loads compiled code
-    return _per_second(scan, len(pair.query))
-
-
-def searches_per_second(query: NDArray, items: Any, k: int, distance: Distance) -> float:
-    """Return the queries per second of the search of the K nearest items, for at most 100 queries."""
-    few = query[:_MOST_QUERIES]
-    return _per_second(lambda: nearest(few, items, k, distance=distance), len(few))
-
-
-def _per_second(scan: Callable[[], object], n_queries: int) -> float:
-    """Return the queries per second of the fastest of several scans."""
-    fastest, total = float("inf"), 0.0
-    while total < _SECONDS:
-        seconds = timed(scan)[1]
-        fastest, total = min(fastest, seconds), total + seconds
-    return n_queries / fastest
-
-
-def machine() -> str:
-    """Return the model of the CPU."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.is_file() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return next(iter(models), platform.processor() or platform.machine())

@@ -17,7 +17,7 @@ from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import with_range
-from protocol.evaluation.representations import Representation, Times
+from protocol.evaluation.representations import Representation
 from protocol.metrics import mean, neighbours_found
 from protocol.scores.tables import Table
 from protocol.truth import pair_distances
@@ -270,15 +270,12 @@ class Represented:
         By K.
     rescoring : RescoringCurve
         The curve of re-ranking by the vectors.
-    times : Times or None
-        None if the speed was not measured.
     """
 
     name: str
     n_bytes: int
     shares: dict[int, Share]
     rescoring: RescoringCurve
-    times: Times | None = None
 
 
 @dataclass(frozen=True)
@@ -291,13 +288,10 @@ class EqualBytes:
         The best representation of the requested size, and the smallest one that reaches the target.
     represented : tuple of Represented
         Ascending by size.
-    machine : str or None
-        The model of the CPU; None if the speed was not measured.
     """
 
     answer: str
     represented: tuple[Represented, ...]
-    machine: str | None
 
     def points(self) -> list[dict[str, Any]]:
         """Return the points of the figure."""
@@ -309,17 +303,8 @@ class EqualBytes:
         ]
 
     def tables(self) -> list[Table]:
-        """Return a table of shares for each K, and that of times if they were measured."""
-        tables = [self._shares(k) for k in self.represented[0].shares]
-        if self.machine is not None:
-            title = f"times; speed of our own exact scan with one thread on {self.machine}, not that of any index:"
-            times = [(one.name, one.times) for one in self.represented if one.times is not None]
-            cells = [
-                [name, f"{own.train:.3g}", f"{own.encode:.3g}", f"{own.queries_per_second:,.0f}"] for name, own in times
-            ]
-            header = ["representation", "seconds to train", "seconds to encode", "queries per second"]
-            tables.append(Table("times", title, header, cells))
-        return tables
+        """Return a table of shares for each K."""
+        return [self._shares(k) for k in self.represented[0].shares]
 
     def _shares(self, k: int) -> Table:
         target, cells = self.represented[0].rescoring.target, []
@@ -337,12 +322,7 @@ class EqualBytes:
 
 
 def represented(
-    name: str,
-    n_bytes: int,
-    counts: Mapping[int, HammingCounts],
-    numbers: Sequence[int],
-    rescoring: Rescoring,
-    times: Times | None = None,
+    name: str, n_bytes: int, counts: Mapping[int, HammingCounts], numbers: Sequence[int], rescoring: Rescoring
 ) -> Represented:
     """Return the nearest items that a representation finds, from the counts of its ranking for each K and for 1."""
     shares = {}
@@ -354,10 +334,10 @@ def represented(
         first = mean(neighbours_found(counts[1], nearest=1, retrieved=k))
         average = mean(expected)
         shares[k] = Share(k, average, average - half, average + half, mean(worst), mean(best), first)
-    return Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring), times)
+    return Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring))
 
 
-def compared(rows: Sequence[Represented], n_bytes: int, machine: str | None = None) -> EqualBytes:
+def compared(rows: Sequence[Represented], n_bytes: int) -> EqualBytes:
     """Return a comparison of representations; `n_bytes` is the size for which the best one is stated."""
     rows = sorted(rows, key=lambda one: one.n_bytes)
     numbers, target = list(rows[0].shares), rows[0].rescoring.target
@@ -374,4 +354,4 @@ def compared(rows: Sequence[Represented], n_bytes: int, machine: str | None = No
     else:
         answer += f"The smallest representation that finds at least {target:.0%} of them without re-ranking is "
         answer += f"{enough.name} ({enough.n_bytes:,} bytes)."
-    return EqualBytes(answer, tuple(rows), machine)
+    return EqualBytes(answer, tuple(rows))

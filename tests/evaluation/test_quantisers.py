@@ -21,7 +21,7 @@ from protocol.evaluation import (
     quantisation,
     rescoring,
 )
-from protocol.evaluation.representations import fit
+from protocol.evaluation.representations import represent
 from protocol.evaluation.rescoring import RescoringCurve, _returned
 from protocol.quantisers.int8 import Int8
 from protocol.truth import nearest
@@ -99,7 +99,7 @@ def test_what_ranks_the_items_is_reported(distance, truncated, estimated):
 def test_a_restored_vector_of_zeros_has_the_cosine_0():
     """The first dimension of the second item is 0; the others keep only the sign of theirs."""
     database = np.float32([[2, 1], [0, 3], [-1, 1]])
-    truncated = fit(Quantisers(), "truncate:dims=1", database, "cosine")(QUERY[:, :2], database, None)
+    truncated = represent(Quantisers(), "truncate:dims=1", QUERY[:, :2], database, "cosine")
     np.testing.assert_array_equal(truncated.items[:], [[1], [0], [-1]])
     assert truncated.distance == "dot"
 
@@ -217,7 +217,6 @@ def test_results_are_repeatable_and_do_not_depend_on_threads(tmp_path):
     mapped = {"query": tmp_path / "q.npy", "database": tmp_path / "d.npy"}
     assert compared(names, rescoring=Rescoring("int8"), **mapped).to_json() == plain
     content = json.loads(plain)
-    assert {one["times"] for one in content["equal_bytes"]["represented"]} == {None}
     assert content["equal_bytes"]["represented"][0]["shares"]["10"].keys() == set(rescoring.Share._fields)
     assert "equal_bytes" not in json.loads(compared([]).to_json())
 
@@ -230,16 +229,13 @@ def test_training_vectors_and_seeds():
     assert seeds[0] != seeds[1]
 
 
-def test_text_times_and_figure():
+def test_text_and_figure():
     pytest.importorskip("altair")
-    result = compared(Quantisers(["int8", "itq"], n_bytes=2), measure_speed=True)
+    result = compared(Quantisers(["int8", "itq"], n_bytes=2))
     assert result.equal_bytes.answer in " ".join(str(result).split("\n"))
-    for part in ("neighbours@K", "1-recall@K", "c for 0.95", "seconds to train"):
+    for part in ("neighbours@K", "1-recall@K", "c for 0.95"):
         assert part in str(result)
         assert part in result._repr_html_()
-    times = by_name(result)["int8"].times
-    assert times.train > 0 < times.encode
-    assert times.queries_per_second > 0
     points = result.plot("bytes").to_dict()["data"]["values"]
     assert {(point["name"], point["bytes"], point["panel"]) for point in points} == {
         (name, n_bytes, f"K = {k}") for name, n_bytes in (("int8", 16), ("itq", 2), ("sign", 2)) for k in (1, 10)

@@ -95,12 +95,12 @@ SIGNED = (np.packbits(BITS, axis=1).astype(np.int16) - 128).astype(np.int8)
         (Codes(["1234", "5678"], 16), "'1234' may be a decimal or a hexadecimal number. Write 0x before hexadecimal"),
         (Codes(np.array([300, 7]), 8), "the code 300 has 9 bits, but n_bits=8."),
         (Codes(np.array([-3, 7]), 8), "Codes of one integer must not be negative, unless n_bits is 64."),
-        (SIGNED, 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
-        (SIGNED.astype(float), 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
+        (SIGNED, 'Packed codes need n_bits, and bit_order="big-128" if 128 was subtracted'),
+        (SIGNED.astype(float), 'Packed codes need n_bits, and bit_order="big-128" if 128 was subtracted'),
         (PACKED, "Packed codes need n_bits."),
         (PACKED.astype(float), "Packed codes need n_bits."),
         (np.array([[1000, -4], [5, 6]]), 'If they are real-valued outputs, pass binarize="sign" or'),
-        (np.array([[0.5, -4], [5, 6]]), 'got real values from -4 to 6. Pass binarize="sign" or binarize="median".'),
+        (np.array([[0.5, -4], [5, 6]]), 'got values from -4 to 6. If they are real-valued outputs, pass binarize="sign" or binarize="median".'),
     ],
 )
 def test_a_refusal_leads_to_the_right_reading(codes, message):

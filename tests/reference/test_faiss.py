@@ -5,7 +5,7 @@ import pytest
 
 from protocol import registry
 from protocol.evaluation import Nearest, Quantisers, quantisation
-from protocol.evaluation.representations import fit
+from protocol.evaluation.representations import represent
 from protocol.truth import nearest
 
 faiss = pytest.importorskip("faiss")
@@ -113,7 +113,7 @@ def test_the_items_of_an_index(name, distance):
     else:
         theirs = index.search(sides[0], K)[1]
     options = Quantisers([name], seed=SEED)
-    ours = fit(options, name, database, distance)(query, database, None)
+    ours = represent(options, name, query, database, distance)
     assert ours.n_bytes == index.sa_code_size()
     found = nearest(ours.query, ours.items, K + 1, distance=ours.distance)
     unique, shares = np.zeros(len(query), bool), []
