@@ -305,13 +305,6 @@ def test_errors_of_files(exact, tmp_path, name, text, message):
     assert str(error.value).startswith(message.format(path=path))
 
 
-def test_distances_that_belong_to_no_results_are_refused(exact):
-    ids, distances, by_code, _ = exact("hamming")
-    for given in (distances, {"b": distances}):
-        with pytest.raises(ProtocolError, match=r"^distances must be a mapping with the names of results: a\.$"):
-            hp.attribute({"a": ids}, by_code["codes"], distances=given)
-
-
 def test_errors(exact):
     ids, distances, by_code, _ = exact("hamming")
     by_vector = exact("cosine")[2]

@@ -148,16 +148,6 @@ def test_vectors_are_read_in_blocks_from_mapped_files(tmp_path, monkeypatch):
         assert lost(Hashing("pcah", 8), **named).to_json() == plain
 
 
-def test_progress_of_each_stage():
-    calls = []
-    lost(rescoring=Rescoring("int8"), progress=lambda *seen: calls.append(seen))
-    stages = list(dict.fromkeys(stage for *_, stage in calls))
-    assert stages == ["encoding by int8", "searching", "encoding", "counting", "re-ranking"]
-    for stage in stages:
-        of_stage = [(done, total) for done, total, name in calls if name == stage]
-        assert of_stage[-1][0] == of_stage[-1][1]
-
-
 def test_metrics_that_are_chosen():
     found = lost(k=5, relevant=7, metrics=["mAP", "neighbours@3", "1-recall@9"])
     assert [name for name in found.metrics if "[" not in name] == [
@@ -192,12 +182,6 @@ def test_json_contains_the_cost_of_an_item():
     assert content["nearest"]["numbers"] == [10]
     assert content["rescoring"][0]["smallest_factor"]["10"].keys() == {"worst", "expected", "best"}
     assert content == json.loads(lost(k=[10], threads=2).to_json())
-
-
-def test_bits_of_one_value_are_reported():
-    positive = lost(query=np.abs(QUERY), database=np.abs(DATABASE))
-    assert "16 of the 16 bits have the same value in the whole database" in str(positive)
-    assert "same value" not in str(lost())
 
 
 def test_text_html_and_figure():
@@ -238,15 +222,6 @@ def test_one_ground_truth():
         evaluate(*SIGNS, truth=near, **labels)
     with pytest.raises(ProtocolError, match="truth must be Labels, Relevant, Judgments or Nearest, got ndarray"):
         evaluate(*SIGNS, truth=np.eye(12, 300, dtype=bool))
-
-
-@pytest.mark.parametrize(("metric", "n_listed"), [("neighbours@5", "6"), ("neighbours@5", "4"), ("1-recall@5", "2")])
-def test_lists_of_another_number_of_items_are_refused(metric, n_listed):
-    lists = np.tile(np.arange(int(n_listed)), (len(QUERY), 1))
-    with pytest.raises(
-        ProtocolError, match=rf"'{metric}' needs .* lists the . nearest .*truth is {n_listed} to {n_listed}"
-    ):
-        evaluate(*SIGNS, truth=Relevant(lists), metrics=[metric])
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

@@ -12,8 +12,7 @@ from protocol import codes, metrics
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
-from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, count, count_leave_one_out
-from protocol.counting.leave_one_out import own_levels
+from protocol.counting import HammingCounts, LabelRelevance, count, count_leave_one_out
 from protocol.evaluation import Codes, Evaluator, Judgments, Labels, Nearest, Outputs, Relevant, evaluate
 from protocol.verification import verify
 
@@ -130,13 +129,6 @@ def test_own_items_are_subtracted_where_their_codes_differ():
     assert f"own row is left out of the 30 database items; {n_other} of them have another code" in text
 
 
-def test_own_levels():
-    lists = NeighbourRelevance([0, 2, 2, 3], [0, 2, 2], 3, [3, 1, 2])
-    assert own_levels(lists).tolist() == [3, 0, 2]
-    assert own_levels(LabelRelevance([4, 5], [5, 5])).tolist() == [0, 1]
-    assert own_levels(LabelRelevance(SETS, SETS)).tolist() == SETS.sum(axis=1).tolist()
-
-
 def test_each_row_has_one_item_fewer_than_with_its_query():
     packed = codes.pack(CODES)
     truth = {"": LabelRelevance(SETS, SETS)}
@@ -195,23 +187,6 @@ def test_queries_with_the_codes_and_labels_of_the_database_are_noted():
     by_lists = evaluate(Codes(CODES), CODES, truth=Relevant(GRADED > 0))
     assert "the queries have the codes of the database items: each query" in by_lists.parts()[0]
     assert evaluate(Outputs(OUTPUTS), CODES, **own).queries_are_database
-
-
-@pytest.mark.parametrize("changed", ["code", "label", "fewer", "order"])
-def test_nothing_is_said_unless_all_rows_are_equal(changed):
-    query, labels = CODES.copy(), CLASSES.copy()
-    if changed == "code":
-        query[N - 1, 0] ^= True
-    elif changed == "label":
-        labels[0] = (labels[0] + 1) % 6
-    elif changed == "fewer":
-        query, labels = query[:-1], labels[:-1]
-    else:
-        query, labels = query[::-1], labels[::-1]
-    result = evaluate(query, CODES, query_labels=labels, database_labels=CLASSES)
-    assert not result.queries_are_database
-    assert NOTE not in str(result)
-    assert "queries_are_database" not in result.to_json()
 
 
 def test_scores_with_and_without_the_own_items_are_not_compared():
