@@ -223,10 +223,10 @@ FILES = (
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        (23, [], "--leave-one-out needs the same items as queries and as database, at least two, but there are 23"),
+        (23, [], "leave_one_out needs the same items as queries and as database, at least two, but there are 23"),
         (24, ["--metric", "entropy"], "metric 'entropy' describes the complete database, which no query ranks with"),
         (24, ["--tables", "2x2"], "--tables searches the complete database, so it can't be combined with --leave-one-"),
-        (0, [], "--leave-one-out needs the same items as queries and as database, but the labels in row 9 differ (1"),
+        (0, [], "leave_one_out needs the same items as queries and as database, but the labels in row 9 differ (1"),
     ],
 )
 def test_leaving_out_is_refused_where_it_has_no_meaning(tmp_path, monkeypatch, capsys, rows, options, message):
