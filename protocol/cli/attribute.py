@@ -36,7 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
             Nearest(vectors[0], vectors[1], distance=arguments.distance or "cosine") if any(vectors) else None,
             distances=dict(zip(names, distances, strict=False)),
             ids=ids if any(ids) else None,
-            tables=arguments.tables,
             k=arguments.neighbours,
             exact=arguments.exact,
             threads=arguments.threads,

@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from protocol import codes as packing
 from protocol.checks import ProtocolError, integer
-from protocol.counting import (
-    HammingCounts,
-    LabelRelevance,
-    NeighbourRelevance,
-    Relevance,
-    count_in_shards,
-    in_buckets,
-)
-from protocol.evaluation.buckets import Tables
+from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, Relevance, count_in_shards
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.printed import Printed
@@ -335,7 +327,7 @@ class _Results:
     name: str
     ids: NDArray
     distances: NDArray | None = None
-    source: str | None = "results"
+    source: str = "results"
     values: list[Values] = field(default_factory=list)
     keys: list[Values] = field(default_factory=list)
     tolerances: list[Values] = field(default_factory=list)
@@ -347,13 +339,12 @@ class _Results:
 
 
 def attribute(
-    results: Any = None,
+    results: Any,
     codes: tuple[Any, Any] | None = None,
     vectors: Nearest | None = None,
     *,
     distances: Any = None,
     ids: tuple[Any, Any] | None = None,
-    tables: Sequence[str] = (),
     k: int | None = None,
     exact: bool = False,
     threads: int = 1,
@@ -381,7 +372,7 @@ def attribute(
 
     Parameters
     ----------
-    results : array_like, str, Path, or mapping of str to these, optional
+    results : array_like, str, Path, or mapping of str to these
         Row numbers of the items that were found for each query, from 0, the nearest first, (n_queries, K); -1 is no
         item. Or files, see `protocol.inputs.rankings.read_results`; or several results by name.
     codes : pair, optional
@@ -394,9 +385,6 @@ def attribute(
     ids : pair, optional
         The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
         with an id on each line. If None, runs have row numbers.
-    tables : sequence of str, default=()
-        Kinds of hash tables such as ``16x4``, as for `bucket_search`: the items in the query's buckets are ranked by
-        Hamming distance, and are a row of their own. They require codes.
     k : int, optional
         K. If None, that of `vectors`, or else the largest number of columns of the results.
     exact : bool, default=False
@@ -436,12 +424,13 @@ def attribute(
     n_queries, n_database = len(space.query), len(space.database)
     sides = zip(ids or (), ("query", "database"), (n_queries, n_database), strict=False)
     engines = _read(results, distances, n_queries, [read_ids(*side) for side in sides])
-    if not engines and not tables:
+    if not engines:
         raise ProtocolError("results are missing.")
-    k = integer(_number(k, vectors, engines), "neighbours", maximum=n_database)
+    given = k if k is not None or vectors is None else vectors.k
+    most = max(engine.ids.shape[1] for engine in engines)
+    k = integer(most if given is None else given, "neighbours", maximum=n_database)
     for engine in engines:
-        engine.ids = _padded(as_integers(engine.ids[:, :k], engine.source or ""), k)
-    engines += [_bucket_results(space, text, k) for text in tables]
+        engine.ids = _padded(as_integers(engine.ids[:, :k], engine.source), k)
     done = stage(progress, "attributing", n_queries) or (lambda _: None)
     size = max(1, min(_MOST_QUERIES, _NUMBERS // (k * space.query.shape[1])))
     for start in range(0, n_queries, size):
@@ -463,7 +452,7 @@ def attribute(
         means: dict[str, Any] = {name: mean(values) for name, values in engine.per_query.items()}
         if not has_both:
             means |= dict.fromkeys(("lost_to_code", "lost_to_ties", "least_lost_to_ties", "most_lost_to_ties"))
-        form, of_engine = _faults(engine, space, exact) if engine.source else (None, [])
+        form, of_engine = _faults(engine, space, exact)
         rows.append(LostRecall(engine.name, **means, distances=form))
         faults += of_engine
     return Attribution(
@@ -497,31 +486,9 @@ def _read(results: Any, distances: Any, n_queries: int, ids: Sequence[Mapping[st
     return engines
 
 
-def _number(k: Any, vectors: Nearest | None, engines: Sequence[_Results]) -> Any:
-    """Return the number K: the one that is given, that of the vectors, or the most columns of results."""
-    numbers = [k, vectors and vectors.k, *sorted((engine.ids.shape[1] for engine in engines), reverse=True)]
-    for number in numbers:
-        if number is not None:
-            return number
-    raise ProtocolError("neighbours is missing, and there are no results whose columns would determine it.")
-
-
 def _padded(array: NDArray, k: int) -> NDArray:
     """Return rows of k columns; missing ones are -1."""
     return np.pad(array, [(0, 0), (0, k - array.shape[1])], constant_values=-1)
-
-
-def _bucket_results(space: _ByCode | _ByVector, tables: str, k: int) -> _Results:
-    """Return the nearest items in the buckets of each query."""
-    if isinstance(space, _ByVector):
-        raise ProtocolError("tables needs codes: hash tables can't be built from vectors.")
-    (query, database, n_bits), ids = space.pair[:3], np.full((len(space.query), k), -1, dtype=np.int64)
-    for row, found in enumerate(in_buckets(query, database, n_bits, **Tables.parse(tables, n_bits)._asdict())):
-        items = np.flatnonzero(found)
-        keys = space.keys(slice(row, row + 1), items[None])[0]
-        items = items[np.argsort(keys, kind="stable")[:k]]
-        ids[row, : items.size] = items
-    return _Results(f"tables {tables}", ids, source=None)
 
 
 def _items(ids: NDArray[np.int64], n_database: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -73,10 +73,9 @@ def test_blocks_of_queries_change_nothing(monkeypatch):
     codes = rng.integers(0, 2, (20, 8)), rng.integers(0, 2, (50, 8))
     vectors = hp.Nearest(rng.normal(size=(20, 3)), rng.normal(size=(50, 3)), k=K)
     ids = rng.integers(-1, 51, (20, K))
-    expected = hp.attribute(ids, codes, vectors, distances=rng.random((20, K)), exact=True, tables=["4x2"])
+    expected = hp.attribute(ids, codes, vectors, distances=rng.random((20, K)), exact=True)
     monkeypatch.setattr(attribution, "_MOST_QUERIES", 3)
-    found = hp.attribute(ids, codes, vectors, distances=ids * 0.5, exact=True, tables=["4x2"])
-    assert found.rows[1] == expected.rows[1]
+    found = hp.attribute(ids, codes, vectors, distances=ids * 0.5, exact=True)
     for name in attribution._PER_QUERY:
         np.testing.assert_array_equal(found.per_query["results"][name], expected.per_query["results"][name])
     kinds = {fault.kind: (fault.n_queries, fault.query) for fault in expected.faults if "distances" not in fault.kind}
@@ -318,15 +317,12 @@ def test_errors(exact):
         with pytest.raises(ProtocolError) as error:
             hp.attribute(*arguments)
         assert str(error.value).startswith(message)
-    with pytest.raises(ProtocolError, match=r"^neighbours is missing, and there are no results"):
-        hp.attribute(None, by_code["codes"], tables=["4x2"])
     for options, message in [
         ({"k": 201} | by_code, "neighbours must be an integer from 1 to 200, got 201."),
         (
             {"distances": distances[:, 1:]} | by_code,
             "results: distances of shape (30, 4) for results of shape (30, 5).",
         ),
-        ({"tables": ["4x2"]} | by_vector, "tables needs codes: hash tables can't be built from vectors."),
         (
             {"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector,
             "query codes: 29 rows for 30 query vectors.",
@@ -343,12 +339,12 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
     for name, array in [("ids", ids), ("d", distances), ("q", given["codes"][0]), ("db", given["codes"][1])]:
         np.save(f"{name}.npy", array)
     command = ["attribute", "--query-codes", "q.npy", "--database-codes", "db.npy", "--results", "ids.npy"]
-    assert main([*command, "--distances", "d.npy", "--exact", "--tables", "6x4", "--json", "out.json"]) == 0
+    assert main([*command, "--distances", "d.npy", "--exact", "--json", "out.json"]) == 0
     assert capsys.readouterr().out.startswith(
         "30 queries, 200 database items; the 5 nearest by code\ndistances of ids: Hamming distances\n"
     )
     content = json.loads((tmp_path / "out.json").read_text())["attribution"]
-    assert [row["name"] for row in content["rows"]] == ["ids", "tables 6x4"]
+    assert [row["name"] for row in content["rows"]] == ["ids"]
     assert content["rows"][0]["recall"] == 1
     assert content["faults"] == []
     farther(ids, distances, every)
