@@ -1,4 +1,7 @@
-"""How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC."""
+"""How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC.
+
+Every `evaluation` is a `protocol.evaluation.result.Evaluation`, whose methods call these functions.
+"""
 
 import math
 import os
@@ -15,7 +18,6 @@ from protocol import __version__, codes, metrics, registry
 from protocol.checks import ProtocolError, integer
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, json_text, shown, with_range
-from protocol.evaluation.result import Evaluation
 from protocol.inputs.labels import brief
 from protocol.provenance.storage import check_writable, file_sha256, replacing
 from protocol.scores.metadata import NOTED, SCORE
@@ -44,7 +46,7 @@ _SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 
 
-def content(evaluation: Evaluation) -> dict[str, Any]:
+def content(evaluation: Any) -> dict[str, Any]:
     """Return the fields of `Evaluation.content`."""
     rules = find(evaluation.convention)
     relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
@@ -61,7 +63,7 @@ def content(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def records(
-    evaluation: Evaluation, means: Mapping[str, float], n_undefined: Mapping[str, int], queries: dict[str, Any]
+    evaluation: Any, means: Mapping[str, float], n_undefined: Mapping[str, int], queries: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield a record for each metric; `queries` are the fields of the queries that were scored."""
     rules = find(evaluation.convention)
@@ -74,7 +76,7 @@ def records(
 
 
 def write_json(
-    evaluation: Evaluation,
+    evaluation: Any,
     path: str | Path,
     others: Sequence[Printed],
     files: Mapping[str, str | Path | None],
@@ -103,14 +105,14 @@ def write_json(
         temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
 
 
-def write_per_query(evaluation: Evaluation, path: str | Path) -> None:
+def write_per_query(evaluation: Any, path: str | Path) -> None:
     """Write the values of each query as CSV, as `Evaluation.write_per_query`."""
     n = evaluation.n_queries
     columns = {name: values for name, values in evaluation.per_query.items() if values.size == n}
     _write_columns(evaluation.ranking, path, "query", range(n), columns)
 
 
-def write_pr_curves(evaluation: Evaluation, path: str | Path) -> None:
+def write_pr_curves(evaluation: Any, path: str | Path) -> None:
     """Write precision and recall at every radius as CSV, as `Evaluation.write_pr_curves`."""
     if not evaluation.pr_curves:
         raise ProtocolError(
@@ -124,7 +126,7 @@ def write_pr_curves(evaluation: Evaluation, path: str | Path) -> None:
     _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
 
 
-def write_top_n_curves(evaluation: Evaluation, path: str | Path) -> None:
+def write_top_n_curves(evaluation: Any, path: str | Path) -> None:
     """Write precision and recall of the top N items as CSV, as `Evaluation.write_top_n_curves`."""
     n, precision, recall = evaluation.top_n
     _write_columns(evaluation.ranking, path, "n", n.tolist(), {"precision": precision, "recall": recall})
@@ -138,7 +140,7 @@ def _write_columns(
     write_csv(path, (index, "ranking", *columns), ([row, ranking, *own] for row, own in zip(rows, cells, strict=True)))
 
 
-def parts(evaluation: Evaluation, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> list[str | Table]:
+def parts(evaluation: Any, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> list[str | Table]:
     """Return the paragraphs and tables of `Evaluation.parts`, with further lines and tables about the codes."""
     rules = find(evaluation.convention)
     of_database = "" if evaluation.ranking == "hamming" else "database "
@@ -158,7 +160,7 @@ def parts(evaluation: Evaluation, lines: Sequence[str] = (), tables: Sequence[Ta
     return result
 
 
-def _about_own(evaluation: Evaluation) -> list[str]:
+def _about_own(evaluation: Any) -> list[str]:
     """Return the line about queries that are database items, if they are, or are left out."""
     if evaluation.leave_one_out:
         n = evaluation.n_other_codes
@@ -172,7 +174,7 @@ def _about_own(evaluation: Evaluation) -> list[str]:
     return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
 
 
-def _about_items(evaluation: Evaluation) -> str:
+def _about_items(evaluation: Any) -> str:
     """Return the line about the interpretation of the ground truth.
 
     If several items are as far away as the K-th nearest one, all of them are nearest items.
@@ -197,7 +199,7 @@ def _about_items(evaluation: Evaluation) -> str:
     return "; ".join(facts)
 
 
-def _nearest_table(evaluation: Evaluation) -> list[Table]:
+def _nearest_table(evaluation: Any) -> list[Table]:
     """Return the table of the shares of nearest items, if vectors are the ground truth."""
     if evaluation.nearest is None:
         return []
@@ -215,7 +217,7 @@ def _nearest_table(evaluation: Evaluation) -> list[Table]:
     return [Table("nearest items", title, header, cells)]
 
 
-def _table(evaluation: Evaluation) -> Table:
+def _table(evaluation: Any) -> Table:
     rules, cells, title, nearest = find(evaluation.convention), [], "", evaluation.nearest
     if nearest is not None:
         title = f"other metrics, with the {nearest.relevant:,} nearest items of each query as relevant:"
@@ -230,7 +232,7 @@ def _table(evaluation: Evaluation) -> Table:
     return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
 
 
-def _spread_table(evaluation: Evaluation) -> Table:
+def _spread_table(evaluation: Any) -> Table:
     """Return the table of all variants of mAP, with the conventions that report them as mAP."""
     rows = evaluation.spread
     cells = [(row.metric, shown(row.value), _SPREAD[row.empty], ", ".join(row.conventions)) for row in rows]
@@ -295,7 +297,7 @@ def check_trec(folder: str | Path, depth: int | None) -> None:
     check_writable(folder)
 
 
-def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = None) -> Trec:
+def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) -> Trec:
     """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
 
     Parameters
