@@ -331,8 +331,10 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
         raise ProtocolError(f"{expected}, got 0 and 255. {_MASK_HINT}")
     if array.dtype.kind == "f" or array.min() < -128 or array.max() > 255:
         raise ProtocolError(f"{expected}, got {got}. If they are real-valued outputs, p{_HINT[1:]}")
-    signed = ', and bit_order="big-128" if 128 was subtracted from each byte' if array.min() < 0 else ""
-    raise ProtocolError(f"{expected}, got {got}. Packed codes need n_bits{signed}.")
+    if array.min() >= 0:
+        raise ProtocolError(f"{expected}, got {got}. Packed codes need n_bits.")
+    advice = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted from each byte.'
+    raise ProtocolError(f"{expected}, got {got}. {advice}")
 
 
 def finished_codes(
