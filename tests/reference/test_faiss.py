@@ -6,7 +6,9 @@ import pytest
 from protocol import registry
 from protocol.evaluation import Nearest, Quantisers, quantisation
 from protocol.evaluation.representations import represent
+from protocol.metrics import neighbours_found
 from protocol.truth import nearest
+from protocol.truth.relevance import NeighbourRelevance
 
 faiss = pytest.importorskip("faiss")
 K, D, SEED = 10, 32, 7
@@ -128,4 +130,7 @@ def test_the_items_of_an_index(name, distance):
     assert unique.mean() > 0.9
     result = quantisation(Nearest(query, database, K, distance), quantisers=options, metrics="mAP")
     one = next(one for one in result.equal_bytes.represented if one.name == name)
-    np.testing.assert_allclose(one.per_query[K][unique], np.array(shares)[unique], rtol=1e-12)
+    relevance = NeighbourRelevance(*true.first(K), len(database))
+    values = neighbours_found(ours.counts({K: relevance}, 1, None)[K], nearest=K, retrieved=K)
+    np.testing.assert_allclose(values[unique], np.array(shares)[unique], rtol=1e-12)
+    assert one.shares[K].expected == pytest.approx(values.mean(), rel=1e-12)
