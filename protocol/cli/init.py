@@ -1,10 +1,9 @@
 """`protocol init`: print a config file for the user's own data, with a comment above every key."""
 
 import argparse
-import os
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from protocol import registry
@@ -18,7 +17,7 @@ _COMMENTED_OUT = ("title", "names", "plugins")
 _KINDS = {"ground_truths": "ground_truth", "splits": "split", "hashers": "hasher"}
 _UNSUPERVISED, _SUPERVISED = ("lsh", "itq", "sh", "sph"), ("sdh",)
 _CODE_LENGTHS = (8, 16, 32, 64)
-_MOST_QUERIES, _MOST_TRAINING_ITEMS, _MOST_TERMS = 1_000, 10_000, 2_000
+_MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -33,11 +32,9 @@ def run(arguments: argparse.Namespace) -> None:
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
     sizes = _sizes(n_items)
-    own: dict[str, Any] = {"preprocessing": ["centre"]}
-    if data.texts is not None:
-        own = {"options": _of_texts(data.texts[: sizes["train"]]), "preprocessing": ["l2", "centre"]}
-    config = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0, "features": {feature: own}}
-    most = min([sizes["train"], *n_dimensions, *own.get("options", {}).values()])  # the principal components of ITQ
+    config = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
+    config |= {"features": {feature: {"preprocessing": ["centre"]}}}
+    most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config |= {"split_sizes": sizes, **_derived(n_items, n_classes, most)}
     trained_on = [f"Trained on {line}" for line in training(configuration.load(config))]
     config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}, "plugins": "my_plugins"}
@@ -57,24 +54,15 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _chosen(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     """Return the dataset, its options and the feature that the command's options determine."""
-    features, images, texts = arguments.features, arguments.images, arguments.texts
-    if [features, images, texts].count(None) != 2:
-        raise ProtocolError("init needs one of --features, --images and --texts.")
+    features, images = arguments.features, arguments.images
+    if (features is None) == (images is None):
+        raise ProtocolError("init needs either --features or --images.")
     if arguments.labels is not None and features is None:
-        raise ProtocolError("--labels needs --features: images and texts have classes of their own.")
+        raise ProtocolError("--labels needs --features: images have classes of their own.")
     if images is not None:
         return "image_folder", {"folder": images}, "gist"
-    if texts is not None:
-        return "texts", {"folder" if os.path.isdir(texts) else "table": texts}, "lsa"
     files = {"features": features, "labels": arguments.labels}
     return "arrays", {option: file for option, file in files.items() if file is not None}, "precomputed"
-
-
-def _of_texts(texts: Collection[str]) -> dict[str, int]:
-    """Return the options of the feature of texts, for training sets with at least half the terms of `texts`."""
-    n_terms = len({term for text in texts for term in re.findall(r"\w\w+", text.lower())})
-    n_terms = min(_MOST_TERMS, max(2, _rounded(n_terms // 2)))
-    return {"n_components": max(1, min(_CODE_LENGTHS[-1], n_terms - 1, len(texts) - 1)), "n_terms": n_terms}
 
 
 def _sizes(n_items: int) -> dict[str, int]:

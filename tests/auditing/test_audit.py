@@ -267,11 +267,6 @@ def test_first_equal_matches_a_naive_loop_in_blocks_of_any_size(n_items, seed, d
         assert first_equal(X).tolist() == slow
 
 
-def test_equal_texts_are_copies():
-    texts = np.array(["a long text " * 9, "b", "a long text " * 9, "b ", "", "b"], dtype=np.dtypes.StringDType())
-    assert first_equal(texts).tolist() == [0, 1, 0, 3, 4, 1]
-
-
 def test_nan_is_refused():
     with pytest.raises(ProtocolError, match=r"^X.npy: NaN or infinity in or after row 0\.$"):
         first_equal(np.array([[np.nan]]), "X.npy")

@@ -5,7 +5,7 @@ import pytest
 
 from protocol.auditing import Dataset, Split, read_excluded
 from protocol.checks import ProtocolError
-from protocol.duplicates import find_duplicate_vectors
+from protocol.duplicates import find_duplicates
 
 IDS = np.array(["a", "b", "c", "d", "e", "f"])
 PARTS = {"query": np.array([3, 0, 5]), "database": np.array([1, 2]), "train": np.array([4])}
@@ -48,7 +48,7 @@ def test_listed_items_are_excluded_wherever_they_are_queries(tmp_path):
 def test_the_file_of_find_duplicates_is_read(tmp_path):
     rows = np.random.default_rng(0).normal(size=(6, 8))
     rows[5] = rows[2] + 0.001
-    find_duplicate_vectors(rows, most=1).to_csv(tmp_path / "pairs.csv")
+    find_duplicates(rows, vectors=True, most=1).to_csv(tmp_path / "pairs.csv")
     assert read_excluded(tmp_path / "pairs.csv").about == "1 pair"
     assert positions(tmp_path, (tmp_path / "pairs.csv").read_text()) == [2]
 

@@ -130,8 +130,7 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
             if not np.isfinite(block).all():
                 raise ProtocolError(f"{name}: NaN or infinity in or after row {start:,}.")
             block = block + 0.0  # -0.0 becomes 0.0
-        is_text = block.dtype.kind == "T"
-        of_rows: Any = map(str.encode, block.tolist()) if is_text else block.view(np.uint8).reshape(len(block), -1)
+        of_rows: Any = block.view(np.uint8).reshape(len(block), -1)
         for row in of_rows:
             digests += hashlib.blake2b(row, digest_size=16).digest()
     _, first, group = np.unique(np.frombuffer(digests, dtype="V16"), return_index=True, return_inverse=True)
