@@ -54,7 +54,7 @@ def test_the_file_of_find_duplicates_is_read(tmp_path):
 
 
 WRONG = {
-    "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected a judgement from 0 to 3, got 'near-duplicate'.",
+    "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected the judgement 0 (exact copy), ",
     "": "the file is empty. It should contain a table of pairs or items.",
     "0\n2\n": "needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id; "
     "its header is '0'. (Positions would mean different queries in every run.)",
