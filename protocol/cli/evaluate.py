@@ -10,7 +10,7 @@ from protocol.cli._progress import stages
 from protocol.scores.metadata import RANKINGS
 
 if TYPE_CHECKING:
-    from protocol.evaluation import Evaluation, Judgments, Nearest, Relevant, TrecOptions
+    from protocol.evaluation import Evaluation, Judgments, Nearest, Relevant
     from protocol.evaluation.printed import Printed
 
 _OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     inputs = [getattr(arguments, f"{side}_{kind}") for side in ("query", "database") for kind in ("codes", "labels")]
     if arguments.leave_one_out and arguments.tables:
         raise ProtocolError("--tables searches the complete database, so it can't be combined with --leave-one-out.")
-    trec = check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
+    check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
     vectors, relevant = nearest(arguments), relevance(arguments)
     if vectors is not None and not any(inputs):
         raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
             threads=arguments.threads,
             progress=report,
         )
-    write(arguments, evaluation, list(_searches(arguments, evaluation)), trec)
+    write(arguments, evaluation, list(_searches(arguments, evaluation)))
 
 
 def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
@@ -78,10 +78,10 @@ def _searches(arguments: argparse.Namespace, evaluation: "Evaluation") -> "Itera
         yield lookup_time(query, database, radius=arguments.lookup_radius)
 
 
-def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -> "TrecOptions | None":
-    """Check, before anything is computed, that the outputs can be written; return the options of TREC files."""
-    from protocol.evaluation import TrecOptions
+def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -> None:
+    """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import rows_from
+    from protocol.evaluation.output import check_trec
 
     files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OUTPUTS}
     folder = arguments.trec
@@ -91,11 +91,10 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
     _check_ranking(arguments)
     if arguments.exclude_queries is not None:
         rows_from(arguments.exclude_queries)
-    options = {name: getattr(arguments, f"trec_{name}") for name in ("depth", "ties", "seed")}
-    options = {name: value for name, value in options.items() if value is not None}
-    if folder is None and options:
-        raise ProtocolError(f"--trec-{next(iter(options))} needs --trec DIR as well.")
-    return None if folder is None else TrecOptions(folder, **options)
+    if folder is not None:
+        check_trec(folder, arguments.trec_depth)
+    elif arguments.trec_depth is not None:
+        raise ProtocolError("--trec-depth needs --trec DIR as well.")
 
 
 def _check_ranking(arguments: argparse.Namespace) -> None:
@@ -138,9 +137,7 @@ def lists(arguments: argparse.Namespace) -> dict[str, str]:
     return {part: file for part, file in (options | {"split": arguments.split_file}).items() if file is not None}
 
 
-def write(
-    arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequence[Printed]", trec: "TrecOptions | None"
-) -> None:
+def write(arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequence[Printed]" = ()) -> None:
     """Write the files that were requested, and print the results."""
     evaluation = evaluation.named(
         arguments.name, dataset=arguments.dataset, split=arguments.split, ground_truth=arguments.ground_truth
@@ -148,8 +145,8 @@ def write(
     results = list(others)
     if arguments.exclude_queries is not None:
         results.insert(0, evaluation.without(arguments.exclude_queries))
-    if trec is not None:
-        results.append(evaluation.to_trec(trec))
+    if arguments.trec is not None:
+        results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
     if arguments.per_query:
         evaluation.write_per_query(arguments.per_query)
     if arguments.pr_curves:

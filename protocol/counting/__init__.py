@@ -1,22 +1,14 @@
 """Counting: the number of database items of each relevance level at each Hamming distance from a query."""
 
-from protocol.counting.all_runs import added, counted
 from protocol.counting.asymmetric import asymmetric_counts
 from protocol.counting.bucket_search import BucketSearch, bucket_search, in_buckets, lookup_time
 from protocol.counting.by_distance import count_by_distance
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
-from protocol.counting.counts_file import StoredCounts, read_counts, truths_record, write_counts
+from protocol.counting.counts_file import StoredCounts, added, counted, read_counts, truths_record, write_counts
 from protocol.counting.leave_one_out import count_leave_one_out
 from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
-from protocol.truth.relevance import (
-    LabelRelevance,
-    NeighbourRelevance,
-    Relevance,
-    ground_truth_sha256,
-    relevance_from_arrays,
-    relevance_of_part,
-)
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
 
 __all__ = [
     "SHARD_ITEMS",
@@ -34,13 +26,10 @@ __all__ = [
     "count_in_shards",
     "count_leave_one_out",
     "counted",
-    "ground_truth_sha256",
     "in_buckets",
     "lookup_time",
     "pack_counts",
     "read_counts",
-    "relevance_from_arrays",
-    "relevance_of_part",
     "shard",
     "truths_record",
     "unpack_counts",

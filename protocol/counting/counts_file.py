@@ -1,4 +1,4 @@
-"""The file with the counts of one hasher in all runs and splits, which are counted at once or added up from shards."""
+"""The file with the counts of one hasher in all splits and runs: counted, or added up from those of shards."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.counting.counts import HammingCounts, unpack_counts
-from protocol.provenance import storage
+from protocol import codes
+from protocol.counting.counting import count
+from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
+from protocol.provenance import reuse, storage
 from protocol.scores.metadata import items_sha256
-from protocol.truth.relevance import Relevance, ground_truth_sha256
+from protocol.truth.relevance import Relevance, ground_truth_sha256, relevances_from_arrays
 
 
 class Counted(NamedTuple):
@@ -42,6 +44,71 @@ def truths_record(truths: Mapping[str, Relevance], rows: Mapping[str, NDArray]) 
         name: {"relevance": truth.kind, "items": items_sha256(**digests, ground_truth=ground_truth_sha256(truth))}
         for name, truth in truths.items()
     }
+
+
+def counted(
+    split: str,
+    run: int,
+    files: Mapping[str, str | Path],
+    *,
+    code: str,
+    index_order: bool,
+    calls: int,
+    earlier: str | Path,
+) -> Iterator[Counted]:
+    """Count one split and run of a hasher at every code length, or reuse what an earlier run of the job counted.
+
+    Parameters
+    ----------
+    split : str
+    run : int
+    files : mapping of str to path
+        ``codes``, ``ground_truths`` and ``splits``.
+    code : str
+        The digest of the code that counts.
+    index_order : bool
+        As for `protocol.counting.count`.
+    calls : int
+        The number of such calls in the job.
+    earlier : path
+        The output of the job. Counts of an earlier run are reused if nothing that they depend on has changed.
+    """
+    rows = storage.read(files["splits"], ["query", "database"])
+    pairs = codes.of_split(storage.read(files["codes"]), rows["database"], split)
+    truths = _truths(files["ground_truths"], split, len(next(iter(pairs.values()))["database"]))
+    recorded, made_of = truths_record(truths, rows), {}
+    for n_bits, pair in pairs.items():
+        digests = {part: storage.array_digest(packed) for part, packed in pair.items()}
+        origin = {"code": code, "index_order": index_order, "ground_truths": recorded, "codes": digests}
+        made_of[f"{split}/run{run}/{n_bits}"] = origin
+    reusable = reuse.unchanged([earlier], made_of)
+    for group, (n_bits, pair) in zip(made_of, pairs.items(), strict=True):
+        if group in reusable:
+            (arrays,) = reusable[group].arrays()
+        else:
+            both = pair["query"], pair["database"]
+            arrays = pack_counts(count(*both, n_bits, truths, index_order=index_order, calls=calls * len(pairs)))
+        yield Counted(group, arrays, recorded, made_of[group])
+
+
+def added(split: str, run: int, shards: Iterable[str | Path], files: Mapping[str, str | Path]) -> Iterator[Counted]:
+    """Add up the counts of all shards of the database, for one split and run of a hasher at every code length.
+
+    `shards` are the files with their counts; the other parameters are those of `counted`.
+    """
+    total: dict[int, dict[str, HammingCounts]] = {}
+    for path in shards:
+        for n_bits, packed in storage.grouped(storage.read_group(path, split)).items():
+            before, of_shard = total.get(int(n_bits)), unpack_counts(packed)
+            total[int(n_bits)] = {name: before[name] + of_shard[name] for name in of_shard} if before else of_shard
+    truths = _truths(files["ground_truths"], split, next(iter(next(iter(total.values())).values())).n_database)
+    recorded = truths_record(truths, storage.read(files["splits"], ["query", "database"]))
+    for length, counts in total.items():
+        yield Counted(f"{split}/run{run}/{length}", pack_counts(counts), recorded)
+
+
+def _truths(path: str | Path, split: str, n_database: int) -> dict[str, Relevance]:
+    return relevances_from_arrays(storage.grouped(storage.read_group(path, split)), n_database)
 
 
 def write_counts(

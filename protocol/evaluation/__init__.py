@@ -1,25 +1,22 @@
 """Evaluation of any codes, from arrays or files, with all metrics of the field under a named convention."""
 
 from protocol.evaluation.attribution import Attribution, attribute
-from protocol.evaluation.batches import Evaluator
 from protocol.evaluation.binarisation import Quantisation, Rescoring, quantisation
 from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_search, lookup_time
 from protocol.evaluation.code_pairs import Codes, Outputs
-from protocol.evaluation.code_utilisation import Classified, CodeUtilisation
+from protocol.evaluation.code_utilisation import CodeUtilisation
 from protocol.evaluation.conventions import CONVENTIONS, Convention
-from protocol.evaluation.evaluation import evaluate
+from protocol.evaluation.evaluation import Evaluator, evaluate
 from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
-from protocol.evaluation.hashing import Hashing
-from protocol.evaluation.representations import Quantisers
+from protocol.evaluation.output import Trec
+from protocol.evaluation.representations import Hashing, Quantisers
 from protocol.evaluation.result import Evaluation, WithoutQueries
 from protocol.evaluation.scoring import Scoring, SpreadRow
-from protocol.evaluation.trec import Trec, TrecOptions
 
 __all__ = [
     "CONVENTIONS",
     "Attribution",
     "BucketSearches",
-    "Classified",
     "CodeUtilisation",
     "Codes",
     "Convention",
@@ -38,7 +35,6 @@ __all__ = [
     "Scoring",
     "SpreadRow",
     "Trec",
-    "TrecOptions",
     "WithoutQueries",
     "attribute",
     "bucket_search",

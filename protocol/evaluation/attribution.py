@@ -1,19 +1,19 @@
 """Recall lost to the code, to the index and to ties by the results of a search engine; and the engine's faults."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import codes as packing
 from protocol.checks import ProtocolError, integer
-from protocol.counting import in_buckets
-from protocol.evaluation.buckets import Tables
-from protocol.evaluation.exact_search import PRECISION, ByCode, ByVector, Exact
-from protocol.evaluation.ground_truth import Nearest
+from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, Relevance, count_in_shards
+from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_integers
@@ -22,20 +22,24 @@ from protocol.inputs.judgments import read_ids
 from protocol.inputs.rankings import read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
+from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
 
 _NUMBERS = 1 << 22
 """The number of words of codes of retrieved items in a block of queries."""
 _MOST_QUERIES = 4096
+_ROWS = 4096
 _SMALLEST_SHARE = 0.5
-"""A form of distances is recognised if the distances of more than this share of the queries agree with it."""
-_IMPOSSIBLE = "impossible distances"
+"""A kind of distances is recognised if the distances of more than this share of the queries agree with it."""
 _UNKNOWN = "of no known kind"
-_OUT_OF_RANGE = "item {item} of {n_database:,}, counted from 0"
+_PRECISION = 2.0**-23
+"""The distance from 1 to the next number in float32, in which engines compute distances."""
+_ROUNDINGS = 4
+_LESS_THAN_HALF_A_BIT = 0.49
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _PER_QUERY = ("recall", *_LOST, "exact", "least_lost_to_ties", "most_lost_to_ties")
-Example = tuple[Any, Any, str]
-"""An item, its distance, and what is wrong with it."""
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
+
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -140,13 +144,10 @@ class Attribution(Printed):
     def parts(self) -> list[str | Table]:
         """Return the inputs, the table of the recall that is lost, and the faults."""
         lines = [f"{self.n_queries:,} queries, {self.n_database:,} database items; {self.neighbours}"]
-        kinds = {
-            row.distances: [each.name for each in self.rows if each.distances == row.distances] for row in self.rows
-        }
-        unchecked = {_UNKNOWN: ", so they are not compared with those of the items"}
-        lines += [
-            f"distances of {', '.join(names)}: {kind}{unchecked.get(kind, '')}" for kind, names in kinds.items() if kind
-        ]
+        for kind in dict.fromkeys(row.distances for row in self.rows if row.distances):
+            of_kind = ", ".join(row.name for row in self.rows if row.distances == kind)
+            unchecked = ", so they are not compared with those of the items" if kind == _UNKNOWN else ""
+            lines.append(f"distances of {of_kind}: {kind}{unchecked}")
         first, title = self.rows[0], "means over the queries; recall and lost recall add up to 1"
         names = [name for name in _LOST if getattr(first, name) is not None]
         if first.lost_to_ties is not None:
@@ -164,59 +165,186 @@ class Attribution(Printed):
         return {"attribution": {name: getattr(self, name) for name in names}}
 
 
+class _Exact(NamedTuple):
+    """What exact search finds for a block of queries: items nearer than the K-th item, and those as far as it.
+
+    Parameters
+    ----------
+    kth : ndarray of float64, shape (n_block, 1)
+        The key of the K-th item. A key grows with the distance.
+    nearer : ndarray of int64, shape (n_block,)
+        The number of items nearer than the K-th.
+    tied : ndarray of int64, shape (n_block,)
+        The number of items at the distance of the K-th.
+    counts : HammingCounts or None
+        With codes and vectors: the counts of the true neighbours.
+    truth : Neighbours or None
+        With codes and vectors: the true neighbours.
+    """
+
+    kth: Values
+    nearer: NDArray[np.int64]
+    tied: NDArray[np.int64]
+    counts: HammingCounts | None = None
+    truth: Neighbours | None = None
+
+
+class _ByVector(NamedTuple):
+    """A search by vector. Keys are squared Euclidean distances, or the other distances.
+
+    Parameters
+    ----------
+    query, database : ndarray
+    metric : {"cosine", "euclidean", "dot"}
+    longest : float
+        For ``dot``, the length of the longest database vector.
+    """
+
+    query: NDArray
+    database: NDArray
+    metric: Distance
+    longest: float
+
+    @classmethod
+    def of(cls, vectors: Nearest) -> "_ByVector":
+        """Return the search by vectors that were read and checked."""
+        query, database = vectors.vectors()
+        check_rows(query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
+        starts = range(0, len(database) if vectors.distance == "dot" else 0, _ROWS)
+        lengths = (np.linalg.norm(database[at : at + _ROWS].astype(np.float64), axis=1).max() for at in starts)
+        return cls(query, database, vectors.distance, max(map(float, lengths), default=0.0))
+
+    def nearest(self, block: slice, k: int, threads: int) -> Neighbours:
+        """Return the K nearest items and those that tie with the last."""
+        return nearest(self.query[block], self.database, k, distance=self.metric, threads=threads)
+
+    def exact(self, block: slice, k: int, threads: int) -> _Exact:
+        """Return what exact search finds."""
+        truth = self.nearest(block, k, threads)
+        keys, starts, sizes = self._keys(truth.distances), truth.indptr[:-1], np.diff(truth.indptr)
+        kth = np.maximum.reduceat(keys, starts)[:, None]
+        below = kth - self.tolerance(block, kth)
+        nearer = np.add.reduceat((keys < np.repeat(below[:, 0], sizes)).astype(np.int64), starts)
+        return _Exact(kth, nearer, sizes - nearer)
+
+    def keys(self, block: slice, ids: NDArray[np.int64]) -> Values:
+        """Return the keys of items, (n_block, n)."""
+        rows = np.repeat(np.arange(len(ids)), ids.shape[1])
+        distances = pair_distances(self.query[block], self.database, rows, ids.ravel(), distance=self.metric)
+        return self._keys(distances).reshape(ids.shape)
+
+    def _keys(self, distances: Values) -> Values:
+        return distances**2 if self.metric == "euclidean" else distances
+
+    def distance(self, keys: Any) -> Any:
+        """Return the distances of keys."""
+        return np.sqrt(keys) if self.metric == "euclidean" else keys
+
+    def tolerance(self, block: slice, keys: Values, precision: float = _PRECISION) -> Values:
+        """Return the errors that keys may have if an engine adds d products: 4 sqrt(d) roundings of their size.
+
+        An item is at most as long as the query plus their distance.
+        """
+        relative = _ROUNDINGS * precision * self.query.shape[1] ** 0.5
+        lengths = np.linalg.norm(self.query[block].astype(np.float64), axis=1)[:, None]
+        sizes = {"euclidean": lengths**2 + (lengths + self.distance(np.abs(keys))) ** 2, "dot": lengths * self.longest}
+        return np.broadcast_to(relative * sizes.get(self.metric, np.ones(1)), keys.shape)
+
+    def forms(self, values: Values) -> dict[str, Values]:
+        """Return the keys for each thing that an engine's distances may be."""
+        if self.metric == "euclidean":  # a negative number is no distance
+            return {"Euclidean distances": values * np.abs(values), "squared Euclidean distances": values}
+        if self.metric == "dot":
+            return {"negative inner products": values, "inner products": -values}
+        return {"cosine distances": values, "cosines": 1 - values}
+
+
+class _ByCode(NamedTuple):
+    """A search by code. Keys are Hamming distances.
+
+    Parameters
+    ----------
+    pair : CodePair
+    query : ndarray of uint64
+        The codes of the queries as words.
+    database : ndarray of uint64
+        The codes of the database as words.
+    vectors : _ByVector or None
+        The vectors by which the true neighbours are nearest.
+    """
+
+    pair: CodePair
+    query: NDArray[np.uint64]
+    database: NDArray[np.uint64]
+    vectors: _ByVector | None
+
+    @classmethod
+    def of(cls, codes: tuple[Any, Any], vectors: _ByVector | None) -> "_ByCode":
+        """Return the search by codes that were read and checked."""
+        pair = read_codes(*codes)
+        if pair.ranking != "hamming":
+            raise ProtocolError("The queries need binary codes, not real-valued outputs.")
+        if vectors is not None:
+            check_sizes(pair.sizes, vectors.query, vectors.database)
+        return cls(pair, packing.words(pair.query), packing.words(pair.database), vectors)
+
+    def exact(self, block: slice, k: int, threads: int) -> _Exact:
+        """Return what exact search finds."""
+        rows, (queries, database, n_bits) = np.arange(len(self.query[block])), self.pair[:3]
+        truth = None if self.vectors is None else self.vectors.nearest(block, k, threads)
+        relevance: Relevance = LabelRelevance(0 * rows, np.ones(len(database), dtype=np.int64))
+        if truth is not None:
+            relevance = NeighbourRelevance(truth.indptr, truth.indices, len(database))
+        counter = partial(count_in_shards, bucket_sizes=False, largest_bucket=False, threads=threads)
+        counts = counter(queries[block], database, n_bits, {"": relevance})[""]
+        kth = (counts.retrieved_within >= k).argmax(axis=1)
+        tied = counts.retrieved[rows, kth]
+        nearer = counts.retrieved_within[rows, kth] - tied
+        return _Exact(kth[:, None].astype(np.float64), nearer, tied, None if truth is None else counts, truth)
+
+    def keys(self, block: slice, ids: NDArray[np.int64]) -> Values:
+        """Return the keys of items, (n_block, n)."""
+        differing = self.database[ids] ^ self.query[block][:, None]
+        return np.bitwise_count(differing).sum(axis=2, dtype=np.int64).astype(np.float64)
+
+    def distance(self, keys: Any) -> Any:
+        """Return the distances of keys."""
+        return keys
+
+    def tolerance(self, block: slice, keys: Values, precision: float = _PRECISION) -> Values:
+        """Return the errors that keys may have, always below half a bit."""
+        return np.full_like(keys, min(_LESS_THAN_HALF_A_BIT, _ROUNDINGS * precision * self.pair.n_bits))
+
+    def forms(self, values: Values) -> dict[str, Values]:
+        """Return the keys for each thing that an engine's distances may be."""
+        return {"Hamming distances": values}
+
+
 @dataclass
 class _Results:
-    """One set of results, the values of `_PER_QUERY` by block, and the faults by kind."""
+    """One set of results; for each block of queries, the values of `_PER_QUERY`, and the items' keys and tolerances."""
 
     name: str
     ids: NDArray
     distances: NDArray | None = None
     source: str = "results"
-    is_checked: bool = True
-    values: list[NDArray[np.float64]] = field(default_factory=list)
-    faults: dict[str, Fault] = field(default_factory=dict)
-    form: tuple[str, float] | None = None
+    values: list[Values] = field(default_factory=list)
+    keys: list[Values] = field(default_factory=list)
+    tolerances: list[Values] = field(default_factory=list)
 
     @property
-    def per_query(self) -> dict[str, NDArray[np.float64]]:
+    def per_query(self) -> dict[str, Values]:
         """The values of all queries."""
         return dict(zip(_PER_QUERY, np.hstack(self.values), strict=True))
 
-    def means(self, space: ByCode | ByVector) -> LostRecall:
-        """Return the means; the parts lost to the code and to ties are None unless there are codes and vectors."""
-        form, factor = self.form or (None, 1)
-        distances = _UNKNOWN if form == "" else form if factor == 1 else f"{form}, times {factor:.6g}"
-        means: dict[str, Any] = {name: mean(values) for name, values in self.per_query.items()}
-        if isinstance(space, ByVector) or space.vectors is None:
-            means |= dict.fromkeys(("lost_to_code", "lost_to_ties", "least_lost_to_ties", "most_lost_to_ties"))
-        return LostRecall(self.name, **means, distances=distances)
-
-    def withdraw(self, n_queries: int) -> None:
-        """Withdraw the form, and what follows from it, if the distances of most queries contradict it."""
-        fault = self.faults.get(_IMPOSSIBLE)
-        if fault is not None and fault.n_queries > _SMALLEST_SHARE * n_queries:
-            self.form = ("", 1.0)
-            del self.faults[_IMPOSSIBLE]
-
-    def note(self, kind: str, block: slice, wrong: NDArray[np.bool_], example: Callable[[int, int], Example]) -> None:
-        """Note the queries with a fault at any place; `example` describes it for a row of the block and a place."""
-        rows = np.flatnonzero(wrong.any(axis=1))
-        if rows.size and kind not in self.faults:
-            item, distance, text = example(rows[0], wrong[rows[0]].argmax())
-            distance = None if distance is None else float(distance)
-            self.faults[kind] = Fault(self.name, kind, 0, block.start + int(rows[0]), int(item), distance, text)
-        if rows.size:
-            self.faults[kind] = replace(self.faults[kind], n_queries=self.faults[kind].n_queries + rows.size)
-
 
 def attribute(
-    results: Any = None,
+    results: Any,
     codes: tuple[Any, Any] | None = None,
     vectors: Nearest | None = None,
     *,
     distances: Any = None,
     ids: tuple[Any, Any] | None = None,
-    tables: Sequence[str] = (),
     k: int | None = None,
     exact: bool = False,
     threads: int = 1,
@@ -244,7 +372,7 @@ def attribute(
 
     Parameters
     ----------
-    results : array_like, str, Path, or mapping of str to these, optional
+    results : array_like, str, Path, or mapping of str to these
         Row numbers of the items that were found for each query, from 0, the nearest first, (n_queries, K); -1 is no
         item. Or files, see `protocol.inputs.rankings.read_results`; or several results by name.
     codes : pair, optional
@@ -252,13 +380,11 @@ def attribute(
     vectors : Nearest, optional
         The vectors of queries and database, and the distance. Without codes, these are what the engine searches.
     distances : array_like, str, Path, or mapping of str to these, optional
-        The distances that the engine returned with the results, in the same form.
+        The distances that the engine returned with the results, in the same form: Hamming distances, Euclidean
+        distances or their squares, cosines or cosine distances, inner products. Others are not compared.
     ids : pair, optional
         The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
         with an id on each line. If None, runs have row numbers.
-    tables : sequence of str, default=()
-        Kinds of hash tables such as ``16x4``, as for `bucket_search`: the items in the query's buckets are ranked by
-        Hamming distance, and are a row of their own. They require codes.
     k : int, optional
         K. If None, that of `vectors`, or else the largest number of columns of the results.
     exact : bool, default=False
@@ -280,7 +406,7 @@ def attribute(
     -----
     Engines compute distances in float32. Distances of vectors may differ from the exact ones, and those of tied items
     from each other, by 2^-21 sqrt(d) of the squared lengths of the vectors, where d is their dimension. Memory is used
-    for blocks of at most 4,096 queries, in addition to the codes.
+    for blocks of at most 4,096 queries, in addition to the codes and the results.
 
     Examples
     --------
@@ -291,33 +417,47 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    by_vector = None if vectors is None else ByVector.of(vectors)
-    space = by_vector if codes is None else ByCode.of(codes, by_vector)
+    by_vector = None if vectors is None else _ByVector.of(vectors)
+    space = by_vector if codes is None else _ByCode.of(codes, by_vector)
     if space is None:
         raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
     n_queries, n_database = len(space.query), len(space.database)
     sides = zip(ids or (), ("query", "database"), (n_queries, n_database), strict=False)
     engines = _read(results, distances, n_queries, [read_ids(*side) for side in sides])
-    if not engines and not tables:
+    if not engines:
         raise ProtocolError("results are missing.")
-    k = integer(_number(k, vectors, engines), "neighbours", maximum=n_database)
-    engines += [_bucket_results(space, text, k) for text in tables]
+    given = k if k is not None or vectors is None else vectors.k
+    most = max(engine.ids.shape[1] for engine in engines)
+    k = integer(most if given is None else given, "neighbours", maximum=n_database)
+    for engine in engines:
+        engine.ids = _padded(as_integers(engine.ids[:, :k], engine.source), k)
     done = stage(progress, "attributing", n_queries) or (lambda _: None)
     size = max(1, min(_MOST_QUERIES, _NUMBERS // (k * space.query.shape[1])))
     for start in range(0, n_queries, size):
         block = slice(start, min(start + size, n_queries))
         ideal = space.exact(block, k, threads)
         for engine in engines:
-            places = _Places(_padded(as_integers(engine.ids[block, :k], engine.source), k), space, block)
-            engine.values.append(_measured(places, space, ideal))
-            if engine.is_checked:
-                _check(engine, places, exact)
+            is_item, is_repeated = _items(engine.ids[block], n_database)
+            keys = space.keys(block, np.where(is_item, engine.ids[block], 0))
+            engine.keys.append(np.where(is_item, keys, np.nan))
+            engine.values.append(_measured(engine, block, is_item & ~is_repeated, space, ideal))
+            if engine.distances is not None:
+                kind, own = engine.distances.dtype, _PRECISION
+                own = max(own, float(np.finfo(kind).eps) if kind.kind == "f" else 0.0)
+                engine.tolerances.append(space.tolerance(block, engine.keys[-1], own))
         done(block.stop - start)
+    rows, faults = [], list[Fault]()
+    has_both = isinstance(space, _ByCode) and space.vectors is not None
     for engine in engines:
-        engine.withdraw(n_queries)
+        means: dict[str, Any] = {name: mean(values) for name, values in engine.per_query.items()}
+        if not has_both:
+            means |= dict.fromkeys(("lost_to_code", "lost_to_ties", "least_lost_to_ties", "most_lost_to_ties"))
+        form, of_engine = _faults(engine, space, exact)
+        rows.append(LostRecall(engine.name, **means, distances=form))
+        faults += of_engine
     return Attribution(
-        rows=tuple(engine.means(space) for engine in engines),
-        faults=tuple(fault for engine in engines for fault in engine.faults.values()),
+        rows=tuple(rows),
+        faults=tuple(faults),
         per_query={engine.name: engine.per_query for engine in engines},
         searched="code" if codes is not None else "vector",
         neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
@@ -346,70 +486,26 @@ def _read(results: Any, distances: Any, n_queries: int, ids: Sequence[Mapping[st
     return engines
 
 
-def _number(k: Any, vectors: Nearest | None, engines: Sequence[_Results]) -> Any:
-    """Return the number K: the one that is given, that of the vectors, or the most columns of results."""
-    numbers = [k, vectors and vectors.k, *sorted((engine.ids.shape[1] for engine in engines), reverse=True)]
-    for number in numbers:
-        if number is not None:
-            return number
-    raise ProtocolError("neighbours is missing, and there are no results whose columns would determine it.")
-
-
 def _padded(array: NDArray, k: int) -> NDArray:
     """Return rows of k columns; missing ones are -1."""
     return np.pad(array, [(0, 0), (0, k - array.shape[1])], constant_values=-1)
 
 
-def _bucket_results(space: ByCode | ByVector, tables: str, k: int) -> _Results:
-    """Return the nearest items in the buckets of each query."""
-    if isinstance(space, ByVector):
-        raise ProtocolError("tables needs codes: hash tables can't be built from vectors.")
-    (query, database, n_bits), ids = space.pair[:3], np.full((len(space.query), k), -1, dtype=np.int64)
-    for row, found in enumerate(in_buckets(query, database, n_bits, **Tables.parse(tables, n_bits)._asdict())):
-        items = np.flatnonzero(found)
-        keys = space.keys(slice(row, row + 1), items[None])[0]
-        items = items[np.argsort(keys, kind="stable")[:k]]
-        ids[row, : items.size] = items
-    return _Results(f"tables {tables}", ids, is_checked=False)
+def _items(ids: NDArray[np.int64], n_database: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which ids are items, and which of these stand earlier in the same row."""
+    is_item, repeated = (ids >= 0) & (ids < n_database), np.zeros(ids.shape, dtype=bool)
+    order = np.argsort(ids, axis=1, kind="stable")
+    ordered = np.take_along_axis(ids, order, axis=1)
+    np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+    return is_item, repeated & is_item
 
 
-class _Places:
-    """The places of a block of results, (n_block, K): their items, and the keys of these."""
-
-    def __init__(self, ids: NDArray[np.int64], space: ByCode | ByVector, block: slice) -> None:
-        self.ids, self.space, self.block, self.k = ids, space, block, ids.shape[1]
-        self.is_item = (ids >= 0) & (ids < len(space.database))
-        order = np.argsort(ids, axis=1, kind="stable")
-        ordered = np.take_along_axis(ids, order, axis=1)
-        repeated = np.zeros(ids.shape, dtype=bool)
-        np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
-        self.is_repeated = repeated & self.is_item
-        self.keys = np.where(self.is_item, space.keys(block, np.where(self.is_item, ids, 0)), np.nan)
-
-    def example(self, text: str, row: int, place: int) -> Example:
-        """Return the item at a place, its distance, and a text in which the names in braces are replaced."""
-        item, distance = self.ids[row, place], self.space.distance(self.keys[row, place])
-        words = {"item": item, "n": (self.ids[row] >= 0).sum(), "k": self.k, "n_database": len(self.space.database)}
-        return item, distance if self.is_item[row, place] else None, text.format(**words)
-
-    def left_out(self, row: int, _: int) -> Example:
-        """Return the nearest item that is not in a row, and compare it with the farthest item of the row."""
-        query, items = self.block.start + row, np.arange(len(self.space.database))
-        every = self.space.keys(slice(query, query + 1), items[None])[0]
-        every[np.isin(items, self.ids[row])] = np.inf
-        item = every.argmin()
-        text = f"item {item} at distance {self.space.distance(every[item]):.6g} was left out"
-        if self.is_item[row].any():
-            place = np.nanargmax(self.keys[row])
-            distance = self.space.distance(self.keys[row, place])
-            text += f", but item {self.ids[row, place]} at distance {distance:.6g} was returned"
-        return item, self.space.distance(every[item]), text
-
-
-def _measured(places: _Places, space: ByCode | ByVector, ideal: Exact) -> NDArray[np.float64]:
-    """Return the values of `_PER_QUERY` for a block of queries."""
-    keys, k, once = places.keys, places.k, places.is_item & ~places.is_repeated
-    tolerance = space.tolerance(places.block, ideal.kth)
+def _measured(
+    engine: _Results, block: slice, once: NDArray[np.bool_], space: _ByCode | _ByVector, ideal: _Exact
+) -> Values:
+    """Return the values of `_PER_QUERY` for a block of queries; `once` are the places of different items."""
+    ids, keys, k = engine.ids[block], engine.keys[-1], once.shape[1]
+    tolerance = space.tolerance(block, ideal.kth)
     is_nearer = once & (keys < ideal.kth - tolerance)
     is_tied = once & ~is_nearer & (keys <= ideal.kth + tolerance)
     tied, free = is_tied.sum(axis=1), k - ideal.nearer
@@ -419,7 +515,7 @@ def _measured(places: _Places, space: ByCode | ByVector, ideal: Exact) -> NDArra
         return np.stack([exact, nothing, 1 - exact, nothing, exact, nothing, nothing])
     rows, kth, n_database = np.arange(len(keys)), ideal.kth[:, 0].astype(np.int64), len(space.database)
     true_pairs = np.repeat(rows, np.diff(ideal.truth.indptr)) * n_database + ideal.truth.indices
-    is_true = once & np.isin(rows[:, None] * n_database + places.ids, true_pairs)
+    is_true = once & np.isin(rows[:, None] * n_database + ids, true_pairs)
     true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[rows, kth]
     some_of_them = true_tied * free / np.maximum(tied, 1)
     and_others = true_tied + (free - tied) * (every_tied - true_tied) / np.maximum(ideal.tied - tied, 1)
@@ -431,61 +527,63 @@ def _measured(places: _Places, space: ByCode | ByVector, ideal: Exact) -> NDArra
     return np.stack([recall, *parts, exact, by_code - best, by_code - worst])
 
 
-def _check(engine: _Results, places: _Places, is_exact: bool) -> None:
-    """Note the faults in a block of queries."""
-    note, ids, example = partial(engine.note, block=places.block), places.ids, places.example
-    note("ids out of range", wrong=~places.is_item & (ids != -1), example=partial(example, _OUT_OF_RANGE))
-    note("duplicate items", wrong=places.is_repeated, example=partial(example, "item {item} twice"))
-    note("fewer than K items", wrong=ids == -1, example=partial(example, "{n} of {k}"))
+def _faults(engine: _Results, space: _ByCode | _ByVector, is_exact: bool) -> tuple[str | None, list[Fault]]:
+    """Return what the distances of an engine are, and its faults, one of each kind."""
+    faults, (ids, keys), n_database = list[Fault](), (engine.ids, np.vstack(engine.keys)), len(space.database)
+    is_item, is_repeated = _items(ids, n_database)
+
+    def note(kind: str, wrong: NDArray[np.bool_], text: str, values: Values | None = None) -> None:
+        rows = np.flatnonzero(wrong.any(axis=1))
+        if not rows.size:
+            return
+        row, place = int(rows[0]), int(wrong[rows[0]].argmax())
+        item, distance = int(ids[row, place]), float(space.distance(keys[row, place])) if is_item[row, place] else None
+        words = {"item": item, "n": (ids[row] >= 0).sum(), "k": ids.shape[1], "n_database": n_database}
+        if kind == "nearer items left out":
+            item, distance, text = _left_out(row, ids[row], keys[row], space)
+        elif values is not None:
+            words, distance = words | {"value": values[row, place], "distance": distance}, float(values[row, place])
+        faults.append(Fault(engine.name, kind, rows.size, row, item, distance, text.format(**words)))
+
+    note("ids out of range", ~is_item & (ids != -1), "item {item} of {n_database:,}, counted from 0")
+    note("duplicate items", is_repeated, "item {item} twice")
+    note("fewer than K items", ids == -1, "{n} of {k}")
     if is_exact:
-        is_inexact = engine.values[-1][_PER_QUERY.index("exact")] < 1
-        note("nearer items left out", wrong=is_inexact[:, None], example=places.left_out)
-    if engine.distances is not None:
-        _check_distances(engine, places, engine.distances[places.block, : places.k])
+        note("nearer items left out", engine.per_query["exact"][:, None] < 1, "")
+    if engine.distances is None:
+        return None, faults
+    values, tolerance = _padded(engine.distances[:, : ids.shape[1]].astype(np.float64), ids.shape[1]), engine.tolerances
+    form, as_keys = _form(space, values, keys, np.vstack(tolerance))
+    if as_keys is not None:
+        text = "item {item} was returned with distance {value:.6g}, but is at distance {distance:.6g}"
+        backwards = np.zeros(keys.shape, dtype=bool)
+        backwards[:, 1:] = (as_keys[:, 1:] < as_keys[:, :-1]) & is_item[:, 1:] & is_item[:, :-1]
+        note("distances not sorted", backwards, text, values)
+        note("impossible distances", is_item & ~(np.abs(as_keys - keys) <= np.vstack(tolerance)), text, values)
+    return form, faults
 
 
-def _check_distances(engine: _Results, places: _Places, distances: NDArray) -> None:
-    """Note distances that are not sorted, and those that are not the items' distances in a form that is recognised."""
-    precision = float(np.finfo(distances.dtype).eps) if distances.dtype.kind == "f" else 0.0
-    space, keys, values = places.space, places.keys, _padded(distances.astype(np.float64), places.k)
-    tolerance = space.tolerance(places.block, keys, max(PRECISION, precision))
-    if engine.form is None:
-        engine.form = _form(space, values, keys, tolerance)
-    name, factor = engine.form
-    as_keys = space.forms(values / factor)[name] if name else _ascending(values)
-    backwards = np.zeros(keys.shape, dtype=bool)
-    backwards[:, 1:] = (as_keys[:, 1:] < as_keys[:, :-1]) & places.is_item[:, 1:] & places.is_item[:, :-1]
-
-    def example(row: int, place: int) -> Example:
-        item, value, distance = places.ids[row, place], values[row, place], space.distance(keys[row, place])
-        return item, value, f"item {item} was returned with distance {value:.6g}, but is at distance {distance:.6g}"
-
-    engine.note("distances not sorted", places.block, backwards, example)
-    wrong = places.is_item & ~(np.abs(as_keys - keys) <= tolerance) & bool(name)
-    engine.note(_IMPOSSIBLE, places.block, wrong, example)
+def _left_out(row: int, ids: NDArray, keys: Values, space: _ByCode | _ByVector) -> tuple[int, float, str]:
+    """Return the nearest item that a query lacks, its distance, and a comparison with the farthest of its items."""
+    items = np.arange(len(space.database))
+    every = space.keys(slice(row, row + 1), items[None])[0]
+    every[np.isin(items, ids)] = np.inf
+    item = int(every.argmin())
+    text = f"item {item} at distance {space.distance(every[item]):.6g} was left out"
+    if np.isfinite(keys).any():
+        place = np.nanargmax(keys)
+        text += f", but item {ids[place]} at distance {space.distance(keys[place]):.6g} was returned"
+    return item, float(space.distance(every[item])), text
 
 
-def _ascending(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values of an unknown kind; negated, if that sorts more of the rows."""
-    before, after = values[:, :-1], values[:, 1:]
-    rising, falling = (sorted_.all(axis=1).sum() for sorted_ in (before <= after, before >= after))
-    return -values if falling > rising else values
-
-
-def _form(
-    space: ByCode | ByVector, values: NDArray[np.float64], keys: NDArray[np.float64], tolerance: NDArray[np.float64]
-) -> tuple[str, float]:
-    """Return what the distances of most queries are, and the factor by which they are multiplied; "" if unknown.
-
-    A factor is only looked for if there are distances of different size, because it could explain a single one.
-    """
+def _form(space: _ByCode | _ByVector, values: Values, keys: Values, tolerance: Values) -> tuple[str, Values | None]:
+    """Return what the distances of most queries are, and the keys that they stand for."""
     known = np.isfinite(keys) & np.isfinite(values)
-    shares, positive = {("", 1.0): _SMALLEST_SHARE}, known & (keys > 0) & (values != 0)
-    factors, queries = [1.0], np.flatnonzero(known.any(axis=1))
-    if np.unique(keys[positive]).size > 1:
-        factors += [float(np.median(values[positive] / x[positive])) for x in (space.distance(keys), keys)]
-    for factor in filter(None, factors) if queries.size else ():
-        for name, as_keys in space.forms(values / factor).items():
-            agrees = (np.abs(as_keys - keys) <= tolerance) | ~known
-            shares[name, factor] = float(agrees[queries].all(axis=1).mean())
-    return max(shares, key=lambda form: (shares[form], form[1] == 1))
+    queries, best = known.any(axis=1), _SMALLEST_SHARE
+    form: tuple[str, Values | None] = (_UNKNOWN, None)
+    for name, as_keys in space.forms(values).items() if queries.any() else ():
+        agrees = (np.abs(as_keys - keys) <= tolerance) | ~known
+        share = float(agrees[queries].all(axis=1).mean())
+        if share > best:
+            best, form = share, (name, as_keys)
+    return form

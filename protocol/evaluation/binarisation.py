@@ -1,7 +1,7 @@
 """Recall lost to binarisation: the share of the nearest items that codes find, re-ranking, and cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,71 +9,36 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots
-from protocol.evaluation.cascade import Cascade, cascade
 from protocol.evaluation.code_pairs import CodePair, read_codes, sources
-from protocol.evaluation.equal_bytes import EqualBytes, Represented, compared, represented
 from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import GroundTruth, Nearest, check_sizes, files_of, ground_truth
-from protocol.evaluation.hashing import HashedBy, Hashing
+from protocol.evaluation.ground_truth import Nearest, check_sizes, files_of, ground_truth
+from protocol.evaluation.output import parts
+from protocol.evaluation.printed import with_range
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.representations import (
-    VECTORS,
+    HashedBy,
+    Hashing,
     Quantisers,
-    Representation,
-    fit,
-    machine,
+    encoded,
     ranking_of,
-    scans_per_second,
+    represent,
 )
-from protocol.evaluation.rescoring import Rescoring, RescoringCurve, by_codes, by_vectors
-from protocol.evaluation.result import Evaluation, with_range
+from protocol.evaluation.rescoring import (
+    EqualBytes,
+    Rescoring,
+    RescoringCurve,
+    by_quantiser,
+    by_vectors,
+    compared,
+    represented,
+)
+from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Speed:
-    """Queries per second of our own exact scan of the database with one thread, on one machine and without an index.
-
-    Parameters
-    ----------
-    codes : float
-        Of the scan by code, which counts the Hamming distances of all items.
-    vectors : float
-        Of the search of the nearest items by the vectors.
-    machine : str
-        The model of the CPU.
-    """
-
-    codes: float
-    vectors: float
-    machine: str
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The storage that an item takes, and the speed of a scan.
-
-    Parameters
-    ----------
-    code_bytes : int
-        Bytes of the code.
-    rescore_code_bytes : int or None
-        Bytes of the second code; None without one.
-    vector_bytes : int
-        Bytes of the vector in its stored dtype.
-    speed : Speed or None
-        None if it was not measured.
-    """
-
-    code_bytes: int
-    rescore_code_bytes: int | None
-    vector_bytes: int
-    speed: Speed | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -87,13 +52,11 @@ class Quantisation(Evaluation):
     constant_bits : int
         The number of bits that have the same value in all database codes.
     rescoring : tuple of RescoringCurve
-        The share of the nearest items after re-ranking by the vectors, and by second codes if there are any.
-    cost : Cost
-        The storage that an item takes.
+        The share of the nearest items after re-ranking by the vectors, and by a quantiser if one is chosen.
+    vector_bytes : int
+        Bytes of a vector in its stored dtype.
     equal_bytes : EqualBytes or None
         The codes and other representations, compared at equal bytes; None if none was requested.
-    cascade : Cascade or None
-        None if none was requested.
     ranked_by : mapping of str to str
         For the codes and each representation that is compared with them, what ranks the items; empty if none is.
     """
@@ -101,9 +64,8 @@ class Quantisation(Evaluation):
     hashed_by: HashedBy | None
     constant_bits: int
     rescoring: tuple[RescoringCurve, ...]
-    cost: Cost
+    vector_bytes: int
     equal_bytes: EqualBytes | None = None
-    cascade: Cascade | None = None
     ranked_by: Mapping[str, str] = field(default_factory=dict)
 
     def plot(self, kind: str = "rescoring") -> "alt.Chart":
@@ -136,30 +98,32 @@ class Quantisation(Evaluation):
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
-        names = ("hashed_by", "constant_bits", "rescoring", "cost")
+        names = ("hashed_by", "constant_bits", "rescoring")
         content = super().content() | {name: getattr(self, name) for name in names}
+        content["cost"] = {"code_bytes": self.codes.database.shape[1], "vector_bytes": self.vector_bytes}
         if self.ranked_by:
             content["ranked_by"] = self.ranked_by
-        if self.equal_bytes is not None:
-            content["equal_bytes"] = self.equal_bytes.content()
-        return content if self.cascade is None else content | {"cascade": self.cascade}
+        return content if self.equal_bytes is None else content | {"equal_bytes": self.equal_bytes}
 
-    def _about_items(self) -> list[str]:
+    def parts(self) -> list[str | Table]:
+        """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""
         lines = [] if self.hashed_by is None else [f"codes: {self.hashed_by}"]
         if self.constant_bits:
             verb = "bits has" if self.constant_bits == 1 else "bits have"
             lines.append(f"{self.constant_bits:,} of the {self.n_bits:,} {verb} the same value in the whole database")
-        lines += [f"second codes: {curve.codes}" for curve in self.rescoring if curve.codes]
         for ranking in dict.fromkeys(self.ranked_by.values()):
             names = [name for name, own in self.ranked_by.items() if own == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
-        lines += [] if self.equal_bytes is None else [self.equal_bytes.answer]
-        return [*lines, *super()._about_items()]
-
-    def _about_nearest(self) -> list[Table]:
-        further = [] if self.equal_bytes is None else self.equal_bytes.tables()
-        further += [] if self.cascade is None else [self.cascade.table()]
-        return [*super()._about_nearest(), *map(_curve_table, self.rescoring), _cost_table(self.cost), *further]
+        tables, n_bytes = list(map(_curve_table, self.rescoring)), self.codes.database.shape[1]
+        cells = [
+            ["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"],
+            ["vector", f"{self.vector_bytes:,}", ""],
+        ]
+        tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
+        if self.equal_bytes is not None:
+            lines.append(self.equal_bytes.answer)
+            tables += self.equal_bytes.tables()
+        return parts(self, lines, tables)
 
 
 def quantisation(
@@ -168,7 +132,6 @@ def quantisation(
     *,
     rescoring: Rescoring | None = None,
     quantisers: Quantisers | Sequence[str] = (),
-    measure_speed: bool = False,
     metrics: str | Sequence[str] | None = None,
     convention: str = "default",
     spread: bool = False,
@@ -185,12 +148,10 @@ def quantisation(
         The hasher that computes the codes from the vectors; or the codes of queries and database, in any form that
         `evaluate` accepts. If None, the signs of the vectors.
     rescoring : Rescoring, optional
-        The numbers of items that are re-ranked; second codes that re-rank them in addition to the vectors.
+        The numbers of items that are re-ranked; a quantiser that re-ranks them in addition to the vectors.
     quantisers : Quantisers or sequence of str, default=()
         Other representations of the vectors, such as ``["int8", "pq:m=16"]``, which are compared with the codes at
-        equal bytes; and cascades.
-    measure_speed : bool, default=False
-        Whether to measure the queries per second of our own exact scan with one thread, and the times of quantisers.
+        equal bytes; the seed and the training vectors of all quantisers.
     metrics : str or sequence of str, optional
         Registered metrics, as for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see
         `Nearest`.
@@ -222,38 +183,41 @@ def quantisation(
     scoring, rescoring = Scoring(metrics, convention, spread), rescoring or Rescoring()
     against = quantisers if isinstance(quantisers, Quantisers) else Quantisers(tuple(quantisers))
     query, database = vectors.vectors()
-    names = dict.fromkeys((*against.names, *against.cascade))
-    fitted = {name: fit(against, name, database, vectors.distance) for name in names}
-    first = _source(Hashing() if codes is None else codes, query, database)
-    second = None if rescoring.codes is None else _source(rescoring.codes, query, database, "rescore_codes: ")
-    if measure_speed or second is not None:
-        _check_hamming(first, "measure_speed" if measure_speed else "rescore_codes")
+    again = [] if rescoring.quantiser is None else [rescoring.quantiser]
+    if any(isinstance(against.plugin(name), Hashing) for name in again):
+        raise ProtocolError(f"rescore: {again[0]!r} is a hasher, but items are re-ranked by a quantiser.")
+    source = _source(Hashing() if codes is None else codes, query, database)
+    if isinstance(source, CodePair) and source.ranking != "hamming" and again:
+        raise ProtocolError(f"rescore needs Hamming distances, which the {source.ranking} ranking does not have.")
+    others = {
+        name: represent(against, name, query, database, vectors.distance, progress)
+        for name in dict.fromkeys([*against.names, *again])
+    }
     sizes = len(query), len(database)
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
-    pair, hashed_by = _codes(first, query, database, progress)
+    if isinstance(source, Hashing):
+        model, hashed_by = source.fit(database)
+        pair = encoded(model, query, database, progress)
+    else:
+        pair, hashed_by = source, None
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     relevances = {k: relevance for k, relevance in truth.by_number.items() if f"neighbours@{k}" in evaluation.metrics}
     curves = [by_vectors(evaluation.nearest_counts, list(relevances), rescoring)]
-    second_bytes = None
-    if second is not None:
-        second_pair, second_by = _codes(second, query, database, progress)
-        second_bytes = second_pair.database.shape[1]
+    for name in again:
         done = stage(progress, "re-ranking", len(query))
-        curves.append(by_codes(pair, second_pair, relevances, rescoring, hashed=second_by, progress=done))
-    others = {name: encode(query, database, progress) for name, encode in fitted.items()}
-    equal, cascaded, ranked_by = None, None, {}
+        curves.append(by_quantiser(pair, others[name], relevances, rescoring, seed=against.seed, progress=done))
+    equal, ranked_by = None, {}
     if others:
         name = "codes" if hashed_by is None else hashed_by.spec(database.shape[1])
         ranked_by = {name: ranking_of(pair)} | {one.name: one.ranked_by for one in others.values()}
     if against.names:
-        own = represented(name, pair.database.shape[1], evaluation.nearest_counts, list(relevances), rescoring)
-        further = [others[name] for name in dict.fromkeys(against.names)]
-        rows = _represented(own, further, truth, rescoring, measure_speed, threads, progress)
-        n_bytes = against.n_bytes or -(-database.shape[1] // 8)
-        equal = compared(rows, n_bytes, machine() if measure_speed else None)
-    if against.cascade:
-        stages, done = [others[name] for name in against.cascade], stage(progress, "cascade", len(query))
-        cascaded = cascade(stages, against.factors, relevances, seed=against.seed, threads=threads, progress=done)
+        rows = [represented(name, pair.database.shape[1], evaluation.nearest_counts, list(relevances), rescoring)]
+        every = {k: truth.by_number[k] for k in {1, *relevances}}
+        for other in (others[one] for one in dict.fromkeys(against.names)):
+            counts = other.counts(every, threads, progress)
+            rows.append(represented(other.name, other.n_bytes, counts, list(relevances), rescoring))
+        rows = rows[name in against.names :]  # another representation may have the name of the codes
+        equal = compared(rows, against.n_bytes or -(-database.shape[1] // 8))
     varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation) if field.name != "inputs"},
@@ -261,66 +225,20 @@ def quantisation(
         hashed_by=hashed_by,
         constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
         rescoring=tuple(curves),
-        cost=Cost(
-            code_bytes=pair.database.shape[1],
-            rescore_code_bytes=second_bytes,
-            vector_bytes=database.shape[1] * database.itemsize,
-            speed=_speed(pair, Representation(VECTORS, 0, query, database, vectors.distance, ""), truth.scored)
-            if measure_speed
-            else None,
-        ),
+        vector_bytes=database.shape[1] * database.itemsize,
         equal_bytes=equal,
-        cascade=cascaded,
         ranked_by=ranked_by,
     )
 
 
-def _represented(
-    own: Represented,
-    others: Sequence[Representation],
-    truth: GroundTruth,
-    rescoring: Rescoring,
-    measure_speed: bool,
-    threads: int,
-    progress: Progress,
-) -> list[Represented]:
-    """Return the nearest items that the codes find, unless another representation has their name, and the others do."""
-    rows, numbers = [own], list(own.shares)
-    relevances = {number: truth.by_number[number] for number in {1, *numbers}}
-    for other in others:
-        counts = other.counts(relevances, threads, progress)
-        row = represented(other.name, other.n_bytes, counts, numbers, rescoring)
-        rows.append(replace(row, times=other.times(truth.scored)) if measure_speed else row)
-    return [row for row in rows if row is not own or own.name not in {other.name for other in others}]
-
-
-def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray, name: str = "") -> Hashing | CodePair:
-    """Return a hasher that can encode the vectors, or the codes that were read; `name` precedes errors about these."""
+def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray) -> Hashing | CodePair:
+    """Return a hasher that can encode the vectors, or the codes that were read."""
     if isinstance(codes, Hashing):
         codes.check(query.shape[1])
         return codes
-    try:
-        pair = read_codes(*codes)
-        check_sizes(pair.sizes, query, database)
-    except ProtocolError as error:
-        raise ProtocolError(f"{name}{error}") from error
+    pair = read_codes(*codes)
+    check_sizes(pair.sizes, query, database)
     return pair
-
-
-def _check_hamming(source: Hashing | CodePair, option: str) -> None:
-    if isinstance(source, CodePair) and source.ranking != "hamming":
-        raise ProtocolError(f"{option} needs Hamming distances, which the {source.ranking} ranking does not have.")
-
-
-def _codes(
-    source: Hashing | CodePair, query: NDArray, database: NDArray, progress: Progress
-) -> tuple[CodePair, HashedBy | None]:
-    """Return the codes, and how they were computed."""
-    return source.codes(query, database, progress=progress) if isinstance(source, Hashing) else (source, None)
-
-
-def _speed(pair: CodePair, vectors: Representation, k: int) -> Speed:
-    return Speed(scans_per_second(pair), vectors.times(k).queries_per_second, machine())
 
 
 def _curve_table(curve: RescoringCurve) -> Table:
@@ -334,24 +252,6 @@ def _curve_table(curve: RescoringCurve) -> Table:
             cells += with_range(*values[number, factor]) if (number, factor) in values else ["", ""]
         worst, expected, best = ("none" if factor is None else f"{factor:,}" for factor in factors)
         smallest += [expected, "" if worst == expected == best else f"{worst} to {best}"]
-    again = "the vectors" if curve.by == "vectors" else f"the second codes of {curve.n_bits:,} bits"
-    title = f"share of the K nearest items that are found if c x K items are retrieved by code and re-ranked by {again}"
+    by = "the vectors" if curve.by == "vectors" else curve.by
+    title = f"share of the K nearest items that are found if c x K items are retrieved by code and re-ranked by {by}"
     return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
-
-
-def _cost_table(cost: Cost) -> Table:
-    """Return the table of the cost. If the speed was measured, the title names the machine."""
-    stored = {"code": cost.code_bytes, "second code": cost.rescore_code_bytes, "vector": cost.vector_bytes}
-    cells = [
-        [what, f"{n_bytes:,}", f"1/{cost.vector_bytes / n_bytes:.4g}" if what != "vector" else ""]
-        for what, n_bytes in stored.items()
-        if n_bytes is not None
-    ]
-    title, header = "cost of an item", ["stored", "bytes", "share of the vector"]
-    if cost.speed is not None:
-        title += f"; speed of our own exact scan with one thread on {cost.speed.machine}, not that of any index"
-        header.append("queries per second")
-        speeds = {"code": cost.speed.codes, "vector": cost.speed.vectors}
-        for row in cells:
-            row.append(f"{speeds[row[0]]:,.0f}" if row[0] in speeds else "")
-    return Table("cost", f"{title}:", header, cells)

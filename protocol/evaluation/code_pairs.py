@@ -329,16 +329,12 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     got = f"values from {array.min():.6g} to {array.max():.6g}"
     if _is_mask(array):
         raise ProtocolError(f"{expected}, got 0 and 255. {_MASK_HINT}")
-    if array.dtype.kind == "f":
-        raise ProtocolError(f"{expected}, got real {got}. {_HINT}")
-    if array.min() < -128 or array.max() > 255:
+    if array.dtype.kind == "f" or array.min() < -128 or array.max() > 255:
         raise ProtocolError(f"{expected}, got {got}. If they are real-valued outputs, p{_HINT[1:]}")
     if array.min() >= 0:
         raise ProtocolError(f"{expected}, got {got}. Packed codes need n_bits.")
-    raise ProtocolError(
-        f'{expected}, got {got}. If they are packed, pass n_bits, and bit_order="big-128" if 128 was '
-        'subtracted from each byte; otherwise save codes.view("uint8").'
-    )
+    advice = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted from each byte.'
+    raise ProtocolError(f"{expected}, got {got}. {advice}")
 
 
 def finished_codes(

@@ -1,19 +1,18 @@
-"""The code utilisation of a database: one code per class, few codes, constant bits; and what mAP then measures.
+"""The code utilisation of a database: one code per class, few codes, constant bits.
 
 The thresholds separate the codes that the authors of ADSH published for CIFAR-10 from those that the authors of CSQ
 published for UCF101, and from the hashers of this package on the digits (8 to 64 bits, all that need no PyTorch).
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes as binary
-from protocol import metrics
 from protocol.checks import counted
-from protocol.counting import HammingCounts, LabelRelevance, count
+from protocol.counting import LabelRelevance, Relevance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.inputs.labels import brief
 
@@ -33,25 +32,6 @@ DIFFERENCE = 0.1
 """Difference in the share of bits that differ from the majority of the class. Measured: at most 0.04 on the digits."""
 EXAMINED = 1 << 18
 """Number of items that are examined, in equal distances; all items of smaller databases."""
-_BLOCK = 1 << 22
-
-
-class Classified(NamedTuple):
-    """How well queries are classified by the codes of the classes, if the database has one code per class.
-
-    Parameters
-    ----------
-    accuracy : float
-        Share of the queries whose nearest class code is that of their class; ties count as an even choice.
-    predicted : float
-        The mAP if each query had the code of its predicted class, the nearest one, instead of its own code.
-    mean_average_precision : float
-        The mAP of the queries' own codes.
-    """
-
-    accuracy: float
-    predicted: float
-    mean_average_precision: float
 
 
 @dataclass(frozen=True)
@@ -77,8 +57,6 @@ class CodeUtilisation:
         Bits, from 0, that have the same value in all items of the database.
     several : bool
         Whether items have sets of labels.
-    classified : Classified or None
-        None unless the codes follow the labels and the ranking is Hamming.
     """
 
     n_items: int
@@ -89,7 +67,6 @@ class CodeUtilisation:
     entropy_of_labels: float
     constant_bits: tuple[int, ...]
     several: bool = False
-    classified: Classified | None = None
 
     @property
     def follows_labels(self) -> bool:
@@ -119,16 +96,9 @@ class CodeUtilisation:
     def _about_labels(self) -> str:
         kind, kinds = ("set of labels", "sets of labels") if self.several else ("class", "classes")
         items = f"{'All' if self.one_code == 1 else percent(self.one_code)} of the {self.n_items:,} database items"
-        text = (
+        return (
             f"{items} have the one code of their {kind} ({self.n_codes:,} distinct codes for {self.n_classes:,} "
             f"{kinds}), so a ranking orders {kinds}, not items, and mAP measures how well queries are classified"
-        )
-        if (one := self.classified) is None:
-            return text
-        return (
-            f"{text}: {percent(one.accuracy)} of the queries are nearest to the code of their {kind}. If each query "
-            f"had the code of its nearest {kind}, mAP would be {one.predicted:.4f}; with its own code, it is "
-            f"{one.mean_average_precision:.4f}"
         )
 
     def _about_entropy(self) -> str:
@@ -163,26 +133,10 @@ def percent(share: float) -> str:
     return f"{100 if share == 1 else min(100 * share, 99.9):.1f} %"
 
 
-def code_utilisation(codes: CodePair, relevance: Any, counts: HammingCounts | None, *, empty: str) -> CodeUtilisation:
-    """Return the code utilisation of the database; `counts` are those of the ranking, None if it is not Hamming.
-
-    Parameters
-    ----------
-    codes : CodePair
-    relevance : Relevance
-        Classes are known only if it is given by labels.
-    counts : HammingCounts or None
-    empty : str
-        How undefined average precisions count.
-    """
+def code_utilisation(codes: CodePair, relevance: Relevance) -> CodeUtilisation:
+    """Return the code utilisation of the database; classes are known only if relevance is given by labels."""
     labels = relevance.labels[1] if isinstance(relevance, LabelRelevance) else None
-    utilisation = _utilisation(codes.database, codes.n_bits, labels)
-    if not utilisation.follows_labels or counts is None:
-        return utilisation
-    return replace(utilisation, classified=_classified(codes, relevance, counts, empty))
-
-
-def _utilisation(database: NDArray[np.uint8], n_bits: int, labels: NDArray | None) -> CodeUtilisation:
+    database, n_bits = codes.database, codes.n_bits
     examined = slice(None, None, -(-len(database) // EXAMINED))
     code = numbers(database[examined])
     label = np.zeros_like(code) if labels is None else numbers(labels[examined])
@@ -222,16 +176,6 @@ def _entropy(numbers: NDArray[np.int64]) -> float:
     return float(-(shares * np.log2(shares)).sum()) + 0.0  # never -0.0
 
 
-def _most_frequent(code: NDArray[np.int64], label: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the most frequent code of each class, and the most frequent class of each code."""
-    n_codes, n_classes = code.max() + 1, label.max() + 1
-    pairs, counts = np.unique(label * n_codes + code, return_counts=True)
-    of_pair, code_of_pair = np.divmod(pairs[np.argsort(counts, kind="stable")], n_codes)
-    code_of, class_of = np.empty(n_classes, dtype=np.int64), np.empty(n_codes, dtype=np.int64)
-    code_of[of_pair], class_of[code_of_pair] = code_of_pair, of_pair  # the last assignment is that of the most frequent
-    return code_of, class_of
-
-
 def has_one_code(code: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which items have the most frequent code of their class, and this class is the most frequent of the code.
 
@@ -240,35 +184,9 @@ def has_one_code(code: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[n
     >>> has_one_code(np.array([0, 0, 1, 2, 2]), np.array([0, 0, 0, 1, 1])).tolist()
     [True, True, False, True, True]
     """
-    code_of, class_of = _most_frequent(code, label)
+    n_codes, n_classes = code.max() + 1, label.max() + 1
+    pairs, counts = np.unique(label * n_codes + code, return_counts=True)
+    of_pair, code_of_pair = np.divmod(pairs[np.argsort(counts, kind="stable")], n_codes)
+    code_of, class_of = np.empty(n_classes, dtype=np.int64), np.empty(n_codes, dtype=np.int64)
+    code_of[of_pair], class_of[code_of_pair] = code_of_pair, of_pair  # the last assignment is that of the most frequent
     return (code == code_of[label]) & (label == class_of[code])
-
-
-def _classified(codes: CodePair, relevance: LabelRelevance, counts: HammingCounts, empty: str) -> Classified:
-    """Count once for each pair of a query's class and its predicted class, instead of once for each query."""
-    n_queries, (query_labels, database_labels) = len(codes.query), relevance.labels
-    label = numbers(np.concatenate([query_labels, database_labels]))
-    in_database, of_items = np.unique(label[n_queries:], return_inverse=True)
-    code = numbers(codes.database)
-    code_of, _ = _most_frequent(code, of_items)
-    class_codes = codes.database[np.unique(code, return_index=True)[1][code_of]]
-    size, keys, weights, query = max(1, _BLOCK // class_codes.size), [], [], []
-    for start in range(0, n_queries, size):
-        distances = binary.hamming_distance(codes.query[start : start + size], class_codes)
-        is_nearest = distances == distances.min(axis=1, keepdims=True)
-        row, predicted = np.nonzero(is_nearest)
-        keys.append(label[start + row] * len(class_codes) + predicted)
-        weights.append(1 / is_nearest.sum(axis=1)[row])
-        query.append(start + row)
-    pairs, first, pair = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
-    weight = np.bincount(pair, np.concatenate(weights))
-    own, predicted = np.divmod(pairs, len(class_codes))
-    truth = {"0": LabelRelevance(query_labels[np.concatenate(query)[first]], database_labels)}
-    by_pair = count(class_codes[predicted], codes.database, codes.n_bits, truth)["0"]
-    precisions = metrics.evaluate(by_pair, ["mAP"], empty=empty)["mAP"]
-    defined = ~np.isnan(precisions)
-    return Classified(
-        float(weight[in_database[predicted] == own].sum() / n_queries),
-        float(np.average(precisions[defined], weights=weight[defined])),
-        metrics.mean(metrics.evaluate(counts, ["mAP"], empty=empty)["mAP"]),
-    )

@@ -1,11 +1,10 @@
 """Ground truths in the forms that users have: labels, lists or matrices of relevant items, and vectors."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,6 @@ from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevan
 NEIGHBOURS = (1, 10, 100)
 """The default numbers of nearest items; those that exceed the size of the database are omitted."""
 _MOST_LEVELS = 255
-_SWAPPED = "The numbers fit the other way round: queries and database look swapped."
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,18 +236,18 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:
             f"truth must be Labels, Relevant, Judgments or Nearest, got {type(truth).__name__}. Relevant(...) reads "
             "lists and matrices."
         )
-    kind = {Labels: "labels", Relevant: "relevance", Judgments: "judgments", Nearest: "vectors"}.get(type(truth), "")
-    sources = {"query labels": query_labels, "database labels": database_labels, kind: truth}
-    names = [name for name, values in sources.items() if values is not None]
-    if not names:
+    labels = {"query labels": query_labels, "database labels": database_labels}
+    names = [name for name, values in labels.items() if values is not None]
+    if truth is not None and names:
+        kind = {Relevant: "relevance", Judgments: "judgments", Nearest: "vectors"}.get(type(truth), "labels")
+        raise ProtocolError(f"More than one ground truth: {', '.join(names)} and {kind}. Choose one.")
+    if truth is None and not names:
         raise ProtocolError(
             "No ground truth: pass query_labels and database_labels, or truth=Relevant(...), Judgments(...) or "
             "Nearest(...)."
         )
-    if truth is None and len(names) == 1:
+    if len(names) == 1:
         raise ProtocolError(f"{'database' if database_labels is None else 'query'} labels are missing.")
-    if truth is not None and len(names) > 1:
-        raise ProtocolError(f"More than one ground truth: {', '.join(names[:-1])} and {names[-1]}. Choose one.")
     return truth or Labels(query_labels, database_labels)
 
 
@@ -293,8 +290,7 @@ def ground_truth(
     if isinstance(truth, Nearest):
         return _nearest_items(truth, (n_queries, n_database), metrics, leave_one_out, threads, progress)
     if isinstance(truth, Labels):
-        read = partial(label_pair, n_queries=n_queries, n_database=n_database)
-        query, database, lacking = _uncrossed(read, truth.query, truth.database, (n_queries, n_database))
+        query, database, lacking = label_pair(truth.query, truth.database, n_queries, n_database)
         if leave_one_out:
             _check_same_labels(query, database)
         result = GroundTruth({0: LabelRelevance(query, database)}, labels_not_in_database=lacking)
@@ -305,20 +301,6 @@ def ground_truth(
     for metric in metrics:
         _check_lists(metric, result.relevance, leave_one_out)
     return result
-
-
-def _uncrossed(read: Callable[[Any, Any], Value], query: Any, database: Any, sizes: tuple[int, int]) -> Value:
-    """Return ``read(query, database)``; if only the other order fits the numbers of codes, the error says so."""
-    try:
-        return read(query, database)
-    except ProtocolError as error:
-        if sizes[0] == sizes[1]:
-            raise
-        try:
-            read(database, query)
-        except ProtocolError:
-            raise error from None
-        raise ProtocolError(f"{error} {_SWAPPED}") from error
 
 
 def _check_same_labels(query: NDArray, database: NDArray) -> None:
@@ -333,8 +315,7 @@ def _check_same_labels(query: NDArray, database: NDArray) -> None:
 
 def _judged(truth: Judgments, sizes: tuple[int, int]) -> Relevance:
     """Return relevance from judgments; those of a level below 1 are omitted."""
-    read = partial(judged_pairs, truth.judgments, sizes=sizes)
-    pairs = _uncrossed(read, truth.query_ids, truth.database_ids, sizes)
+    pairs = judged_pairs(truth.judgments, truth.query_ids, truth.database_ids, sizes=sizes)
     queries, items, levels = pairs[:, pairs[2] > 0]
     order, ends = np.argsort(queries, kind="stable"), np.cumsum(np.bincount(queries, minlength=sizes[0]))
     rows = SimpleNamespace(indptr=np.append(0, ends), indices=items[order], data=levels[order], shape=sizes)
@@ -351,10 +332,7 @@ def check_sizes(sizes: tuple[int, int], query: NDArray, database: NDArray) -> No
     """Raise ProtocolError unless there is one code for each vector; `sizes` are the numbers of codes."""
     for role, n_codes, rows in zip(("query", "database"), sizes, (query, database), strict=True):
         if n_codes != len(rows):
-            swapped = f" {_SWAPPED}" if sizes == (len(database), len(query)) else ""
-            raise ProtocolError(
-                f"{role} codes: {counted(n_codes, 'row')} for {counted(len(rows), f'{role} vector')}.{swapped}"
-            )
+            raise ProtocolError(f"{role} codes: {counted(n_codes, 'row')} for {counted(len(rows), f'{role} vector')}.")
 
 
 def _nearest_items(
@@ -373,25 +351,17 @@ def _nearest_items(
     check_sizes(sizes, query, database)
     numbers = truth.numbers(len(database) - leave_one_out, metrics)
     relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
+    k, done = max(relevant, *numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
     try:
-        neighbours = nearest(
-            query,
-            database,
-            max(relevant, *numbers) + leave_one_out,
-            distance=truth.distance,
-            threads=threads,
-            progress=stage(progress, "searching", len(query) * len(database)),
-        )
+        neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
     except ProtocolError as error:
         side, _, rest = str(error).partition(" ")
         sides = {"query": named(truth.query, "query vectors"), "database": named(truth.database, "database vectors")}
         raise ProtocolError(f"{sides[side]}: {rest}" if side in sides else str(error)) from error
     if leave_one_out:
         neighbours = _of_others(neighbours)
-    by_number = {
-        number: NeighbourRelevance(*neighbours.first(number), len(database))
-        for number in sorted({1, relevant, *numbers})
-    }
+    every = sorted({1, relevant, *numbers})
+    by_number = {number: NeighbourRelevance(*neighbours.first(number), len(database)) for number in every}
     record = NearestItems(truth.distance, database.shape[1], str(database.dtype), numbers, relevant)
     return GroundTruth(by_number, relevant, nearest=record)
 
@@ -440,28 +410,20 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
         relevant items, or every item is relevant to every query at the same level.
     """
     name, expected = named(values, "relevance"), (n_queries, n_database)
-    if is_file(values):
-        return _from_file(values, expected, name)
     if hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
-    if hasattr(values, "tocsr"):
+    is_matrix = isinstance(values, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in values)
+    if is_file(values):
+        suffix, is_matrix = Path(values).suffix.lower(), True
+        if suffix == ".npz":
+            return _sparse(read_csr(values), expected, name)
+        values = read_lists(values) if suffix in (".txt", ".csv", ".tsv") else read_array(values)
+    elif hasattr(values, "tocsr"):
         return _sparse(values.tocsr(), expected, name)
-    if isinstance(values, (list, tuple)):
-        is_matrix = all(isinstance(row, (list, tuple)) for row in values)
-    else:
-        is_matrix = any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray"))
-        values = as_numpy(values, name) if is_matrix else values
+    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
+        values, is_matrix = as_numpy(values, name), True
     if is_matrix:
         _check_unambiguous(values, expected, name)
-    return _listed(values, expected, name)
-
-
-def _from_file(path: str | Path, expected: tuple[int, int], name: str) -> Relevance:
-    suffix = Path(path).suffix.lower()
-    if suffix == ".npz":
-        return _sparse(read_csr(path), expected, name)
-    values = read_lists(path) if suffix in (".txt", ".csv", ".tsv") else read_array(path)
-    _check_unambiguous(values, expected, name)
     return _listed(values, expected, name)
 
 
@@ -486,8 +448,14 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
     if all(row.ndim == 1 and row.dtype == bool for row in rows):
-        rows = _where(rows, expected[1], name)
-    if not all(map(_is_positions, rows)):
+        for row in rows:
+            if row.size != expected[1]:
+                raise ProtocolError(
+                    f"{name}: {counted(row.size, 'Boolean value')} for a query, but "
+                    f"{counted(expected[1], 'database item')}."
+                )
+        rows = list(map(np.flatnonzero, rows))
+    if not all(row.ndim == 1 and (not row.size or row.dtype.kind in "iu") for row in rows):
         raise ProtocolError(
             f"{name}: values must be database positions (integers), or Boolean in a matrix (n_queries, n_database) = "
             f"{expected}."
@@ -496,40 +464,24 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
     return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected, name)
 
 
-def _where(rows: list[NDArray[np.bool_]], n_database: int, name: str) -> list[NDArray]:
-    wrong = {row.size for row in rows} - {n_database}
-    if wrong:
-        raise ProtocolError(
-            f"{name}: {counted(min(wrong), 'Boolean value')} for a query, but {counted(n_database, 'database item')}."
-        )
-    return [np.flatnonzero(row) for row in rows]
-
-
-def _is_positions(row: NDArray) -> bool:
-    return row.ndim == 1 and (not row.size or row.dtype.kind in "iu")
-
-
 def _sparse(rows: Any, expected: tuple[int, int], name: str) -> Relevance:
     """Return relevance from compressed sparse rows, whose values are the relevance levels."""
     if tuple(rows.shape) != expected:
         raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {tuple(rows.shape)}.")
     data = getattr(rows, "data", None)
-    levels = None if data is None else _levels(data, rows.indices.shape, name)
-    return _neighbours(rows.indptr, rows.indices, levels, expected, name)
-
-
-def _levels(data: NDArray, shape: tuple[int, ...], name: str) -> NDArray[np.int64]:
-    if data.shape != shape or data.dtype.kind not in "biuf" or not is_integer(data).all():
+    if data is None:
+        return _neighbours(rows.indptr, rows.indices, None, expected, name)
+    if data.shape != rows.indices.shape or data.dtype.kind not in "biuf" or not is_integer(data).all():
         between = f" from {data.min()} to {data.max()}" if data.dtype.kind in "biuf" and data.size else ""
         got = f"{data.size:,} values of {data.dtype}{between}"
-        raise ProtocolError(f"{name}: the levels of {shape[0]:,} pairs must be integers, got {got}.")
+        raise ProtocolError(f"{name}: the levels of {rows.indices.size:,} pairs must be integers, got {got}.")
     levels = data.astype(np.int64)
     if levels.max(initial=1) > _MOST_LEVELS or levels.min(initial=1) < 1:
         raise ProtocolError(
             f"{name}: levels must be from 1 to {_MOST_LEVELS}, larger for more relevant items, got {levels.min():,} to "
             f"{levels.max():,}. Distances are not levels; eliminate_zeros() removes stored zeros."
         )
-    return levels
+    return _neighbours(rows.indptr, rows.indices, levels, expected, name)
 
 
 def _neighbours(

@@ -76,3 +76,9 @@ def shown(mean: float) -> str:
     if math.isnan(mean):
         return "none"
     return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"
+
+
+def with_range(expected: float, worst: float, best: float) -> list[str]:
+    """Return the cells of an expected value, and of its range over the orders of ties if that is visible."""
+    cells = [f"{value:.4f}" for value in (expected, worst, best)]
+    return [cells[0], "" if len(set(cells)) == 1 else f"{cells[1]} to {cells[2]}"]

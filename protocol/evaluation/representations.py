@@ -1,42 +1,199 @@
-"""Compressed representations of vectors: by quantisers, which decode items when they are read, and by hashers."""
+"""Compressed representations of vectors: by hashers, and by quantisers, which decode items when they are read."""
 
 import ast
 import contextlib
-import platform
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes, registry
-from protocol.checks import ProtocolError, counted, integer, one_of
+from protocol import registry
+from protocol.checks import ProtocolError, integer, one_of
 from protocol.counting import HammingCounts, Relevance, count, count_by_distance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
-from protocol.evaluation.hashing import Hashing, blocks, encoded, training_rows
 from protocol.evaluation.progress import Progress, stage
 from protocol.hashers.training_set import MAGNITUDES, check_magnitude
-from protocol.quantisers import COMPARED, Quantiser
-from protocol.truth import Distance, balanced, check_rows, nearest
+from protocol.inputs.conversion import matrix_from, named
+from protocol.quantisers import Quantiser
+from protocol.truth import Distance, balanced, check_rows
 
-VECTORS = "float"
-"""The name of the vectors themselves in a cascade."""
-_MOST_QUERIES = 100
-"""The number of queries used to measure the speed of a scan by vectors."""
-_SECONDS = 0.5
-"""Scans are repeated until they have taken this many seconds."""
-_T = TypeVar("_T")
+if TYPE_CHECKING:
+    from protocol.hashers import Hasher
+
+SAMPLE = 10_000
+"""The number of database rows on which a hasher is fitted if there are no training vectors."""
+_BLOCK_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Hashing:
+    """The hasher that computes codes from vectors, its options, and the vectors on which it is fitted.
+
+    Parameters
+    ----------
+    hasher : str, default="sign"
+        The name of a registered hasher that learns from vectors alone. ``sign`` has one bit for each dimension, 1 if
+        the value is above 0.
+    n_bits : int, optional
+        Code length; the dimension of the vectors if None.
+    options : mapping of str to value
+        Options of the hasher.
+    seed : int, default=0
+        The seed of the hasher and of the sample of the database.
+    train : array_like, str or Path, optional
+        The vectors (n, d) on which the hasher is fitted. If None, the database, or a sample of 10,000 of its rows if it
+        has more.
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such hasher, it needs labels, or an option is unknown or out of its range.
+    """
+
+    hasher: str = "sign"
+    n_bits: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    train: Any = None
+
+    def __post_init__(self) -> None:
+        allowed = [record.name for record in registry.HASHERS.entries() if record.plugin.supervision is None]
+        if self.hasher in registry.names("hasher") and self.hasher not in allowed:
+            raise ProtocolError(
+                f"hasher {self.hasher!r} needs labels or pairs. Choose one that learns from vectors alone "
+                f"({', '.join(allowed)}), or pass its codes."
+            )
+        one_of(self.hasher, allowed, "hasher")
+        integer(self.seed, "seed", minimum=0)
+        for name in ("n_bits", "seed"):
+            if name in self.options:
+                raise ProtocolError(f"{name!r} is not an option of the hasher: give it separately.")
+        self._model(1 if self.n_bits is None else integer(self.n_bits, "n_bits")).check()
+
+    def _model(self, n_bits: int) -> "Hasher":
+        model: Hasher = registry.get("hasher", self.hasher)(n_bits=n_bits, seed=self.seed)
+        return model.set_params(**self.options)
+
+    def check(self, n_features: int) -> "Hasher":
+        """Return the hasher, unfitted, for vectors of `n_features` dimensions, or raise the errors of `fit`."""
+        n_bits = n_features if self.n_bits is None else self.n_bits
+        if registry.HASHERS.entry(self.hasher).bits_within_features and n_bits > n_features:
+            raise ProtocolError(
+                f"n_bits must be at most {n_features}, the dimension of the vectors, for the hasher {self.hasher}, got "
+                f"{n_bits}."
+            )
+        model = self._model(n_bits)
+        try:
+            model.check_features(n_features)
+        except ProtocolError as error:
+            raise ProtocolError(f"hasher {self.hasher}: {error}") from error
+        if self.train is not None:
+            name, rows = named(self.train, "training vectors"), matrix_from(self.train, "training vectors")
+            check_dimension(rows, n_features, name)
+            check_rows(rows, f"{name}:")
+        return model
+
+    def fit(self, database: NDArray) -> tuple["Hasher", "HashedBy"]:
+        """Return the fitted hasher, and a record of its options and training vectors.
+
+        Raises
+        ------
+        ProtocolError
+            If the training vectors are unusable, or the hasher can't be fitted.
+        """
+        model = self.check(database.shape[1])
+        rows, fitted_on = training_rows(self.train, database, self.seed)
+        try:
+            model.fit(np.asarray(rows))
+        except ProtocolError as error:
+            raise ProtocolError(f"hasher {self.hasher}: {error}") from error
+        n_available = len(database) if self.train is None else len(rows)
+        hashed = HashedBy(self.hasher, model.n_bits, dict(self.options), self.seed, fitted_on, len(rows), n_available)
+        return model, hashed
+
+
+def encoded(model: "Hasher", query: NDArray, database: NDArray, progress: Progress = None) -> CodePair:
+    """Return the codes of a fitted hasher."""
+    from protocol.hashers import packed_codes
+
+    done = stage(progress, "encoding", len(query) + len(database))
+    return CodePair(
+        packed_codes({0: model}, blocks(query, done))[0],
+        packed_codes({0: model}, blocks(database, done), of_database=True)[0],
+        model.n_bits,
+    )
+
+
+def training_rows(train: Any, database: NDArray, seed: int) -> tuple[NDArray, str]:
+    """Return the training vectors, or else the database or a sample of it, and which of these they are."""
+    if train is not None:
+        return matrix_from(train, "training vectors"), "training vectors"
+    if len(database) <= SAMPLE:
+        return database, "database"
+    drawn = np.sort(np.random.default_rng(seed).choice(len(database), SAMPLE, replace=False))
+    return database[drawn], "sample of the database"
+
+
+@dataclass(frozen=True)
+class HashedBy:
+    """How codes were computed from vectors.
+
+    Parameters
+    ----------
+    hasher : str
+    n_bits : int
+    options : mapping of str to value
+        The options that were given.
+    seed : int
+    fitted_on : {"training vectors", "database", "sample of the database"}
+    n_fitted : int
+        The number of vectors on which the hasher was fitted.
+    n_available : int
+        The number of vectors from which these were sampled.
+    """
+
+    hasher: str
+    n_bits: int
+    options: Mapping[str, Any]
+    seed: int
+    fitted_on: str
+    n_fitted: int
+    n_available: int
+
+    def spec(self, dimension: int) -> str:
+        """Return the hasher with its options in the form of `Quantisers.names`; without a code length if it is d."""
+        options = ({} if self.n_bits == dimension else {"n_bits": self.n_bits}) | dict(self.options)
+        text = ",".join(f"{name}={value}" for name, value in options.items())
+        return f"{self.hasher}:{text}" if text else self.hasher
+
+    def __str__(self) -> str:
+        options = "".join(f", {name} {value}" for name, value in self.options.items())
+        vectors = "training vectors" if self.fitted_on == "training vectors" else "vectors of the database"
+        if self.n_fitted == self.n_available:
+            fitted = f"all {self.n_fitted:,} {vectors}"
+        else:
+            fitted = f"{self.n_fitted:,} of the {self.n_available:,} {vectors}, drawn with seed {self.seed}"
+        return f"{self.hasher}{options}, {self.n_bits} bits, fitted on {fitted}"
+
+
+def blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterator[NDArray]:
+    """Yield the rows in blocks of at most 16 MB in float32, but unchanged, because float32 may not hold the values."""
+    size = max(1, _BLOCK_BYTES // (4 * vectors.shape[1]))
+    for start in range(0, len(vectors), size):
+        block = np.asarray(vectors[start : start + size])
+        yield block
+        if progress is not None:
+            progress(len(block))
 
 
 @dataclass(frozen=True, eq=False)
 class Quantisers:
-    """Representations that are compared with the codes, and a cascade of some of them.
+    """Representations that are compared with the codes.
 
     Parameters
     ----------
@@ -46,12 +203,6 @@ class Quantisers:
     n_bytes : int, optional
         The number of bytes per vector for which the best representation is reported. If None, that of one bit for each
         dimension.
-    cascade : sequence of str, default=()
-        Representations in the form of `names`, or ``float`` for the vectors themselves. The first retrieves items, and
-        each further one re-ranks those that remain.
-    factors : sequence of int, default=()
-        For each stage of the cascade but the last, the factor c of the c x K items that it returns. The last stage
-        returns K items.
     seed : int, default=0
         The seed of the quantisers and hashers, and of the sample of the database.
     train : array_like, str or Path, optional
@@ -60,33 +211,20 @@ class Quantisers:
     Raises
     ------
     ProtocolError
-        If a name or an option is unknown, an option is out of its range, or the factors don't fit the cascade.
+        If a name or an option is unknown, or an option is out of its range.
     """
 
     names: Sequence[str] = ()
     n_bytes: int | None = None
-    cascade: Sequence[str] = ()
-    factors: Sequence[int] = ()
     seed: int = 0
     train: Any = None
 
     def __post_init__(self) -> None:
-        for name in (*self.names, *(one for one in self.cascade if one != VECTORS)):
+        for name in self.names:
             self.plugin(name)
         integer(self.seed, "seed", minimum=0)
         if self.n_bytes is not None:
             integer(self.n_bytes, "n_bytes")
-        for factor in self.factors:
-            integer(factor, "factors")
-        n_stages, n_factors = len(self.cascade), len(self.factors)
-        if n_stages == 1:
-            raise ProtocolError("cascade needs at least two stages, got 1.")
-        if n_factors != max(0, n_stages - 1):
-            raise ProtocolError(
-                f"factors: {n_factors} for {counted(n_stages, 'stage')}; each stage but the last needs one."
-            )
-        if list(self.factors) != sorted(self.factors, reverse=True):
-            raise ProtocolError(f"factors must not increase: {' '.join(map(str, self.factors))}.")
 
     def plugin(self, name: str) -> Quantiser | Hashing:
         """Return the quantiser, or the hasher, with the options in a name.
@@ -136,16 +274,8 @@ class Decoded:
     __getitem__ = decoded
 
 
-class Times(NamedTuple):
-    """Seconds to train on the training vectors and to encode the database, and queries per second of our exact scan."""
-
-    train: float
-    encode: float
-    queries_per_second: float
-
-
 class Representation(NamedTuple):
-    """Queries and items, whose distance ranks the items. With codes, this is the order of the Hamming distance."""
+    """Queries and items, which are ranked by the Hamming distance if they are `codes`, or else by `distance`."""
 
     name: str
     n_bytes: int
@@ -155,8 +285,6 @@ class Representation(NamedTuple):
     ranked_by: str
     """What ranks the items, in words."""
     codes: CodePair | None = None
-    seconds: tuple[float, float] = (0.0, 0.0)
-    """To train and to encode."""
 
     def counts(self, relevances: Mapping[int, Relevance], threads: int, progress: Progress) -> dict[int, HammingCounts]:
         """Return the counts of the ranking for each relevance."""
@@ -170,78 +298,47 @@ class Representation(NamedTuple):
         counts = count(*self.codes[:3], named, bucket_sizes=False, largest_bucket=False, threads=threads, progress=done)
         return {k: counts[str(k)] for k in relevances}
 
-    def times(self, k: int) -> Times:
-        """Return the times; that of the search of the nearest `k` is measured now."""
-        few, pair = self.query[:_MOST_QUERIES], self.codes
-        if pair is None:
-            search = lambda: nearest(few, self.items, k, distance=self.distance)  # noqa: E731
-            return Times(*self.seconds, per_second(search, len(few), warm_up=False))
-        return Times(*self.seconds, scans_per_second(pair))
 
-
-Fitted = Callable[[NDArray, NDArray, Progress], Representation]
-"""Returns the representation of queries and database."""
-
-
-def fit(quantisers: Quantisers, name: str, database: NDArray, distance: Distance) -> Fitted:
-    """Fit a quantiser or a hasher on training vectors or on a sample of the database.
+def represent(
+    quantisers: Quantisers,
+    name: str,
+    query: NDArray,
+    database: NDArray,
+    distance: Distance,
+    progress: Progress = None,
+) -> Representation:
+    """Fit a quantiser or a hasher on training vectors or on a sample of the database, and encode queries and database.
 
     Raises
     ------
     ProtocolError
         If the training vectors are unusable, or it can't be fitted on such vectors.
     """
-    if name == VECTORS:
-        n_bytes, ranked_by = database.shape[1] * database.itemsize, f"{COMPARED[distance]} the vectors"
-        return lambda query, database, _: Representation(name, n_bytes, query, database, distance, ranked_by)
     plugin = quantisers.plugin(name)
     if isinstance(plugin, Hashing):
-        (hasher, _), train = timed(lambda: plugin.fit(database))
-
-        def coded(query: NDArray, database: NDArray, progress: Progress) -> Representation:
-            pair, encode = timed(lambda: encoded(hasher, query, database, progress))
-            return of_codes(name, pair)._replace(seconds=(train, encode))
-
-        return coded
+        pair = encoded(plugin.fit(database)[0], query, database, progress)
+        sides, n_bytes = (pair.query, pair.database), pair.database.shape[1]
+        return Representation(name, n_bytes, *sides, "dot", ranking_of(pair), pair)
     rows = training_rows(quantisers.train, database, quantisers.seed)[0]
     check_dimension(rows, database.shape[1], "training vectors")
     check_rows(rows, "training vectors:")
-    rows = _scaled(rows, distance, smallest=MAGNITUDES[0])
-    model, train = timed(lambda: plugin.fit(rows, distance, quantisers.seed))
+    model = plugin.fit(_scaled(rows, distance, smallest=MAGNITUDES[0]), distance, quantisers.seed)
     ranking = plugin.ranking(distance)
 
     def restored(codes: NDArray) -> NDArray[np.floating]:
         vectors = plugin.decode(codes, model)
         return _unit(vectors) if ranking == "cosine" else vectors
 
-    def quantised(query: NDArray, database: NDArray, progress: Progress) -> Representation:
-        vectors = blocks(database, stage(progress, f"encoding by {name}", len(database)))
-        parts = (plugin.encode(_scaled(block, distance), model) for block in vectors)
-        stored, encode = timed(lambda: _stored(parts, len(database)))
-        return Representation(
-            name,
-            stored.shape[1] * stored.itemsize,
-            plugin.queries(_scaled(query, distance), model),
-            Decoded(stored, restored),
-            "dot" if ranking == "cosine" else ranking,
-            plugin.ranked_by(distance),
-            seconds=(train, encode),
-        )
-
-    return quantised
-
-
-def of_codes(name: str, pair: CodePair) -> Representation:
-    """Return the representation by codes: -1 and +1, whose inner product orders items as the Hamming distance does."""
-
-    def signs(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
-        return np.where(codes.unpack(packed, pair.n_bits), np.float32(1), np.float32(-1))
-
-    is_hamming = pair.ranking == "hamming"
-    query = signs(pair.query) if is_hamming else pair.query
-    items = Decoded(pair.database, signs)
-    ranked_by = ranking_of(pair)
-    return Representation(name, pair.database.shape[1], query, items, "dot", ranked_by, pair if is_hamming else None)
+    vectors = blocks(database, stage(progress, f"encoding by {name}", len(database)))
+    stored = _stored((plugin.encode(_scaled(block, distance), model) for block in vectors), len(database))
+    return Representation(
+        name,
+        stored.shape[1] * stored.itemsize,
+        plugin.queries(_scaled(query, distance), model),
+        Decoded(stored, restored),
+        "dot" if ranking == "cosine" else ranking,
+        plugin.ranked_by(distance),
+    )
 
 
 def ranking_of(pair: CodePair) -> str:
@@ -272,33 +369,3 @@ def _stored(parts: Iterator[NDArray], n: int) -> NDArray:
         stored[start : start + len(part)] = part
         start += len(part)
     return stored
-
-
-def timed(work: Callable[[], _T]) -> tuple[_T, float]:
-    """Return a result and the seconds that it took."""
-    start = time.perf_counter()
-    return work(), time.perf_counter() - start
-
-
-def scans_per_second(pair: CodePair) -> float:
-    """Return the queries per second of the scan by code, which counts the Hamming distances of all items."""
-    return per_second(lambda: count(*pair[:3], {}, bucket_sizes=False, largest_bucket=False), len(pair.query))
-
-
-def per_second(scan: Callable[[], object], n_queries: int, *, warm_up: bool = True) -> float:
-    """Return the queries per second of the fastest of several scans."""
-    if warm_up:
-        scan()  # loads compiled code
-    fastest, total = float("inf"), 0.0
-    while total < _SECONDS:
-        seconds = timed(scan)[1]
-        fastest, total = min(fastest, seconds), total + seconds
-    return n_queries / fastest
-
-
-def machine() -> str:
-    """Return the model of the CPU."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.is_file() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return next(iter(models), platform.processor() or platform.machine())

@@ -1,27 +1,40 @@
-"""Re-ranking: retrieve c x K items by code, re-rank them by the vectors or by a longer code, and return the first K."""
+"""The nearest items that representations of vectors find, at equal bytes and with re-ranking.
 
+Re-ranking retrieves c x K items by code, ranks them again by the vectors or by a quantiser, and returns the first K.
+"""
+
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
-from protocol.checks import ProtocolError, counted, integer, positive_number
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes
+from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
-from protocol.evaluation.hashing import HashedBy, Hashing
-from protocol.evaluation.second_stage import second_stage
+from protocol.evaluation.printed import with_range
+from protocol.evaluation.representations import Representation
 from protocol.metrics import mean, neighbours_found
+from protocol.scores.tables import Table
+from protocol.truth import pair_distances
 from protocol.truth.relevance import Relevance
 
+_DEVIATIONS = NormalDist().inv_cdf(0.975)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True)
 class Rescoring:
     """The numbers of items that are retrieved and re-ranked, and the share of the nearest items that is to be reached.
 
     Parameters
     ----------
-    codes : Hashing or pair, optional
-        Second codes, by which the items are re-ranked as well as by their vectors: the hasher that computes them, or
-        the codes of queries and database in any form that `evaluate` accepts.
+    quantiser : str, optional
+        A registered quantiser with options, as in ``pq:m=16``, by which the items are re-ranked as well as by their
+        vectors.
     target : float, default=0.95
         The share of the K nearest items, above 0 and at most 1, that the smallest reported factor c must reach, where
         c x K items are retrieved by code and re-ranked, and the first K of them are returned.
@@ -34,7 +47,7 @@ class Rescoring:
         If a number is out of its range.
     """
 
-    codes: Hashing | tuple[Any, Any] | None = None
+    quantiser: str | None = None
     target: float = 0.95
     largest_factor: int = 64
 
@@ -42,19 +55,12 @@ class Rescoring:
         if positive_number(self.target, "target") > 1:
             raise ProtocolError(f"target must be above 0 and at most 1, got {self.target!r}.")
         integer(self.largest_factor, "largest_factor")
-        if isinstance(self.codes, (tuple, list)) and len(self.codes) != 2:
-            raise ProtocolError(
-                f"rescore_codes must be the codes of the queries and of the database, got "
-                f"{counted(len(self.codes), 'part')}."
-            )
 
     def factors(self, neighbours: int, n_database: int) -> list[int]:
         """Return the factors c of the curve: powers of two, then the first c that retrieves the whole database."""
         complete = -(-n_database // neighbours)
-        powers = [2**power for power in range(self.largest_factor.bit_length()) if 2**power <= self.largest_factor]
-        return [factor for factor in powers if factor < complete] + (
-            [complete] if complete <= self.largest_factor else []
-        )
+        powers = [2**power for power in range(self.largest_factor.bit_length())]
+        return [c for c in powers if c < complete] + [complete] * (complete <= self.largest_factor)
 
 
 class RescoringRow(NamedTuple):
@@ -81,30 +87,24 @@ class Smallest(NamedTuple):
 
 @dataclass(frozen=True)
 class RescoringCurve:
-    """The curve of re-ranking by the vectors or by second codes.
+    """The curve of re-ranking by the vectors or by a quantiser.
 
     Parameters
     ----------
-    by : {"vectors", "codes"}
-        Whether the retrieved items are re-ranked by the vectors themselves or by the second codes.
+    by : str
+        ``vectors``, or the name of the quantiser.
     target : float
     rows : tuple of RescoringRow
         Sorted by K, then by c. Worst, expected and best values over the orders of ties.
     smallest_factor : dict of int to Smallest
-        For each K. With vectors, the smallest of all integers; with a second code, the smallest of the factors in
+        For each K. With vectors, the smallest of all integers; with a quantiser, the smallest of the factors in
         `rows`, because the share may then fall as c grows.
-    n_bits : int or None
-        The code length of the second codes.
-    codes : HashedBy or None
-        How they were computed; None if they were given.
     """
 
-    by: Literal["vectors", "codes"]
+    by: str
     target: float
     rows: tuple[RescoringRow, ...]
     smallest_factor: dict[int, Smallest]
-    n_bits: int | None = None
-    codes: HashedBy | None = None
 
 
 def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: Rescoring) -> RescoringCurve:
@@ -128,47 +128,6 @@ def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], o
     return RescoringCurve("vectors", options.target, tuple(rows), smallest)
 
 
-def by_codes(
-    first: CodePair,
-    second: CodePair,
-    relevances: Mapping[int, Relevance],
-    options: Rescoring,
-    *,
-    hashed: HashedBy | None = None,
-    progress: Callable[[int], object] | None = None,
-) -> RescoringCurve:
-    """Return the curve of re-ranking by a second code, with exact expected values over the ties of both codes.
-
-    Parameters
-    ----------
-    first : CodePair
-        The codes by which items are retrieved.
-    second : CodePair
-        The codes by which these are re-ranked.
-    relevances : mapping of int to Relevance
-        The nearest items for each K.
-    options : Rescoring
-    hashed : HashedBy or None
-        How the second codes were computed.
-    progress : callable, optional
-        Called with the number of queries that were just processed.
-    """
-    n_database = len(first.database)
-    factors = {number: options.factors(number, n_database) for number in relevances}
-    retrieved = {
-        number: [min(factor * number, n_database) for factor in of_number] for number, of_number in factors.items()
-    }
-    shares = second_stage(first, second, relevances, retrieved, progress=progress)
-    rows, smallest = [], {}
-    for number in relevances:
-        steps = zip(factors[number], retrieved[number], strict=True)
-        of_number = [RescoringRow(number, factor, top, *map(mean, shares[number, top])) for factor, top in steps]
-        reached = ([r.factor for r in of_number if getattr(r, ties) >= options.target] for ties in Smallest._fields)
-        smallest[number] = Smallest(*(min(sufficient, default=None) for sufficient in reached))
-        rows += of_number
-    return RescoringCurve("codes", options.target, tuple(rows), smallest, second.n_bits, hashed)
-
-
 def _share(counts: HammingCounts, number: int, factor: int, ties: str) -> float:
     return mean(neighbours_found(counts, nearest=number, retrieved=factor * number, ties=ties))
 
@@ -183,3 +142,216 @@ def _smallest(counts: HammingCounts, number: int, ties: str, target: float) -> i
         else:
             low = middle
     return high
+
+
+def by_quantiser(
+    pair: CodePair,
+    quantised: Representation,
+    relevances: Mapping[int, Relevance],
+    options: Rescoring,
+    *,
+    seed: int = 0,
+    progress: Callable[[int], object] | None = None,
+) -> RescoringCurve:
+    """Return the curve of re-ranking by a quantiser.
+
+    Parameters
+    ----------
+    pair : CodePair
+        The codes by which items are retrieved.
+    quantised : Representation
+        The same items, by whose distance they are re-ranked.
+    relevances : mapping of int to Relevance
+        The nearest items for each K.
+    options : Rescoring
+    seed : int, default=0
+        Of the random order of items at equal quantised distance, with which the expected value is computed; it is exact
+        over the ties of the codes.
+    progress : callable, optional
+        Called with the number of queries that were just processed.
+    """
+    n_queries, n_items = pair.sizes
+    tops = {(k, c): min(c * k, n_items) for k in relevances for c in options.factors(k, n_items)}
+    shares, items = np.empty((len(tops), 3, n_queries)), codes.words(pair.database)
+    for query, code in enumerate(codes.words(pair.query)):
+        apart = np.bitwise_count(items ^ code).sum(axis=1, dtype=np.int64)
+        within = np.cumsum(np.bincount(apart))
+        candidates = np.flatnonzero(apart <= np.searchsorted(within, max(tops.values())))
+        vector, first = quantised.query[query : query + 1], np.zeros(candidates.size, dtype=np.int64)
+        again = pair_distances(vector, quantised.items, first, candidates, distance=quantised.distance)
+        order = np.lexsort((np.random.default_rng([seed, query]).random(candidates.size), again))
+        candidates, again = candidates[order], again[order]
+        relevant = {k: np.isin(candidates, relevance.row(query)[0]) for k, relevance in relevances.items()}
+        for at, ((k, _), top) in enumerate(tops.items()):
+            values = _returned(apart[candidates], again, relevant[k], top, k)
+            shares[at, :, query] = np.array(values) / k
+        if progress is not None:
+            progress(1)
+    rows = tuple(
+        RescoringRow(k, c, top, *map(mean, of_row)) for ((k, c), top), of_row in zip(tops.items(), shares, strict=True)
+    )
+    smallest = {}
+    for k in relevances:
+        reached = (
+            [row.factor for row in rows if row.neighbours == k and getattr(row, ties) >= options.target]
+            for ties in Smallest._fields
+        )
+        smallest[k] = Smallest(*(min(factors, default=None) for factors in reached))
+    return RescoringCurve(quantised.name, options.target, rows, smallest)
+
+
+def _returned(
+    apart: NDArray[np.int64], again: NDArray[np.float64], relevant: NDArray[np.bool_], top: int, k: int
+) -> tuple[int, float, int]:
+    """Return the worst, expected and best number of relevant items among the first K of the `top` that are retrieved.
+
+    Items are in their order by the quantiser; `apart` are the distances of their codes. In the best order of ties, the
+    relevant items of a tie are retrieved first, those that are nearer by the quantiser before the others, and then the
+    irrelevant ones that are farthest. The worst order is the opposite.
+    """
+    cut = np.partition(apart, top - 1)[top - 1]
+    near = apart <= cut
+    apart, again, relevant = apart[near], again[near], relevant[near]
+    ends = []
+    for favoured in (~relevant, relevant):
+        retrieved = np.lexsort((np.where(favoured, again, -again), ~favoured, apart))[:top]
+        first = retrieved[np.lexsort((~favoured[retrieved], again[retrieved]))][:k]
+        ends.append(int(relevant[first].sum()))
+    tied = apart == cut
+    n_tied, drawn, here = int(tied.sum()), top - int((~tied).sum()), np.flatnonzero(relevant)
+    sure_before, tied_before = ((np.cumsum(part) - part)[here, None] for part in (~tied, tied))
+    is_tied = tied[here, None]
+    chances = _hypergeometric(np.arange(k)[None], n_tied - is_tied, tied_before, drawn - is_tied)
+    is_first = (chances * (np.arange(k) < k - sure_before)).sum(axis=1)
+    return ends[0], float((is_first * np.where(is_tied[:, 0], drawn / n_tied, 1)).sum()), ends[1]
+
+
+def _hypergeometric(numbers: NDArray, n: NDArray, marked: NDArray, drawn: NDArray) -> NDArray[np.float64]:
+    """Return the probability that `numbers` of the `marked` items are among `drawn` of n items; 0 if impossible."""
+    logarithms = np.append(0, np.cumsum(np.log(np.arange(1, int(n.max(initial=0)) + 1))))  # of factorials
+    possible = (numbers <= marked) & (numbers <= drawn) & (drawn - numbers <= n - marked)
+    numbers = np.where(possible, numbers, np.maximum(0, drawn - (n - marked)))
+
+    def ways(n: NDArray, k: NDArray) -> NDArray[np.float64]:
+        return logarithms[n] - logarithms[k] - logarithms[n - k]
+
+    every = ways(marked, numbers) + ways(n - marked, drawn - numbers) - ways(n, drawn)
+    return np.where(possible, np.exp(every), 0)
+
+
+class Share(NamedTuple):
+    """The mean share of the K nearest items among the first K by a representation.
+
+    ``low`` and ``high`` are the ends of the 95 % confidence interval of the expected value over queries (normal
+    approximation; NaN for a single query), ``worst`` and ``best`` the values for the orders of ties. ``first`` is
+    1-recall@K.
+    """
+
+    neighbours: int
+    expected: float
+    low: float
+    high: float
+    worst: float
+    best: float
+    first: float
+
+
+@dataclass(frozen=True)
+class Represented:
+    """The nearest items that one representation finds.
+
+    Parameters
+    ----------
+    name : str
+        The quantiser or hasher, with options.
+    n_bytes : int
+        Bytes of a vector.
+    shares : dict of int to Share
+        By K.
+    rescoring : RescoringCurve
+        The curve of re-ranking by the vectors.
+    """
+
+    name: str
+    n_bytes: int
+    shares: dict[int, Share]
+    rescoring: RescoringCurve
+
+
+@dataclass(frozen=True)
+class EqualBytes:
+    """Representations of the same vectors, compared at equal bytes.
+
+    Parameters
+    ----------
+    answer : str
+        The best representation of the requested size, and the smallest one that reaches the target.
+    represented : tuple of Represented
+        Ascending by size.
+    """
+
+    answer: str
+    represented: tuple[Represented, ...]
+
+    def points(self) -> list[dict[str, Any]]:
+        """Return the points of the figure."""
+        return [
+            {"panel": f"K = {k:,}", "name": one.name, "bytes": one.n_bytes, "share": own.expected}
+            | {"low": own.low, "high": own.high}
+            for one in self.represented
+            for k, own in one.shares.items()
+        ]
+
+    def tables(self) -> list[Table]:
+        """Return a table of shares for each K."""
+        return [self._shares(k) for k in self.represented[0].shares]
+
+    def _shares(self, k: int) -> Table:
+        target, cells = self.represented[0].rescoring.target, []
+        for one in self.represented:
+            own, smallest = one.shares[k], one.rescoring.smallest_factor[k].expected
+            expected, ties = with_range(own.expected, own.worst, own.best)
+            expected += "" if math.isnan(own.low) else f" ± {own.high - own.expected:.4f}"
+            cells.append([one.name, f"{one.n_bytes:,}", expected, ties, f"{own.first:.4f}", f"{smallest:,}"])
+        header = ["representation", "bytes", "neighbours@K", "worst to best", "1-recall@K", f"c for {target:g}"]
+        title = (
+            f"K = {k:,}: share of the K nearest items among the first K, with the 95% interval over queries; c is the "
+            f"smallest with which re-ranking c x K items by the vectors finds {target:g}:"
+        )
+        return Table(f"equal bytes {k}", title, header, cells)
+
+
+def represented(
+    name: str, n_bytes: int, counts: Mapping[int, HammingCounts], numbers: Sequence[int], rescoring: Rescoring
+) -> Represented:
+    """Return the nearest items that a representation finds, from the counts of its ranking for each K and for 1."""
+    shares = {}
+    for k in numbers:
+        expected, worst, best = (
+            neighbours_found(counts[k], nearest=k, retrieved=k, ties=ties) for ties in ("expected", "worst", "best")
+        )
+        half = _DEVIATIONS * np.std(expected, ddof=1) / expected.size**0.5 if expected.size > 1 else math.nan
+        first = mean(neighbours_found(counts[1], nearest=1, retrieved=k))
+        average = mean(expected)
+        shares[k] = Share(k, average, average - half, average + half, mean(worst), mean(best), first)
+    return Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring))
+
+
+def compared(rows: Sequence[Represented], n_bytes: int) -> EqualBytes:
+    """Return a comparison of representations; `n_bytes` is the size for which the best one is stated."""
+    rows = sorted(rows, key=lambda one: one.n_bytes)
+    numbers, target = list(rows[0].shares), rows[0].rescoring.target
+    k, n_bytes = 10 if 10 in numbers else numbers[-1], max(n_bytes, rows[0].n_bytes)
+    ranked = sorted((one for one in rows if one.n_bytes <= n_bytes), key=lambda one: -one.shares[k].expected)
+    named = [f"{one.name} ({one.shares[k].expected:.1%})" for one in ranked[:2]]  # of equal ones, the smallest first
+    enough = next((one for one in rows if one.shares[k].expected >= target), None)
+    answer = (
+        f"Of all representations with at most {n_bytes:,} bytes, {named[0]} finds the most of the {k:,} nearest items"
+        f"{f', followed by {named[1]}' if len(named) > 1 else ''}. "
+    )
+    if enough is None:
+        answer += f"No representation finds {target:.0%} of them without re-ranking."
+    else:
+        answer += f"The smallest representation that finds at least {target:.0%} of them without re-ranking is "
+        answer += f"{enough.name} ({enough.n_bytes:,} bytes)."
+    return EqualBytes(answer, tuple(rows))

@@ -1,9 +1,7 @@
-"""The result of `evaluate`: its scores, how they are printed and written, and the scores without some queries."""
+"""The result of `evaluate`: its scores, and the scores without some queries."""
 
 import math
-import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import __version__, registry
 from protocol import codes as binary
 from protocol import metrics as scores
 from protocol.checks import ProtocolError, need, one_of
@@ -23,38 +20,17 @@ from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisati
 from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
-from protocol.evaluation.printed import Printed, json_text, shown
+from protocol.evaluation.printed import Printed, shown
 from protocol.evaluation.scoring import Scores, undefined
-from protocol.evaluation.trec import Trec, TrecOptions, write_trec
-from protocol.inputs.labels import brief
-from protocol.provenance.storage import file_sha256, replacing
-from protocol.scores.metadata import NONE_EXCLUDED, NOTED, SCORE, method_name
-from protocol.scores.tables import DIGITS, Table, write_csv
-from protocol.truth.relevance import LabelRelevance, labels_sha256
+from protocol.scores.metadata import NONE_EXCLUDED, method_name
+from protocol.scores.tables import Table
+from protocol.truth.relevance import LabelRelevance
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-_METADATA = (
-    "name",
-    "dataset",
-    "ground_truth",
-    "relevance",
-    "split",
-    "n_queries",
-    "n_database",
-    "n_bits",
-    "ranking",
-    "binarize",
-    "convention",
-    "ground_truth_sha256",
-)
-_FEW = 10  # at most this many labels are listed
-_COUNTED = {"zero": "counted as 0", "drop": "left out"}
-_RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
-_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
-_DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
+    from protocol.evaluation.output import Trec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,10 +112,10 @@ class Evaluation(Scores, Printed):
         """
         relevance = self.truth.relevance
         of_labels = [relevance.labels] if isinstance(relevance, LabelRelevance) else []
-        return not self._n_other_codes and all(np.array_equal(*sides) for sides in of_labels)
+        return not self.n_other_codes and all(np.array_equal(*sides) for sides in of_labels)
 
     @cached_property
-    def _n_other_codes(self) -> int:
+    def n_other_codes(self) -> int:
         """The number of rows in which the codes of queries and database differ; all if their numbers do."""
         query, database = self.codes.query, self.codes.database
         if len(query) != len(database):
@@ -181,10 +157,7 @@ class Evaluation(Scores, Printed):
     @cached_property
     def code_utilisation(self) -> CodeUtilisation:
         """The code utilisation of the database: one code per class, few codes, constant bits."""
-        empty = find(self.convention).empty("mAP")
-        # With leave_one_out, the mAP of these counts is not that of predicted classes, which have no own item.
-        counts = None if self.leave_one_out else self.counts
-        return code_utilisation(self.codes, self.truth.relevance, counts, empty=empty)
+        return code_utilisation(self.codes, self.truth.relevance)
 
     def named(
         self,
@@ -238,13 +211,16 @@ class Evaluation(Scores, Printed):
                 is_undefined[name] = undefined(counts, name, per_query[name])
         return WithoutQueries(self, excluded, per_query, n_undefined(is_undefined, remain.size))
 
-    def to_trec(self, options: str | Path | TrecOptions) -> Trec:
-        """Write the ranking as run and qrels files of TREC.
+    def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
+        """Write the ranking as run and qrels files of TREC, as `protocol.evaluation.output.write_trec` describes them.
 
         Parameters
         ----------
-        options : str, Path or TrecOptions
-            The folder; or `TrecOptions` with the folder, depth, order of ties and seed.
+        folder : str or Path
+            The folder for the files ``run`` and ``qrels``.
+        depth : int, optional
+            The number of items of each query in the run. If None, 1,000, or the size of the database if that is
+            smaller.
 
         Returns
         -------
@@ -254,26 +230,18 @@ class Evaluation(Scores, Printed):
         Raises
         ------
         ProtocolError
-            If the ranking is not the Hamming ranking, an option is out of range, or a file can't be written.
+            If the ranking is not the Hamming ranking, the depth is out of range, or a file can't be written.
         """
-        if self.counts is None:
-            raise ProtocolError(f"trec needs Hamming distances, which the {self.ranking} ranking does not have.")
-        options = options if isinstance(options, TrecOptions) else TrecOptions(options)
-        empty = find(self.convention).empty("mAP")
-        return write_trec(
-            self.codes,
-            self.counts,
-            self.truth.relevance,
-            options,
-            empty=empty,
-            leave_one_out=self.leave_one_out,
-            tag=self.name,
-        )
+        from protocol.evaluation.output import write_trec
+
+        return write_trec(self, folder, depth)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a data frame with a row for each metric: its mean, and the fields that identify the score."""
-        records = self._records(self.metrics, self.undefined, {"excluded_queries": NONE_EXCLUDED})
-        return need("pandas", "report").DataFrame(records)
+        from protocol.evaluation.output import records
+
+        rows = records(self, self.metrics, self.undefined, {"excluded_queries": NONE_EXCLUDED})
+        return need("pandas", "report").DataFrame(rows)
 
     def plot(self, kind: str = "precision-recall") -> "alt.Chart":
         """Return a figure. The sum of the figures of several evaluations has a line for each.
@@ -331,30 +299,19 @@ class Evaluation(Scores, Printed):
             The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
             names and their SHA-256 are added as ``lists``.
         """
-        folder, content = Path(path).parent, self.content()
-        for other in others:
-            content |= other.content()
-        if self.inputs:
-            content["inputs"] = {
-                role: value | {"file": _relative(value["file"], folder)}
-                if isinstance(value, dict)
-                else _relative(value, folder)
-                for role, value in self.inputs.items()
-            }
+        from protocol.evaluation.output import write_json
+
         files = {"per_query": per_query, "pr_curves": pr_curves, "top_n_curves": top_n_curves}
-        content |= {key: _reference(file, folder) for key, file in files.items() if file is not None}
-        if lists:
-            content["lists"] = {part: _reference(file, folder) for part, file in lists.items()}
-        with replacing(path) as temporary:
-            temporary.write_text(json_text(content) + "\n", encoding="utf-8")
+        write_json(self, path, others, files, lists or {})
 
     def write_per_query(self, path: str | Path) -> None:
         """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
 
         Metrics of the pooled queries or of the database have no value per query, and therefore no column.
         """
-        columns = {name: values for name, values in self.per_query.items() if values.size == self.n_queries}
-        self._write_columns(path, "query", range(self.n_queries), columns)
+        from protocol.evaluation.output import write_per_query
+
+        write_per_query(self, path)
 
     def write_pr_curves(self, path: str | Path) -> None:
         """Write precision and recall, micro and macro, at every radius as CSV with nine digits; NaN is an empty field.
@@ -364,41 +321,15 @@ class Evaluation(Scores, Printed):
         ProtocolError
             If the ranking has no radius.
         """
-        if not self.pr_curves:
-            raise ProtocolError(f"pr_curves needs the Hamming radius, which the {self.ranking} ranking does not have.")
-        columns = {
-            f"{kind}_{average}": values
-            for average, curve in self.pr_curves.items()
-            for kind, values in curve._asdict().items()
-        }
-        self._write_columns(path, "radius", range(self.n_bits + 1), columns)
+        from protocol.evaluation.output import write_pr_curves
+
+        write_pr_curves(self, path)
 
     def write_top_n_curves(self, path: str | Path) -> None:
         """Write precision and recall of the top N items for each N as CSV with nine digits; NaN is an empty field."""
-        n, precision, recall = self.top_n
-        self._write_columns(path, "n", n.tolist(), {"precision": precision, "recall": recall})
+        from protocol.evaluation.output import write_top_n_curves
 
-    def _write_columns(
-        self, path: str | Path, index: str, rows: Sequence[int], columns: Mapping[str, NDArray[np.float64]]
-    ) -> None:
-        def cell(value: float) -> str:
-            return "" if math.isnan(value) else DIGITS % value
-
-        cells = ((row, self.ranking, *(cell(values[at]) for values in columns.values())) for at, row in enumerate(rows))
-        write_csv(path, (index, "ranking", *columns), cells)
-
-    def _records(
-        self, means: Mapping[str, float], n_undefined: Mapping[str, int], queries: dict[str, Any]
-    ) -> Iterator[dict[str, Any]]:
-        """Yield a record for each metric; `queries` are the fields of the queries that were scored."""
-        rules = find(self.convention)
-        shared = {name: getattr(self, name) for name in _METADATA} | {"version": __version__} | queries
-        for metric, mean in means.items():
-            complete = shared | {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
-            yield {"name": self.name, "metric": metric, "value": mean, "undefined": n_undefined[metric]} | {
-                column: metric if column == "metric" else complete[column]
-                for column in (*SCORE, "ranking", "binarize", *NOTED)
-            }
+        write_top_n_curves(self, path)
 
     def content(self) -> dict[str, Any]:
         """Return the means and the fields that identify them.
@@ -409,18 +340,9 @@ class Evaluation(Scores, Printed):
         was requested; ``leave_one_out`` and ``queries_are_database`` if they are true; ``code_utilisation`` if the
         codes follow the labels, are few, or have constant bits.
         """
-        rules = find(self.convention)
-        content: dict[str, Any] = {name: getattr(self, name) for name in _METADATA} | {"version": __version__}
-        relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
-        content |= {name: getattr(self, name) for name in relevant}
-        content |= {"metrics": self.metrics, "undefined": self.undefined}
-        content["empty"] = {name: rules.empty(name) for name in self.metrics}
-        content["ties"] = {name: registry.METRICS.entry(name).ties for name in self.metrics}
-        content["codes_sha256"] = self.codes.sha256
-        digests = labels_sha256(self.truth.relevance)
-        optional = {"labels_sha256": digests, "nearest": self.nearest, "spread": self.spread}
-        optional |= {name: getattr(self, name) for name in ("leave_one_out", "queries_are_database")}
-        return content | {name: value for name, value in optional.items() if value} | self.code_utilisation.content()
+        from protocol.evaluation.output import content
+
+        return content(self)
 
     def parts(self) -> list[str | Table]:
         """Return each mean with its number of undefined values, its ties and its denominator.
@@ -429,111 +351,9 @@ class Evaluation(Scores, Printed):
         nearest items; what is conspicuous about the codes, the differences of the convention from its original and the
         spread follow.
         """
-        rules = find(self.convention)
-        of_database = "" if self.ranking == "hamming" else "database "
-        binarized = f", {of_database}binarised by {self.binarize}" if self.binarize else ""
-        sizes = (
-            f"{self.n_queries:,} queries, {self.n_database:,} database items, {self.n_bits} bits{binarized}; "
-            f"{_RANKING[self.ranking]} ranking; convention {self.convention}"
-        )
-        parts: list[str | Table] = [
-            "\n".join([sizes, *self._about_own(), *self._about_items(), rules.summary, f"[{rules.source}]"])
-        ]
-        parts += [*self._about_nearest(), self._table()]
-        if found := self.code_utilisation.sentences():
-            parts.append("\n".join(f"{name}: {text}." for name, text in found.items()))
-        if rules.not_copied:
-            parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
-        return [*parts, *self._spread_tables()]
+        from protocol.evaluation.output import parts
 
-    def _about_own(self) -> list[str]:
-        """Return the line about queries that are database items, if they are, or are left out."""
-        if self.leave_one_out:
-            n = self._n_other_codes
-            other = f"; {n:,} of them {'has' if n == 1 else 'have'} another code as a query" if n else ""
-            return [f"each query's own row is left out of the {self.n_queries:,} database items{other}"]
-        if not self.queries_are_database:
-            return []
-        are_labels = isinstance(self.truth.relevance, LabelRelevance)
-        same = "are the database items" if are_labels else "have the codes of the database items"
-        option = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True)"
-        return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
-
-    def _about_items(self) -> list[str]:
-        """Return the lines about the interpretation of the ground truth.
-
-        If several items are as far away as the K-th nearest one, all of them are nearest items.
-        """
-        fewest, most = self.relevant_per_query
-        if self.nearest is not None:
-            k = self.nearest.relevant
-            ties = "" if most == k else f"; with ties {fewest:,} to {most:,} items for K = {k:,}"
-            vectors = f"{self.nearest.dtype}, dimension {self.nearest.n_features:,}"
-            return [f"nearest items: by {_DISTANCES[self.nearest.distance]} of the vectors ({vectors}){ties}"]
-        n = self.queries_without_relevant
-        parts = [f"{n:,} of {self.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"]
-        if self.labels_not_in_database is not None:
-            parts.append(f"query labels absent from the database: {brief(self.labels_not_in_database, _FEW)}")
-        else:
-            lowest, highest = self.levels
-            levels = (
-                f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
-            )
-            items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-            parts.append(f"relevance read as {self.relevance}: {items} items per query, {levels}")
-        if fewest == self.n_database:
-            parts.append("every item is relevant to every query")
-        return ["; ".join(parts)]
-
-    def _about_nearest(self) -> list[Table]:
-        """Return the table of the shares of nearest items, if vectors are the ground truth."""
-        if self.nearest is None:
-            return []
-        cells = []
-        for number in self.nearest.numbers:
-            row = [f"{number:,}"]
-            for name in (f"neighbours@{number}", f"1-recall@{number}"):
-                row += with_range(*(self.metrics[f"{name}{ties}"] for ties in ("", "[worst]", "[best]")))
-            cells.append(row)
-        title = (
-            "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
-            "expected over ties"
-        )
-        return [
-            Table(
-                "nearest items",
-                f"{title}:",
-                ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best"),
-                cells,
-            )
-        ]
-
-    def _table(self) -> Table:
-        rules, cells, title = find(self.convention), [], ""
-        if self.nearest is not None:
-            title = f"other metrics, with the {self.nearest.relevant:,} nearest items of each query as relevant:"
-        for name, mean in self.metrics.items():
-            record = registry.METRICS.entry(name)
-            if self.nearest is not None and record.relevant:
-                continue  # it has a separate table
-            n = self.undefined[name]
-            empty = f"{n:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
-            ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
-            cells.append((name, shown(mean), empty, ties, record.denominator))
-        return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
-
-    def _spread_tables(self) -> list[Table]:
-        """Return the table of the values that conventions report as mAP, and that of the other variants of mAP."""
-        if not self.spread:
-            return []
-        cells = [(row.metric, shown(row.value), _SPREAD[row.empty], ", ".join(row.conventions)) for row in self.spread]
-        values = [row.value for row in self.spread if row.conventions and not math.isnan(row.value)]
-        title = f"values that published conventions report as mAP, from {min(values):.4f} to {max(values):.4f}"
-        header = ("metric", "mean", "undefined values", "reported as mAP by")
-        tables = [Table("spread", f"{title}:", header, [row for row in cells if row[-1]])]
-        others = [row[:-1] for row in cells if not row[-1]]
-        title = "variants of mAP that none of these conventions reports:"
-        return tables + [Table("other variants", title, header[:-1], others)] * bool(others)
+        return parts(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -601,26 +421,14 @@ class WithoutQueries(Printed):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the data frame of the evaluation, followed by the rows of the remaining queries."""
+        from protocol.evaluation.output import records
+
         queries = {"excluded_queries": self.label, "n_queries": self.n_queries}
-        records = self.evaluation._records(self.metrics, self.undefined, queries)
         pd = need("pandas", "report")
-        return pd.concat([self.evaluation.to_frame(), pd.DataFrame(records)], ignore_index=True)
-
-
-def _relative(file: str | Path, folder: Path) -> str:
-    return Path(os.path.relpath(file, folder)).as_posix()
-
-
-def _reference(file: str | Path, folder: Path) -> dict[str, str]:
-    return {"file": _relative(file, folder), "sha256": file_sha256(file)}
+        rows = pd.DataFrame(records(self.evaluation, self.metrics, self.undefined, queries))
+        return pd.concat([self.evaluation.to_frame(), rows], ignore_index=True)
 
 
 def n_undefined(masks: Mapping[str, NDArray[np.bool_]], n_queries: int) -> dict[str, int]:
     """Return the number of queries for which metrics are undefined: all of them if a single value for all is."""
     return {name: int(mask.sum()) * (n_queries // mask.size) for name, mask in masks.items()}
-
-
-def with_range(expected: float, worst: float, best: float) -> list[str]:
-    """Return the cells of an expected value, and of its range over the orders of ties if that is visible."""
-    cells = [f"{value:.4f}" for value in (expected, worst, best)]
-    return [cells[0], "" if len(set(cells)) == 1 else f"{cells[1]} to {cells[2]}"]

@@ -309,11 +309,7 @@ class Diagnosis(Printed):
             return f"Always {high:g}: {why or 'codes and labels have no effect?'}"
         if low < -_TOLERANCE or high > 1 + _TOLERANCE:
             number = int(np.nanargmax(np.abs(numbers - 0.5)))
-            text = f"Not a score from 0 to 1: {numbers[number]:.6g} in case {number + 1} ({self.cases[number].name})."
-            scaled = Diagnosis(self.cases, dict(enumerate((numbers / 100).tolist(), 1)), self.cutoff)
-            return text + (
-                f" In percent, {scaled._verdict()[0][0].lower()}{scaled._verdict()[0][1:]}" if scaled.matches else ""
-            )
+            return f"Not a score from 0 to 1: {numbers[number]:.6g} in case {number + 1} ({self.cases[number].name})."
         return ""
 
     @property
@@ -338,11 +334,8 @@ class Diagnosis(Printed):
             rows = [
                 [*row, "none" if math.isnan(mean) else f"{mean:.6f}"] for row, mean in zip(rows, means, strict=True)
             ]
-        return [*map(filled, self._verdict()), *self._meanings(), Table("cases", "", header, rows)]
-
-    def _meanings(self) -> list[str]:
-        """Return the meanings of the variants of the best match."""
-        return [meanings([self.matches[0]])] if self.matches and self.matches[0].variants else []
+        explained = [meanings(self.matches[:1])] if self.matches and self.matches[0].variants else []
+        return [*map(filled, self._verdict()), *explained, Table("cases", "", header, rows)]
 
     def _verdict(self) -> list[str]:
         """Return the paragraphs above the table."""

@@ -482,37 +482,25 @@ class Explanation(Printed):
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         ending = f" The standard mAP is {means}." if means else ""
-        n_decisive, tried = len(self.decisive), f"{len(self.values):,} evaluations were tried"
-        weaker = self.matches[n_decisive:]
+        tried = f"{len(self.values):,} evaluations were tried"
         if not self.matches:
             return [filled(f"Nothing known gives {scores}: {tried}, and none agrees.{ending}")]
-        if n_decisive:
+        if self.decisive:
             best = self.matches[0]
-            verdict = f"{scores}: {best.measure}, {best.text}."
-            ending = f"{tried[0].upper()}{tried[1:]}.{ending}"
+            verdict, ending = f"{scores}: {best.measure}, {best.text}.", f"{tried[0].upper()}{tried[1:]}.{ending}"
         else:
             verdict = f"Nothing known gives {scores}: {tried}, and some agree with any score."
             ending = f"More digits, or the scores of other code lengths, would decide.{ending}"
-        shown = [*self.decisive[:_MOST_SHOWN], *weaker[: _MOST_SHOWN - n_decisive]]
-        return [
-            filled(verdict),
-            *self._tables("", self.decisive[:_MOST_SHOWN], n_decisive),
-            *self._tables("Weaker matches, perhaps coincidences:", shown[n_decisive:], len(weaker)),
-            *filter(None, [meanings(shown)]),
-            filled(ending),
+        shown, n_others = self.matches[:_MOST_SHOWN], len(self.matches) - _MOST_SHOWN
+        header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
+        rows = [
+            [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_shown, self.values[way]), way.names]
+            for way in shown
         ]
-
-    def _tables(self, title: str, ways: Sequence[Way], n_ways: int) -> Iterator[str | Table]:
-        """Yield a title and a table of some of the matches, if there are any, and the number of the others."""
-        if ways:
-            yield from [title] if title else []
-            header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
-            rows = [
-                [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_shown, self.values[way]), way.names]
-                for way in ways
-            ]
-            yield Table("weaker" if title else "matches", "", header, rows)
-            yield from [f"and {counted(n_ways - len(ways), 'other evaluation')}"] if n_ways > len(ways) else []
+        weak = f"Matches with a chance of {_DECISIVE:g} or more may be coincidences." * (shown[-1] not in self.decisive)
+        others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
+        below = [others, weak, meanings(shown)]
+        return [filled(verdict), Table("matches", "", header, rows), *filter(None, below), filled(ending)]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""

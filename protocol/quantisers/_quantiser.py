@@ -1,4 +1,4 @@
-"""The base class of quantisers; ranges of values, and the packing of small integers into bytes."""
+"""The base class of quantisers, and ranges of values."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple
@@ -80,23 +80,3 @@ class Ranges(NamedTuple):
     def decode(self, codes: NDArray[np.uint8], most: int) -> NDArray[np.float32]:
         """Return the middle of each interval."""
         return self.low + (codes + np.float32(0.5)) / np.float32(most) * self.width
-
-
-def packed(values: NDArray[np.uint8], n_bits: int) -> NDArray[np.uint8]:
-    """Return integers of `n_bits` bits, 8 / n_bits in each byte, the first one in the lowest bits.
-
-    Examples
-    --------
-    >>> packed(np.uint8([[1, 2, 3]]), 4), unpacked(np.uint8([[33, 3]]), 4, 3)
-    (array([[33,  3]], dtype=uint8), array([[1, 2, 3]], dtype=uint8))
-    """
-    per_byte = 8 // n_bits
-    filled = np.pad(values, [(0, 0), (0, -values.shape[1] % per_byte)])
-    shifted = filled.reshape(len(filled), -1, per_byte) << np.arange(0, 8, n_bits, dtype=np.uint8)
-    return np.bitwise_or.reduce(shifted, axis=2)
-
-
-def unpacked(codes: NDArray[np.uint8], n_bits: int, dimension: int) -> NDArray[np.uint8]:
-    """Return the integers that `packed` wrote, (n, dimension)."""
-    parts = codes[:, :, None] >> np.arange(0, 8, n_bits, dtype=np.uint8)
-    return (parts & np.uint8(2**n_bits - 1)).reshape(len(codes), -1)[:, :dimension]

@@ -3,11 +3,9 @@
 import contextlib
 import csv
 import json
-import os
 import re
 from io import StringIO
 from pathlib import Path
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -66,23 +64,6 @@ def test_a_hand_computed_case_from_text(folder, capsys):
     assert re.search(r"^mAP +0.9167  none +expected value +all relevant items$", out, re.M)
     assert re.search(r"^mAP\[worst\] +0.8333  none +relevant items last +all relevant items$", out, re.M)
     assert re.search(r"^precision@r1 +0.6667  none +not affected +items in the ball$", out, re.M)
-
-
-def test_packed_and_real_valued_codes_and_relevance(folder):
-    plain = scores()
-    np.savez("all.npz", q=codes.pack(QUERY), d=codes.pack(DATABASE), real_q=QUERY - 0.3, real_d=DATABASE - 0.3)
-    np.savez("big.npz", q=np.packbits(QUERY, axis=1), d=np.packbits(DATABASE, axis=1))
-
-    def sides(start):
-        return ["--query-codes", f"{start}q", "--database-codes", f"{start}d"]
-
-    assert scores("--n-bits", "12", "--threads", "2", *sides("all.npz:")) == plain
-    assert scores("--bits", "12", "--bit-order", "big", *sides("big.npz:")) == plain
-    assert scores("--binarize", "sign", *sides("all.npz:real_")) == plain | {"binarize": "sign"}
-    sparse.save_npz("near.npz", sparse.csr_matrix(OF_QUERY[:, None] == OF_DATABASE))
-    found = scores("--relevance", "near.npz", command=SIDES)
-    different = {name for name in plain if plain[name] != found.get(name)}  # lists are identified as such
-    assert different == {"relevance", "ground_truth_sha256", "labels_not_in_database", "labels_sha256"}
 
 
 def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
@@ -161,20 +142,3 @@ def test_bucket_search_lookups_and_curves(folder, capsys):
     out = capsys.readouterr().out
     for line in ("12x1", "buckets probed", "not a metric"):
         assert line in out
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_read_permission(folder, capsys):
-    Path("q.npy").chmod(0)
-    assert main(COMMAND) == 2
-    assert "q.npy: can't be read as an .npy file (Permission denied)." in capsys.readouterr().err
-
-
-def test_an_interrupted_write_leaves_the_old_file(folder, capsys, monkeypatch):
-    Path("out.json").write_text("old")
-    full = Mock(side_effect=OSError(28, "No space left on device"))
-    monkeypatch.setattr(Path, "write_text", full)
-    assert main([*COMMAND, "--json", "out.json"]) == 2
-    assert "out.json: can't be written: the disk is full" in capsys.readouterr().err
-    monkeypatch.undo()
-    assert (folder / "out.json").read_text() == "old"

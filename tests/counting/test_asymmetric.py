@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, ndcg_score
 
 from protocol import codes, metrics
 from protocol.checks import ProtocolError
@@ -99,19 +98,6 @@ def test_it_is_the_order_of_exact_sums(n_bits, of_items):
             assert found[f"{name}[index]"][query] == pytest.approx(value, rel=1e-12), name
 
 
-def test_scikit_learn_agrees_without_ties():
-    outputs, bits, relevance = some(1, 30, classes=2)
-    signs = np.where(bits, 1.0, -1.0)
-    assert len(np.unique(bits, axis=0)) == len(bits)
-    found = values(asymmetric_counts(outputs, codes.pack(bits), 30, relevance), ["mAP", "nDCG"])
-    for query, output in enumerate(outputs):
-        level = np.zeros(len(bits), dtype=int)
-        level[relevance.row(query)[0]] = 1
-        scores = signs @ output.astype(np.float64)
-        assert found["mAP"][query] == pytest.approx(average_precision_score(level, scores), rel=1e-12)
-        assert found["nDCG"][query] == pytest.approx(ndcg_score([level], [scores]), rel=1e-12)
-
-
 def test_ties_of_equal_codes_and_of_equal_sums():
     database = codes.pack([[1, 1], [1, 0], [0, 1], [0, 1], [0, 0]])
     relevance = NeighbourRelevance([0, 2, 4, 6], [1, 3, 1, 3, 1, 3], n_database=5)
@@ -166,14 +152,6 @@ def test_blocks_parts_and_threads_change_nothing(monkeypatch):
         np.testing.assert_array_equal(counts.index_precisions, complete.index_precisions[rows, :width])
         np.testing.assert_array_equal(counts.index_top, complete.index_top[rows])
         start += counts.n_queries
-
-
-def test_a_query_without_relevant_items():
-    relevance = NeighbourRelevance([0, 0, 1], [2], n_database=3)
-    (counts,) = asymmetric_counts(np.array([[1.0], [0.5]]), codes.pack([[1], [0], [0]]), 1, relevance, index_order=True)
-    assert counts.relevant.tolist() == [[0, 0], [0, 1]]
-    np.testing.assert_array_equal(counts.index_precisions, [[0, 0], [0, 1 / 3]])
-    np.testing.assert_array_equal(counts.index_top, [[0, 0, 0], [3, 0, 0]])
 
 
 @pytest.mark.parametrize(

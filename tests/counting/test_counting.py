@@ -83,22 +83,6 @@ def test_only_requested_arrays_are_computed():
     np.testing.assert_allclose(ordered.index_top, [[1, 2, 2], [1, 1, 1]])
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_progress_adds_up(threads):
-    done = []
-    query = np.tile(QUERY, (100, 1))
-    truth = LabelRelevance(np.tile([5, 6], 100), [5, 5, 6, 6, 7])
-    count(query, DATABASE, 3, {"t": truth}, threads=threads, progress=done.append)
-    assert sum(done) == 200
-    assert len(done) >= threads
-
-
-def test_no_truths_no_counts():
-    assert count(QUERY, DATABASE, 3, {}) == {}
-    with pytest.raises(ProtocolError, match="threads must be an integer >= 1, got 0"):
-        count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
-
-
 @pytest.fixture
 def fresh(monkeypatch):
     """A process that has not loaded the compiled code."""
@@ -135,13 +119,6 @@ def test_short_codes_without_numba_are_tabulated(monkeypatch):
     for n_bits, expected in ((8, Shell), (12, Shell), (16, Shell), (17, Plain)):
         assert counting._choose(10_000 * 59_000 // (1 + 9 * (n_bits == 17)), n_bits, {"t": ONE}, False, 1) is expected
     assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
-
-
-@pytest.mark.usefixtures("fresh")
-def test_once_loaded_the_compiled_code_is_used(monkeypatch):
-    monkeypatch.setitem(sys.modules, "protocol.counting._kernels", object())
-    for pairs in (1000 * 59_000, 100 * 1000):
-        assert counting._choose(pairs, 64, {"t": ONE}, False, 1) is BitPlanes
 
 
 def test_counting_loads_numba_only_for_large_work():

@@ -4,7 +4,6 @@ import pytest
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, count, pack_counts, unpack_counts
-from protocol.provenance import storage
 
 GOOD = {
     "retrieved": np.array([[1, 2, 0], [0, 1, 2]]),
@@ -32,43 +31,22 @@ def test_pooled_sums_over_queries():
     assert (pooled.n_queries, pooled.n_database, pooled.bucket_sizes.tolist()) == (1, 6, [2, 1])
 
 
-def test_storage_round_trip(tmp_path):
-    counts = HammingCounts(**GOOD)
-    storage.write(tmp_path / "counts.h5", counts.to_arrays(), {"maker": "test"})
-    again = HammingCounts.from_arrays(storage.read(tmp_path / "counts.h5"))
-    assert set(counts.to_arrays()) == set(GOOD)
-    for name, array in GOOD.items():
-        np.testing.assert_array_equal(getattr(again, name), array)
-
-
-def test_from_arrays_lists_missing_arrays():
-    with pytest.raises(ProtocolError, match=r"^counts lack levels\.$"):
-        HammingCounts.from_arrays({name: GOOD[name] for name in ("retrieved", "at_level", "largest_bucket")})
-
-
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
         ("retrieved", [[2, 2, -1], [0, 1, 2]], "no count may be negative"),
-        ("at_level", [[[1, 0, 0], [0, -1, 0]], [[0, 0, 1], [0, 0, 1]]], "no count may be negative"),
         ("at_level", [[[1, 0, 0], [1, 1, 0]], [[0, 0, 1], [0, 0, 1]]], "no more items may be relevant than retrieved"),
         ("retrieved", [[1, 2, 0], [0, 1, 3]], "all rows must have the same total"),
         ("levels", [0, 1], "levels must be positive and ascending"),
-        ("levels", [3, 1], "levels must be positive and ascending"),
         ("bucket_sizes", [1, 2], "positive and descending"),
-        ("bucket_sizes", [3, 0], "positive and descending"),
         ("bucket_sizes", [2, 2], "must add up"),
-        ("bucket_sizes", np.empty(0, int), "must add up"),
         ("largest_bucket", [[2, 2, 2], [0, 1, 2]], "inside its ball"),
-        ("largest_bucket", [[1, 2, 2], [0, 0, 2]], "inside its ball"),
         ("largest_bucket", [[1, 2, 2]], r"largest_bucket: expected int64 \(2, 3\), got int64 \(1, 3\)"),
         ("at_level", np.zeros((2, 1, 3), int), r"at_level: expected int64 \(2, 2, 3\)"),
         ("retrieved", [[1.0, 2, 0], [0, 1, 2]], "retrieved: expected int64 .* got float64"),
         ("retrieved", np.empty((0, 3), int), "at least one query"),
         ("levels", np.empty(0, int), "0 levels"),
         ("index_precisions", [[1.0, 0, 0], [0, 0, np.nan]], "positive exactly for distances with relevant items"),
-        ("index_precisions", [0.5], r"index_precisions: expected float64 \(2, 3\), got float64 \(1,\)"),
-        ("index_precisions", [[0, 1, 2]], "index_precisions: expected float64 .* got int64"),
         ("index_top", [[1.0, 1, 1], [0, 0, 0]], "a rank exactly for queries with relevant items"),
         ("index_top", [[1.0, 1, 1]], r"index_top: expected float64 \(2, 3\), got float64 \(1, 3\)"),
     ],
@@ -76,16 +54,6 @@ def test_from_arrays_lists_missing_arrays():
 def test_impossible_counts_are_refused(name, array, message):
     with pytest.raises(ProtocolError, match=message):
         HammingCounts(**GOOD | {name: np.asarray(array)})
-
-
-def test_arrays_that_were_not_requested_are_absent():
-    counts = HammingCounts(**{name: array for name, array in GOOD.items() if name != "largest_bucket"})
-    arrays = pack_counts({"a": counts})
-    assert "largest_bucket" not in {*arrays, *counts.to_arrays()}
-    for again in (counts, counts.pooled, HammingCounts.from_arrays(counts.to_arrays()), unpack_counts(arrays)["a"]):
-        assert again.largest_bucket is None
-    del arrays["bucket_sizes"]
-    assert unpack_counts(arrays)["a"].bucket_sizes is None
 
 
 def test_precisions_in_index_order_are_stored_by_ground_truth():
@@ -167,9 +135,3 @@ def test_counts_of_extended_codes_are_those_of_counting_them(extension, s):
         assert derived.keys() == expected.to_arrays().keys()
         for array, values in expected.to_arrays().items():
             np.testing.assert_array_equal(derived[array], values, err_msg=array)
-
-
-def test_an_extension_needs_its_number_of_bits():
-    counts = HammingCounts.from_histograms([[1, 0]], [[1, 0]])
-    with pytest.raises(ProtocolError, match="extension_bits must be an integer >= 1 for extension 'same', got 0"):
-        counts.extended("same", 0)

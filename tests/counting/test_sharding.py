@@ -8,7 +8,7 @@ import pytest
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, count, count_in_shards, shard, sharding
-from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, ground_truth_sha256
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 N_QUERIES, N_DATABASE = 7, 103
 
@@ -52,47 +52,6 @@ def test_the_counts_of_shards_are_those_of_the_database(n_bits, shard_items, thr
     truths, (query, database) = relevances(rng), pair(rng, n_bits)
     found = count_in_shards(query, database, n_bits, truths, shard_items=shard_items, threads=threads)
     assert_same(found, count(query, database, n_bits, truths))
-
-
-def test_only_requested_bucket_arrays_are_computed():
-    rng = np.random.default_rng(1)
-    truths, (query, database) = {"labels": relevances(rng)["labels"]}, pair(rng, 16)
-    counts = count_in_shards(query, database, 16, truths, shard_items=20, bucket_sizes=False)["labels"]
-    assert counts.bucket_sizes is None
-    assert counts.largest_bucket is not None
-    counts = count_in_shards(query, database, 16, truths, shard_items=20, largest_bucket=False)["labels"]
-    assert counts.bucket_sizes.sum() == N_DATABASE
-    assert counts.largest_bucket is None
-
-
-def test_codes_without_an_equal_one_and_no_truths():
-    database = np.arange(40, dtype=np.uint8)[:, None]
-    truth = {"t": LabelRelevance([0], np.zeros(40, dtype=int))}
-    query = database[:1]
-    assert_same(count_in_shards(query, database, 8, truth, shard_items=7), count(query, database, 8, truth))
-    assert count_in_shards(query, database, 8, {}, shard_items=7) == {}
-
-
-def test_codes_and_labels_in_files(tmp_path):
-    rng = np.random.default_rng(3)
-    (query, database), labels = pair(rng, 16), rng.integers(0, 3, N_DATABASE)
-    np.save(tmp_path / "codes.npy", database)
-    np.save(tmp_path / "labels.npy", labels)
-    mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("codes", "labels")]
-    truth, in_memory = ({"t": LabelRelevance(np.arange(N_QUERIES) % 3, either)} for either in (mapped[1], labels))
-    found = count_in_shards(query, mapped[0], 16, truth, shard_items=20)
-    assert_same(found, count(query, database, 16, in_memory))
-    assert ground_truth_sha256(truth["t"]) == ground_truth_sha256(in_memory["t"])
-
-
-def test_progress_adds_up_to_the_queries():
-    rng = np.random.default_rng(4)
-    query, database = (codes.pack(rng.random((n, 8)) < 0.2) for n in (50, N_DATABASE))
-    truth, done = {"t": LabelRelevance(rng.integers(0, 3, 50), rng.integers(0, 3, N_DATABASE))}, []
-    count_in_shards(query, database, 8, truth, shard_items=10, progress=done.append)
-    assert sum(done) == 50
-    assert len(done) > 5
-    assert min(done) >= 1
 
 
 def test_shards_divide_the_database():

@@ -9,7 +9,6 @@ import pytest
 from encoded import evaluated
 
 from protocol.checks import ProtocolError
-from protocol.cli import main
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
 from protocol.evaluation import Nearest, quantisation
@@ -85,17 +84,6 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
     assert frame["n_queries"].tolist() == [12] * 3 + [9] * 3
 
 
-@pytest.mark.parametrize("listed", ["2\n4\n9\n", "query,id\n9,a\n2,b\n\n4,c\n"], ids=["text", "table"])
-def test_files_with_one_row_number_per_line(tmp_path, listed):
-    path = tmp_path / ("rows.csv" if "," in listed else "rows.txt")
-    path.write_text(listed)
-    np.testing.assert_array_equal(excluded_rows(str(path), 12), [2, 4, 9])
-    np.save(tmp_path / "rows.npy", EXCLUDED.astype(float))
-    np.testing.assert_array_equal(excluded_rows(tmp_path / "rows.npy", 12), [2, 4, 9])
-    (tmp_path / "none.txt").write_text("")
-    assert excluded_rows(tmp_path / "none.txt", 12).size == excluded_rows([], 12).size == 0
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -144,19 +132,6 @@ def test_a_json_with_another_number_of_queries_is_refused(tmp_path, change):
     (tmp_path / "wrong.json").write_text(json.dumps(content))
     with pytest.raises(ProtocolError, match=r"wrong.json: without_queries: "):
         read_scores(tmp_path / "wrong.json")
-
-
-def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for name, array in {"q": QUERY, "d": DATABASE, "qy": OF_QUERY, "dy": OF_DATABASE}.items():
-        np.save(f"{name}.npy", array)
-    (tmp_path / "rows.txt").write_text("9\n2\n4\n")
-    codes = ["--query-codes", "q.npy", "--database-codes", "d.npy", "--query-labels", "qy.npy"]
-    labels = ["--database-labels", "dy.npy", "--metric", "mAP"]
-    assert main(["evaluate", *codes, *labels, "--exclude-queries", "rows.txt"]) == 0
-    assert capsys.readouterr().out == f"{found(metrics=['mAP'])}\n\n{without(metrics=['mAP'])}\n"
-    assert main(["evaluate", *codes, *labels, "--exclude-queries", "rows.txt", "--json", "rows.txt"]) == 2
-    assert (tmp_path / "rows.txt").read_text() == "9\n2\n4\n"
 
 
 def test_the_table_of_an_experiment_gives_positions_and_labels(tmp_path):

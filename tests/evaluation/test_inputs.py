@@ -18,7 +18,6 @@ QUERY, DATABASE = RNG.normal(size=(6, 16)), RNG.normal(size=(50, 16))
 OF_QUERY, OF_DATABASE = RNG.integers(0, 4, 6), RNG.integers(0, 3, 50)
 LABELS = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
 RELEVANT = OF_QUERY[:, None] == OF_DATABASE
-WORDS = np.array(["cat", "dog", "été", "a bird"])
 METRICS = ["mAP", "mAP@5[retrieved]", "precision@r3", "AUPRC[area]"]
 
 
@@ -88,11 +87,6 @@ def test_codes_and_outputs_of_every_library(form):
     assert means(form(QUERY), form(DATABASE), binarize="sign") == means()
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "uint64", "float16", "longdouble"])
-def test_bits_of_every_dtype(dtype):
-    assert means((QUERY > 0).astype(dtype), (DATABASE > 0).astype(dtype)) == means()
-
-
 def packed(outputs, bit_order):
     """Return packed codes; big-128 is the precision `binary` of ``sentence_transformers.quantize_embeddings``."""
     rows = np.packbits(outputs > 0, axis=1, bitorder=bit_order.removesuffix("-128"))
@@ -154,48 +148,11 @@ def test_labels_of_every_form(form):
     assert means(**{side: form(labels) for side, labels in LABELS.items()}) == means()
 
 
-STRINGS = {
-    "array": lambda words: words,
-    "objects": lambda words: words.astype(object),
-    "column": lambda words: words[:, None],
-    "list": np.ndarray.tolist,
-    "bytes": lambda words: np.char.encode(words, "utf-8"),
-    "list of bytes": lambda words: [word.encode() for word in words.tolist()],
-    "series": lambda words: pd.Series(words, index=range(3, 3 + len(words))),
-    "series of strings": lambda words: pd.Series(words, dtype="string"),
-    "categories": lambda words: pd.Series(words, dtype="category"),
-    "categorical": pd.Categorical,
-    "StringDType": lambda words: words.astype(np.dtypes.StringDType()),
-}
-
-
-@pytest.mark.parametrize("form", STRINGS.values(), ids=STRINGS)
-def test_labels_that_are_strings_are_the_same_on_both_sides(form):
-    """The categories of the two sides differ, so their integers can't be compared."""
-    for database in (WORDS[OF_DATABASE], form(WORDS[OF_DATABASE])):
-        assert means(query_labels=form(WORDS[OF_QUERY]), database_labels=database) == means()
-
-
 @pytest.mark.parametrize("first", [2**53 - 1, 2**63 - 3, 2**64 - 3, 2**64])
 @pytest.mark.parametrize("form", [list, lambda side: np.array(side, dtype=object), pd.Series])
 def test_large_labels_are_exact_in_every_form(form, first):
     sides = [form([first + label for label in labels.tolist()]) for labels in (OF_QUERY, OF_DATABASE)]
     assert means(query_labels=sides[0], database_labels=sides[1]) == means()
-
-
-def test_labels_in_text_beyond_64_bits_are_exact(tmp_path):
-    for name, labels in (("q", OF_QUERY), ("d", OF_DATABASE)):
-        (tmp_path / f"{name}.txt").write_text("".join(f"{2**64 + int(label)}\n" for label in labels))
-    assert means(query_labels=tmp_path / "q.txt", database_labels=tmp_path / "d.txt") == means()
-
-
-def test_one_column_of_boolean_labels_may_be_two_classes_or_one_label():
-    sides = [labels > 1 for labels in (OF_QUERY, OF_DATABASE)]
-    two_classes, one_label = (
-        means(query_labels=form(sides[0]), database_labels=form(sides[1]))
-        for form in (np.ravel, lambda side: np.pad(side[:, None], ((0, 0), (0, 1))))
-    )
-    assert one_label["mAP"] < two_classes["mAP"]
 
 
 POSITIONS = [np.flatnonzero(row) for row in RELEVANT]
@@ -277,12 +234,6 @@ def test_refused_objects_of_libraries(change, message):
     with pytest.raises(ProtocolError, match=message) as refused:
         means(**change)
     assert "\n" not in str(refused.value)
-
-
-def test_a_dense_matrix_of_0_and_1_as_text_is_refused(tmp_path):
-    np.savetxt(tmp_path / "r.txt", RELEVANT, fmt="%d")
-    with pytest.raises(ProtocolError, match=r"r\.txt: integers of shape"):
-        means(relevance=tmp_path / "r.txt")
 
 
 PARTS = {"query": np.array([1, 4]), "database": np.array([0, 2, 3])}

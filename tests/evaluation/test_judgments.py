@@ -88,12 +88,8 @@ def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
             "q2 d1 1\n",
             "qrels.txt: line 1: 'q2 d1 1' is neither `query iteration item level` nor a line of a run, which has six",
         ),
-        ("q2 0 d1 high\n", "qrels.txt: line 1: 'q2 0 d1 high' is neither `query iteration item level`"),
         ("q2 0 d1 99999999999999999999\n", "qrels.txt: levels must be from 1 to 255, "),
-        ("q2 0 d1 1\n\n", "qrels.txt: line 2: '' is neither `query iteration item level`"),
-        ("q2 0 d1 256\n", "qrels.txt: levels must be from 1 to 255, larger for more relevant items, got 256"),
         ("q2 0 d1 0\n", "qrels.txt: no query has a relevant item."),
-        ("", "qrels.txt: no query has a relevant item."),
     ],
 )
 def test_unusable_judgments_are_refused(files, content, message):
@@ -118,14 +114,6 @@ def test_unusable_ids_are_refused(files, query_ids, message):
     assert str(error.value) == message
 
 
-def test_judgments_without_ids_are_no_positions(files):
-    with pytest.raises(
-        ProtocolError,
-        match=r"line 1: 'q2 0 d1 2' is not a list of database positions\. Judgments of TREC need the ids",
-    ):
-        hp.evaluate(*CODES, truth=hp.Relevant("qrels.txt"))
-
-
 @pytest.fixture
 def collections(monkeypatch):
     """A module with the interface of ir_datasets; no test has the network."""
@@ -142,25 +130,6 @@ def test_a_test_collection_of_ir_datasets(files, collections):
         message = f"^ir_datasets:{name}: ir_datasets has no test collection of this name with judgments"
         with pytest.raises(ProtocolError, match=message):
             relevance(f"ir_datasets:{name}")
-
-
-def test_a_missing_package_is_named(files, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(
-        ProtocolError, match=r"ir_datasets:cranfield: ir_datasets is not installed. Install it: pip install ir_datasets"
-    ):
-        relevance("ir_datasets:cranfield")
-    command = [
-        "evaluate",
-        "--query-codes",
-        "q.npy",
-        "--database-codes",
-        "d.npy",
-        "--relevance",
-        "ir_datasets:cranfield",
-    ]
-    assert main(command) == 2
-    assert "Judgments need all of" in capsys.readouterr().err
 
 
 def test_scores_are_those_of_trec_eval_without_ties(tmp_path):

@@ -1,5 +1,6 @@
-"""Representations at equal bytes and cascades: comparison with slow loops, the answer in words, and errors."""
+"""Representations at equal bytes, and re-ranking by a quantiser: slow loops, the answer in words, and errors."""
 
+import itertools
 import json
 import tracemalloc
 from itertools import pairwise
@@ -16,19 +17,14 @@ from protocol.evaluation import (
     Outputs,
     Quantisers,
     Rescoring,
-    equal_bytes,
     evaluate,
     quantisation,
+    rescoring,
 )
-from protocol.evaluation.cascade import cascade
-from protocol.evaluation.code_pairs import CodePair
-from protocol.evaluation.representations import VECTORS, Representation, fit, of_codes
-from protocol.evaluation.rescoring import RescoringCurve
-from protocol.evaluation.second_stage import second_stage
-from protocol.quantisers.int4 import Int4
-from protocol.quantisers.two_bit import TwoBit
+from protocol.evaluation.representations import represent
+from protocol.evaluation.rescoring import RescoringCurve, _returned
+from protocol.quantisers.int8 import Int8
 from protocol.truth import nearest
-from protocol.truth.relevance import NeighbourRelevance
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(size=(8, 16))
@@ -49,15 +45,15 @@ def by_name(result):
 @pytest.mark.parametrize("distance", ["cosine", "euclidean", "dot"])
 def test_shares_of_a_slow_loop(distance):
     """Rank by the formulas for decoded items; no two of these are equal."""
-    found = by_name(compared(["int4", "two_bit"], distance=distance))
+    found = by_name(compared(["int8", "int8:calibration=minmax"], distance=distance))
     query, database = (side.astype(np.float32) for side in (UNIT if distance == "cosine" else (QUERY, DATABASE)))
-    for name, quantiser, n_bytes in (("int4", Int4(), 8), ("two_bit", TwoBit(), 4)):
+    for name, quantiser in (("int8", Int8()), ("int8:calibration=minmax", Int8(calibration="minmax"))):
         model = quantiser.fit(database, distance, 0)
         items = quantiser.decode(quantiser.encode(database, model), model).astype(np.float64)
         products, squared = query.astype(np.float64) @ items.T, (items**2).sum(axis=1)
         scores = {"euclidean": squared - 2 * products, "cosine": -products / squared**0.5, "dot": -products}[distance]
         order, one = np.argsort(scores, axis=1), found[name]
-        assert one.n_bytes == n_bytes
+        assert one.n_bytes == 16
         for k, share in one.shares.items():
             true = nearest(QUERY, DATABASE, k, distance=distance)
             indices = np.split(true.indices, true.indptr[1:-1])
@@ -84,8 +80,7 @@ def test_shares_of_a_slow_loop(distance):
 )
 def test_what_ranks_the_items_is_reported(distance, truncated, estimated):
     pytest.importorskip("faiss")
-    names = Quantisers(["truncate:dims=4", "rabitq"], cascade=["sign", "float"], factors=[2])
-    result = compared(names, distance=distance)
+    result = compared(["truncate:dims=4"], rescoring=Rescoring("rabitq"), distance=distance)
     assert (
         result.ranked_by
         == json.loads(result.to_json())["ranked_by"]
@@ -93,7 +88,6 @@ def test_what_ranks_the_items_is_reported(distance, truncated, estimated):
             "sign": "the Hamming distance",
             "truncate:dims=4": truncated,
             "rabitq": estimated,
-            "float": truncated.replace("restored ", ""),
         }
     )
     assert all(f"ranked by {ranking}: " in " ".join(str(result).split()) for ranking in result.ranked_by.values())
@@ -105,7 +99,7 @@ def test_what_ranks_the_items_is_reported(distance, truncated, estimated):
 def test_a_restored_vector_of_zeros_has_the_cosine_0():
     """The first dimension of the second item is 0; the others keep only the sign of theirs."""
     database = np.float32([[2, 1], [0, 3], [-1, 1]])
-    truncated = fit(Quantisers(), "truncate:dims=1", database, "cosine")(QUERY[:, :2], database, None)
+    truncated = represent(Quantisers(), "truncate:dims=1", QUERY[:, :2], database, "cosine")
     np.testing.assert_array_equal(truncated.items[:], [[1], [0], [-1]])
     assert truncated.distance == "dot"
 
@@ -136,12 +130,11 @@ def test_a_hasher_is_a_quantiser():
 
 
 def test_items_with_equal_codes_are_tied():
-    """Two dimensions of two bits have 16 codes; the values are those over all orders of the items."""
-    query, database = QUERY[:, :2].copy(), DATABASE[:, :2].copy()
-    share = by_name(compared(["two_bit"], k=[10], query=query, database=database, distance="euclidean"))["two_bit"]
-    levels = TwoBit().fit(database, "euclidean", 0)
-    items = TwoBit().decode(TwoBit().encode(database, levels), levels).astype(np.float64)
-    apart = ((query.astype(np.float64)[:, None] - items) ** 2).sum(axis=2)
+    """The first of two dimensions has few values; the shares are those over all orders of the items."""
+    query, database = np.rint(QUERY[:, :2]), np.rint(DATABASE[:, :2]) + RNG.normal(size=(300, 2)) * (0, 1)
+    name = "truncate:dims=1"
+    share = by_name(compared([name], k=[10], query=query, database=database, distance="euclidean"))[name]
+    apart = (query[:, :1] - database[None, :, 0]) ** 2
     relevant, expected, worst = nearest(query, database, 10), [], []
     for row, (a, b) in enumerate(pairwise(relevant.indptr)):
         cut = np.sort(apart[row])[9]
@@ -154,126 +147,98 @@ def test_items_with_equal_codes_are_tied():
     assert share.shares[10].worst < share.shares[10].expected < share.shares[10].best
 
 
-def row(name, n_bytes, *values):
-    per_query = np.array(values)
-    share = equal_bytes.Share(1, per_query.mean(), 0, 0, 0, 0, 0)
-    curve = RescoringCurve("vectors", 0.8, (), {})
-    return equal_bytes.Represented(name, n_bytes, {1: share}, curve, None, {1: per_query})
+def row(name, n_bytes, share):
+    shares = {1: rescoring.Share(1, share, 0, 0, 0, 0, 0)}
+    return rescoring.Represented(name, n_bytes, shares, RescoringCurve("vectors", 0.8, (), {}))
 
 
 def test_the_best_of_a_size():
-    rows = [row("a", 8, 1, 0, 0, 1), row("b", 8, 0, 0, 0, 1), row("c", 16, 1, 0, 0, 1), row("d", 64, 1, 1, 0, 1)]
-    result = equal_bytes.compared(rows[::-1], 16)
-    found = {(best.n_bytes, best.name, best.second, best.difference) for best in result.best}
-    assert found == {(8, "a", "b", 0.25), (16, "a", "c", 0.0), (64, "d", "a", 0.25)}
-    assert result.answer == (
-        "Of all representations with at most 16 bytes, a finds the most of the 1 nearest items: 50.0%, not clearly "
-        "more than c (+0.0000 ± 0.0000). No representation finds 80% of them without re-ranking."
+    rows = [row("d", 64, 0.75), row("c", 16, 0.5), row("b", 8, 0.25), row("a", 8, 0.5)]
+    assert rescoring.compared(rows, 16).answer == (
+        "Of all representations with at most 16 bytes, a (50.0%) finds the most of the 1 nearest items, followed by c "
+        "(50.0%). No representation finds 80% of them without re-ranking."
     )
-    by_size = {best.n_bytes: best for best in result.best}
-    half = NormalDist().inv_cdf(1 - 0.05 / 2 / 6) * 0.5 / 4**0.5  # 6 pairs of 4
-    assert by_size[64].high - by_size[64].difference == pytest.approx(half)
-    everything = equal_bytes.compared([*rows, row("e", 128, 1, 1, 1, 1), row("f", 256, 1, 1, 1, 1)], 1)
-    assert everything.answer.startswith("Of all representations with at most 8 bytes, a finds the most of")
-    assert everything.answer.endswith("that finds at least 80% of them without re-ranking is e (128 bytes).")
-    one = equal_bytes.compared([row("a", 8, 1)], 8)
-    assert one.answer.startswith(
-        "Of all representations with at most 8 bytes, a finds the most of the 1 nearest items: "
+    answer = rescoring.compared([*rows, row("e", 128, 1), row("f", 256, 1)], 1).answer
+    assert answer.startswith("Of all representations with at most 8 bytes, a (50.0%) finds the most of")
+    assert answer.endswith("that finds at least 80% of them without re-ranking is e (128 bytes).")
+    assert "followed" not in rescoring.compared([row("a", 8, 1)], 8).answer
+
+
+def tops(distance, items, n):
+    """Return all sets of the n nearest of some items."""
+    cut = np.sort(distance[items])[n - 1]
+    sure = [item for item in items if distance[item] < cut]
+    tied = [item for item in items if distance[item] == cut]
+    return [[*sure, *more] for more in itertools.combinations(tied, n - len(sure))]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_re_ranking_over_all_orders_of_ties(seed):
+    """Retrieve every possible set by the first distance, and re-rank it by the second in every order of its ties."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(4, 7)), int(rng.integers(1, 4))
+    first, second = rng.integers(0, 3, n), rng.integers(0, 4, n) / 2
+    relevant = np.zeros(n, bool)
+    relevant[rng.choice(n, k, replace=False)] = True
+    for top in range(k, n + 1):
+        shares = [
+            [relevant[final].sum() for final in tops(second, np.array(chosen), k)]
+            for chosen in tops(first, np.arange(n), top)
+        ]
+        orders = [order for order in map(list, itertools.permutations(range(n))) if (np.diff(second[order]) >= 0).all()]
+        found = [_returned(first[order], second[order], relevant[order], top, k) for order in orders]
+        every = list(itertools.chain(*shares))
+        assert {(worst, best) for worst, _, best in found} == {(min(every), max(every))}
+        assert np.mean([one[1] for one in found]) == pytest.approx(np.mean([np.mean(of) for of in shares]), rel=1e-9)
+
+
+def test_a_quantiser_without_loss_re_ranks_as_the_vectors_do():
+    integers = np.rint(DATABASE * 8)
+    found = quantisation(
+        Nearest(integers[:9], integers, [1, 10], "euclidean"), rescoring=Rescoring("float16", largest_factor=8)
     )
-    assert one.best[0].second is None
-
-
-def codes_of(rng, n_bits, n):
-    packed = (np.packbits(rng.random((rows, n_bits)) < 0.5, axis=1, bitorder="little") for rows in (3, n))
-    return CodePair(*packed, n_bits)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_cascade_of_two_codes_is_exact_re_ranking(seed):
-    """The extremes are those of `second_stage`, and the expected value is within its error."""
-    rng, n = np.random.default_rng(seed), 60
-    first, second = codes_of(rng, 3, n), codes_of(rng, 5, n)
-    listed = np.stack([np.sort(rng.choice(n, 5, replace=False)) for _ in range(3)])
-    relevance = NeighbourRelevance(np.arange(0, 16, 5), listed.ravel(), n)
-    for c in (1, 2, 4, 12):
-        found = cascade([of_codes("a", first), of_codes("b", second)], [c], {5: relevance}, seed=seed).rows[0]
-        worst, expected, best = second_stage(first, second, {5: relevance}, {5: [5 * c]})[5, 5 * c].mean(axis=1)
-        assert (found.worst, found.best) == pytest.approx((worst, best), rel=1e-12)
-        assert abs(found.expected - expected) <= 4.5 * found.error + 1e-12
-        assert found.returned == (5 * c, 5)
-
-
-def test_a_cascade_of_three_stages():
-    """With float at its end, a cascade returns what is left of the nearest items; without ties, a slow loop does."""
-    names = Quantisers(cascade=["two_bit", "int8", "float"], factors=[4, 2])
-    result = compared(names).cascade
-    assert result.stages == ("two_bit", "int8", "float")
-    fitted = [fit(names, name, DATABASE, "cosine")(QUERY, DATABASE, None) for name in result.stages]
-    for line in result.rows:
-        k = line.neighbours
-        relevant, values = nearest(QUERY, DATABASE, k, distance="cosine"), []
-        for query, (a, b) in enumerate(pairwise(relevant.indptr)):
-            items = np.arange(300)
-            for one, top in zip(fitted[:2], (4 * k, 2 * k), strict=True):
-                scores = -one.query[query].astype(np.float64) @ one.items[:].astype(np.float64).T
-                items = items[np.argsort(scores[items])[:top]]
-            values.append(np.isin(relevant.indices[a:b], items).mean())
-        assert line.returned == (4 * k, 2 * k, k)
-        assert line.worst == line.best == line.expected == pytest.approx(np.mean(values), rel=1e-12)
-        assert line.error == 0
-    complete = compared(Quantisers(cascade=["sign", "float"], factors=[300]))
-    assert {line.expected for line in complete.cascade.rows} == {1.0}
-    vectors = Representation(VECTORS, 64, QUERY, DATABASE, "cosine", "")
-    relevances = {10: NeighbourRelevance(*nearest(QUERY, DATABASE, 10, distance="cosine").first(10), 300)}
-    assert cascade([vectors, vectors, vectors], [1, 1], relevances).rows[0].worst == 1
-
-
-def test_a_cascade_of_codes_agrees_with_rescoring():
-    binary = compared(Quantisers(cascade=["sign", "float"], factors=[4])).cascade
-    exact = quantisation(Nearest(QUERY, DATABASE, [1, 10]), rescoring=Rescoring()).rescoring[0]
-    for line in binary.rows:
-        row = next(row for row in exact.rows if (row.neighbours, row.factor) == (line.neighbours, 4))
-        assert (line.worst, line.best) == pytest.approx((row.worst, row.best), rel=1e-12)
-        assert abs(line.expected - row.expected) <= 4 * line.error
-        assert 0 < line.error < 0.02
+    by_vectors, by_quantiser = found.rescoring
+    assert by_quantiser.by == "float16"
+    np.testing.assert_allclose([row[3:] for row in by_quantiser.rows], [row[3:] for row in by_vectors.rows], rtol=1e-9)
+    frame = found.rescoring_to_frame()
+    assert list(frame["by"]) == ["vectors"] * len(by_vectors.rows) + ["float16"] * len(by_quantiser.rows)
+    with pytest.raises(ProtocolError, match=r"^rescore: 'itq' is a hasher, but items are re-ranked by a quantiser"):
+        compared([], rescoring=Rescoring("itq"))
+    with pytest.raises(ProtocolError, match=r"^rescore needs Hamming distances"):
+        compared([], codes=(Outputs(QUERY), DATABASE > 0), rescoring=Rescoring("int8"))
 
 
 def test_results_are_repeatable_and_do_not_depend_on_threads(tmp_path):
-    names = Quantisers(["int8:calibration=minmax", "lsh:n_bits=24"], cascade=["lsh", "two_bit"], factors=[5], seed=3)
-    plain = compared(names).to_json()
-    assert compared(names, threads=2).to_json() == plain
+    names = Quantisers(["int8:calibration=minmax", "lsh:n_bits=24"], seed=3)
+    plain = compared(names, rescoring=Rescoring("int8")).to_json()
+    assert compared(names, rescoring=Rescoring("int8"), threads=2).to_json() == plain
     for name, array in (("q", QUERY), ("d", DATABASE)):
         np.save(tmp_path / f"{name}.npy", array)
     mapped = {"query": tmp_path / "q.npy", "database": tmp_path / "d.npy"}
-    assert compared(names, **mapped).to_json() == plain
+    assert compared(names, rescoring=Rescoring("int8"), **mapped).to_json() == plain
     content = json.loads(plain)
-    assert {one["times"] for one in content["equal_bytes"]["represented"]} == {None}
-    assert content["equal_bytes"]["represented"][0]["shares"]["10"].keys() == set(equal_bytes.Share._fields)
-    assert content["cascade"]["rows"][0]["returned"] == [5, 1]
+    assert content["equal_bytes"]["represented"][0]["shares"]["10"].keys() == set(rescoring.Share._fields)
     assert "equal_bytes" not in json.loads(compared([]).to_json())
 
 
 def test_training_vectors_and_seeds():
-    train = RNG.normal(size=(40, 16)).astype(np.float32)
-    one, other = (by_name(compared(Quantisers(["int4"], train=rows)))["int4"] for rows in (train, None))
+    train = np.sign(RNG.normal(size=(40, 16))).astype(np.float32)  # values above 0.25 of unit vectors are clipped
+    one, other = (by_name(compared(Quantisers(["int8"], train=rows)))["int8"] for rows in (train, None))
     assert one.shares != other.shares
     seeds = [by_name(compared(Quantisers(["lsh:n_bits=8"], seed=seed)))["lsh:n_bits=8"].shares for seed in (0, 1)]
     assert seeds[0] != seeds[1]
 
 
-def test_text_times_and_figure():
+def test_text_and_figure():
     pytest.importorskip("altair")
-    result = compared(Quantisers(["int4", "itq"], n_bytes=2), measure_speed=True)
+    result = compared(Quantisers(["int8", "itq"], n_bytes=2))
     assert result.equal_bytes.answer in " ".join(str(result).split("\n"))
-    for part in ("neighbours@K", "1-recall@K", "c for 0.95", "seconds to train", "best representation of at most"):
+    for part in ("neighbours@K", "1-recall@K", "c for 0.95"):
         assert part in str(result)
         assert part in result._repr_html_()
-    times = by_name(result)["int4"].times
-    assert times.train > 0 < times.encode
-    assert times.queries_per_second > 0
     points = result.plot("bytes").to_dict()["data"]["values"]
     assert {(point["name"], point["bytes"], point["panel"]) for point in points} == {
-        (name, n_bytes, f"K = {k}") for name, n_bytes in (("int4", 8), ("itq", 2), ("sign", 2)) for k in (1, 10)
+        (name, n_bytes, f"K = {k}") for name, n_bytes in (("int8", 16), ("itq", 2), ("sign", 2)) for k in (1, 10)
     }
     with pytest.raises(ProtocolError, match="plot must be"):
         compared([]).plot("bytes")
@@ -283,8 +248,8 @@ REFUSED = (
     ({"names": ["int9"]}, "Unknown quantiser 'int9'. Did you mean 'int8'? `protocol list quantisers` lists all "),
     ({"names": ["int8:scale=2"]}, "Unknown option 'scale' of quantiser 'int8': choose calibration."),
     ({"names": ["int8:calibration=max"]}, "quantiser 'int8:calibration=max': calibration must be "),
-    ({"names": ["two_bit:n_iter"]}, "quantiser 'two_bit:n_iter': write options as two_bit:NAME=VALUE,NAME=VALUE."),
-    ({"names": ["two_bit:n_iter=0"]}, "quantiser 'two_bit:n_iter=0': n_iter must be an integer >= 1, got 0."),
+    ({"names": ["truncate:dims"]}, "quantiser 'truncate:dims': write options as truncate:NAME=VALUE,NAME=VALUE."),
+    ({"names": ["truncate:dims=0"]}, "quantiser 'truncate:dims=0': dims must be an integer >= 1, got 0."),
     ({"names": ["ksh"]}, "hasher 'ksh' needs labels or pairs. Choose one that learns from vectors alone (dsh, "),
     ({"names": ["itq:n_bits=0"]}, "n_bits must be an integer >= 1, got 0."),
     ({"names": ["itq:n_bits=17"]}, "n_bits must be at most 16, the dimension of the vectors, for the hasher itq"),
@@ -292,12 +257,7 @@ REFUSED = (
     ({"names": ["int8"], "n_bytes": 0}, "n_bytes must be an integer >= 1, got 0."),
     ({"names": ["int8"], "train": np.full((3, 16), np.nan)}, "training vectors: row 0: expected finite numbers, got"),
     ({"names": ["int8"], "train": np.ones((3, 4))}, "training vectors: dimension 4, but the query vectors have 16."),
-    ({"cascade": ["sign", "float"], "factors": [2], "seed": -1}, "seed must be an integer >= 0, got -1."),
-    ({"cascade": ["sign"]}, "cascade needs at least two stages, got 1."),
-    ({"cascade": ["sign", "float"], "factors": [4, 2]}, "factors: 2 for 2 stages; each stage but the"),
-    ({"factors": [4]}, "factors: 1 for 0 stages; each stage but the last needs one."),
-    ({"cascade": ["sign", "int8", "float"], "factors": [2, 4]}, "factors must not increase: 2 4."),
-    ({"cascade": ["sign", "float"], "factors": [0]}, "factors must be an integer >= 1, got 0."),
+    ({"seed": -1}, "seed must be an integer >= 0, got -1."),
 )
 
 
@@ -322,31 +282,29 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     np.save("d", DATABASE)
     command = ["quantisation", "--query-vectors", "q.npy", "--database-vectors", "d.npy", "--neighbours", "1", "10"]
     further = ["--quantiser", "int8", "itq:n_bits=8", "--bytes", "4", "--seed", "2", "--target", "0.9"]
-    assert main([*command, *further, "--cascade", "sign", "int8", "--factors", "4", "--json", "o.json"]) == 0
+    assert main([*command, *further, "--rescore", "int8", "--json", "o.json"]) == 0
     out = capsys.readouterr().out
-    options = Quantisers(["int8", "itq:n_bits=8"], 4, ["sign", "int8"], [4], 2)
-    result = compared(options, codes=Hashing(seed=2), rescoring=Rescoring(target=0.9))
+    options = Quantisers(["int8", "itq:n_bits=8"], 4, 2)
+    result = compared(options, codes=Hashing(seed=2), rescoring=Rescoring("int8", target=0.9))
     assert out == f"{result}\n"
     content = json.loads((tmp_path / "o.json").read_text())
     assert content.pop("inputs").keys() == {"query_vectors", "database_vectors"}
     assert content == json.loads(result.to_json())
     plain = evaluate(QUERY > 0, DATABASE > 0, truth=Nearest(QUERY, DATABASE, [1, 10]))
     assert {name: result.metrics[name] for name in plain.metrics} == plain.metrics
-    assert main([*command, "--cascade", "sign"]) == 2
-    assert "--cascade needs at least two stages, got 1." in capsys.readouterr().err
 
 
 def test_memory_does_not_grow_with_the_database(tmp_path, monkeypatch):
     """The vectors of the larger database would need 6 MB more, and its int8 codes 1.5 MB."""
-    monkeypatch.setattr("protocol.evaluation.hashing._BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr("protocol.evaluation.representations._BLOCK_BYTES", 1 << 18)
     rng, peaks = np.random.default_rng(0), {}
-    options = Quantisers(["int8", "two_bit"], cascade=["sign", "two_bit", "float"], factors=[4, 2])
+    options = {"quantisers": ["int8"], "rescoring": Rescoring("int8", largest_factor=4)}
     for n in (12_000, 60_000):
         path = tmp_path / f"{n}.npy"
         np.save(path, rng.normal(size=(n, 32)).astype(np.float32))
         vectors = Nearest(rng.normal(size=(20, 32)).astype(np.float32), path, [10])
         tracemalloc.start()
-        quantisation(vectors, quantisers=options, metrics="mAP")
+        quantisation(vectors, **options, metrics="mAP")
         peaks[n] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peaks[60_000] < peaks[12_000] + 1_000_000

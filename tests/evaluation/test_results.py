@@ -9,8 +9,7 @@ from encoded import evaluated
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError
-from protocol.cli import main
-from protocol.evaluation import CONVENTIONS, Nearest, bucket_search, evaluate, lookup_time, quantisation
+from protocol.evaluation import Nearest, bucket_search, evaluate, lookup_time, quantisation
 from protocol.scores import metadata
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
@@ -46,25 +45,12 @@ def test_the_table_states_every_convention():
     assert differences.startswith("not copied from the original:\n  Ties are ordered by an unstable sort")
 
 
-@pytest.mark.parametrize("rules", CONVENTIONS, ids=lambda rules: rules.name)
-def test_every_table_is_narrow_and_lists_the_differences_from_the_original(rules):
-    result = found(convention=rules.name, spread=True)
-    text = str(result)
-    assert repr(result) == text
-    assert all(len(line) <= 100 and line == line.rstrip() for line in text.split("\n"))
-    assert ("not copied from the original:" in text) == (rules.name != "default")
-    for line in rules.not_copied:
-        assert line in " ".join(text.split())
-
-
 def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
     codes, labels = np.arange(400).reshape(20, 20) % 7 < 3, np.arange(20) % 4
     every = evaluate(codes, codes, query_labels=labels, database_labels=labels, metrics="all", spread=True)
     vectors = np.random.default_rng(0).normal(size=(20, 20))
     results = [every, every.without([0]), every.to_trec(tmp_path)]
-    results.append(
-        quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine", 5), metrics="all", measure_speed=True)
-    )
+    results.append(quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine", 5), metrics="all"))
     results.append(bucket_search(codes, codes, ["4x4", "2x2"], query_labels=labels, database_labels=labels))
     results.append(lookup_time(codes, codes, radius=2))
     lines = [line for result in results for line in str(result).split("\n")]
@@ -74,21 +60,14 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
 
 def test_the_spread_is_shown_with_the_conventions():
     text = str(found(metrics=["mAP"], spread=True))
-    assert "values that published conventions report as mAP, from 0.3833 to 0.8333:" in text
+    assert "values that published conventions report as mAP, from 0.3833 to 0.8333, and others:" in text
     rows = [line.split() for line in text.split("\n") if line.startswith("mAP[index]")]
     assert rows == [
         ["mAP[index]", "0.8333", "left", "out", "mihash"],
         ["mAP[index]", "0.4167", "counted", "as", "0", "thesis"],
     ]
     assert re.search("make no difference +habir", text)
-    others = text.partition("variants of mAP that none of these conventions reports:\n")[2]
-    assert re.search(r"^mAP\[worst\] +0.* +left out$", others, re.M)
-
-
-def test_small_numbers_keep_their_digits():
-    bits = np.zeros((1, 40), bool)
-    text = str(evaluate(bits, ~bits, query_labels=[1], database_labels=[1], metrics=["RAMAP@r40"]))
-    assert re.search("^RAMAP@r40 +2.22e-14 +none ", text, re.M)
+    assert re.search(r"^mAP\[worst\] +0.* +left out$", text, re.M)
 
 
 def test_json_has_the_means_and_their_metadata(tmp_path):
@@ -122,15 +101,6 @@ def test_json_has_the_means_and_their_metadata(tmp_path):
         "labels_sha256": labels_sha256(LabelRelevance([7, 99], [7, 8, 7])),
     }
     assert [file.name for file in tmp_path.iterdir()] == ["means.json"]
-
-
-def test_json_names_the_values_per_query_and_their_digest(tmp_path):
-    made, values = found(metrics=["mAP"]), tmp_path / "values" / "mine.csv"
-    values.parent.mkdir()
-    made.write_per_query(values)
-    made.write_json(tmp_path / "means.json", per_query=values)
-    recorded = json.loads((tmp_path / "means.json").read_text())["per_query"]
-    assert recorded == {"file": "values/mine.csv", "sha256": hashlib.sha256(values.read_bytes()).hexdigest()}
 
 
 def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path):
@@ -181,7 +151,7 @@ def test_html_has_the_cells_of_the_table_and_escapes_everything():
     for line in repr(evaluation).split("\n"):
         for cell in re.split("  +", line.strip()):
             assert cell in shown
-    assert page.count("<table>") == page.count("</table>") == 3
+    assert page.count("<table>") == page.count("</table>") == 2
     risky = dataclasses.replace(evaluation, spread=tuple(row._replace(metric="<script>&") for row in evaluation.spread))
     assert "&lt;script&gt;&amp;" in risky._repr_html_()
     assert "<script>" not in risky._repr_html_()
@@ -232,16 +202,3 @@ def test_a_tie_is_linear_in_n():
     assert top.n.tolist() == [1, 2, 3, 4, 5]
     np.testing.assert_allclose(top.precision, [1 / 2, 1 / 2, 1 / 2, 1 / 2, 3 / 5])
     np.testing.assert_allclose(top.recall, [1 / 6, 1 / 3, 1 / 2, 2 / 3, 1])
-
-
-def test_the_command_writes_the_curves_of_a_large_database_in_steps(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    command = ["evaluate", "--metric", "P@70", "--top-n-curves", "new/curves.csv"]
-    for side, n in (("query", 5), ("database", 300)):
-        np.save(f"{side}.npy", np.random.default_rng(n).random((n, 8)) < 0.5)
-        np.save(f"{side}_labels.npy", np.arange(n) % 3)
-        command += [f"--{side}-codes", f"{side}.npy", f"--{side}-labels", f"{side}_labels.npy"]
-    assert main(command) == 0
-    rows = np.genfromtxt("new/curves.csv", delimiter=",", skip_header=1)
-    assert rows[:, 0].tolist() == [*range(1, 101), *range(110, 301, 10)]
-    assert rows[-1, 3] == pytest.approx(1)

@@ -123,12 +123,6 @@ def test_scores_are_rounded_or_cut_and_may_be_in_percent(reported):
     assert (STANDARD in explained(reported, *sides).matches) == expected
 
 
-def test_cut_digits_are_accepted():
-    sides = [[0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], [0], [1, 1, 0, 0]  # (1/3 + 2/4) / 2 = .41666...
-    accepted = {text: STANDARD in explained(text, *sides).matches for text in ("0.4165", "0.4166", "0.4167", "0.4168")}
-    assert accepted == {"0.4165": False, "0.4166": True, "0.4167": True, "0.4168": False}
-
-
 def test_a_combination_is_not_listed_if_a_part_of_it_explains_the_score():
     found = explained("0.8333", [[0, 0]], [[1, 0], [0, 1], [1, 1]], [7], [7, 8, 7])
     assert found.matches[0] == STANDARD.but(ties="index")
@@ -144,7 +138,7 @@ def test_nothing_explains_an_impossible_score():
     assert not found.decisive
     text = " ".join(str(found).split())
     assert text.startswith("Nothing known gives 0.987654 (12 bits): ")
-    assert "Weaker matches, perhaps coincidences: " in text
+    assert "Matches with a chance of 0.05 or more may be coincidences." in text
     assert "mAP is 0.21390." in str(found)
 
 
@@ -227,10 +221,6 @@ def test_wrong_input_is_explained(arguments, message):
     assert str(caught.value) == message
 
 
-def test_a_score_may_be_a_number_of_numpy():
-    assert explained(np.float32(0.5), *case(0)).reported == explained("0.5", *case(0)).reported
-
-
 def test_every_variant_is_tried():
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 2, (9, 3))
@@ -277,7 +267,7 @@ def test_the_published_score_of_csq_is_explained(shared):
     found = explained("87.38", *codes, *labels, measure="mAP")
     assert found.matches[0] == Way("mAP@100", (("ties", "random"), ("denominator", "retrieved")))
     assert not found.decisive  # one score of four digits decides little
-    assert "perhaps coincidences" in str(found)
+    assert "may be coincidences" in str(found)
 
 
 def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
@@ -330,9 +320,3 @@ def test_only_the_requested_measure_is_searched():
     assert {way.family for way in found.values} == {"mAP", "AUPRC", "MRR", "R-precision"}
     with pytest.raises(ProtocolError, match="measure"):
         explained("0.5", *case(0), measure="mean average precision")
-
-
-def test_the_number_of_threads_is_checked():
-    query, database, *labels = case(0)
-    with pytest.raises(ProtocolError, match=r"^threads must be an integer >= 1, got 0"):
-        explain("0.5", query, database, query_labels=labels[0], database_labels=labels[1], threads=0)

@@ -100,7 +100,10 @@ SIGNED = (np.packbits(BITS, axis=1).astype(np.int16) - 128).astype(np.int8)
         (PACKED, "Packed codes need n_bits."),
         (PACKED.astype(float), "Packed codes need n_bits."),
         (np.array([[1000, -4], [5, 6]]), 'If they are real-valued outputs, pass binarize="sign" or'),
-        (np.array([[0.5, -4], [5, 6]]), 'got real values from -4 to 6. Pass binarize="sign" or binarize="median".'),
+        (
+            np.array([[0.5, -4], [5, 6]]),
+            'got values from -4 to 6. If they are real-valued outputs, pass binarize="sign" or binarize="median".',
+        ),
     ],
 )
 def test_a_refusal_leads_to_the_right_reading(codes, message):

@@ -5,12 +5,9 @@ import pytest
 
 from protocol import codes, registry
 from protocol.checks import ProtocolError
-from protocol.quantisers._quantiser import packed, unpacked
 from protocol.quantisers.float16 import Float16
-from protocol.quantisers.int4 import Int4
 from protocol.quantisers.int8 import Int8
 from protocol.quantisers.truncate import Truncate
-from protocol.quantisers.two_bit import TwoBit
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 12)).astype(np.float32)
@@ -39,16 +36,13 @@ def test_symmetric_int8_is_a_multiple_of_one_scale():
     assert round_trip(Int8(), np.zeros((2, 2), np.float32))[1].tolist() == [[0, 0], [0, 0]]
 
 
-def test_ranges_of_int8_and_int4():
+def test_ranges_of_int8():
     line = np.float32([[0, 7], [255, 7], [100.4, 7]])
     codes, vectors = round_trip(Int8(calibration="minmax"), line)
     assert codes.tolist() == [[0, 0], [255, 0], [100, 0]]
     np.testing.assert_allclose(vectors[:, 0], [0.5, 255.5, 100.5], rtol=1e-6)
-    codes, vectors = round_trip(Int4(), np.float32([[0, 0, 0], [15, 30, 150], [14.9, 7, 15]]))
-    assert codes.tolist() == [[0, 0], [255, 15], [14 + 16 * 3, 1]]
-    np.testing.assert_allclose(vectors[2], [14.5, 7, 15], rtol=1e-6)
-    model = Int4().fit(np.float32([[0], [15]]), "dot", 0)
-    assert Int4().encode(np.float32([[-3], [99]]), model).tolist() == [[0], [15]]
+    model = Int8(calibration="minmax").fit(np.float32([[0], [255]]), "dot", 0)
+    assert Int8(calibration="minmax").encode(np.float32([[-3], [999]]), model).tolist() == [[0], [255]]
 
 
 def test_int8_and_bits_of_sentence_transformers():
@@ -68,32 +62,12 @@ def test_int8_and_bits_of_sentence_transformers():
     np.testing.assert_array_equal(codes.unpack(codes.pack(sign), 12), np.unpackbits(ubinary, axis=1)[:, :12])
 
 
-def test_two_bits_are_the_levels_of_lloyd():
-    levels = TwoBit().fit(VECTORS, "euclidean", 0)
-    assert (np.diff(levels, axis=0) > 0).all()
-    nearest = np.abs(VECTORS[None] - levels[:, None]).argmin(axis=0)
-    np.testing.assert_allclose(round_trip(TwoBit(), VECTORS)[1], np.take_along_axis(levels, nearest, axis=0))
-    for level in range(4):  # no level can be moved: after 20 iterations, each is about the mean of its values
-        means = [VECTORS[nearest[:, j] == level, j].mean() for j in range(12)]
-        np.testing.assert_allclose(levels[level], means, atol=0.05)
-    error = [((round_trip(TwoBit(n_iter=n), VECTORS)[1] - VECTORS) ** 2).mean() for n in (1, 5, 20)]
-    assert error == sorted(error, reverse=True)
-    assert error[2] < 0.14  # of a normal distribution, the optimum is 0.1175 (Max 1960)
-
-
 def test_truncation_keeps_lengths_for_inner_products():
     vectors = np.float32([[3, 4, 12], [0, 0, 2]])
     assert round_trip(Truncate(dims=2), vectors)[1].tolist() == [[3, 4], [0, 0]]
     np.testing.assert_allclose(round_trip(Truncate(dims=2), vectors, "dot")[1], [[7.8, 10.4], [0, 0]], rtol=1e-6)
     with pytest.raises(ProtocolError, match=r"^truncate: dims must be at most 3, the dimension, got 4\.$"):
         round_trip(Truncate(dims=4), vectors)
-
-
-def test_packed_integers():
-    for n_bits in (1, 2, 4, 8):
-        values = RNG.integers(0, 2**n_bits, (7, 11)).astype(np.uint8)
-        assert packed(values, n_bits).shape == (7, -(-11 * n_bits // 8))
-        np.testing.assert_array_equal(unpacked(packed(values, n_bits), n_bits, 11), values)
 
 
 @pytest.mark.parametrize("name", ["pq", "opq"])

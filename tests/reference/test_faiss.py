@@ -5,8 +5,10 @@ import pytest
 
 from protocol import registry
 from protocol.evaluation import Nearest, Quantisers, quantisation
-from protocol.evaluation.representations import fit
+from protocol.evaluation.representations import represent
+from protocol.metrics import neighbours_found
 from protocol.truth import nearest
+from protocol.truth.relevance import NeighbourRelevance
 
 faiss = pytest.importorskip("faiss")
 K, D, SEED = 10, 32, 7
@@ -53,7 +55,6 @@ def scalar(kind):
 INDEXES = {
     "float16": scalar(faiss.ScalarQuantizer.QT_fp16),
     "int8:calibration=minmax": scalar(faiss.ScalarQuantizer.QT_8bit),
-    "int4": scalar(faiss.ScalarQuantizer.QT_4bit),
     "pq:m=8": lambda metric: product(metric, 8),
     "pq:m=16,n_bits=4": lambda metric: product(metric, 16, 4),
     "opq:m=8,n_bits=4": optimised,
@@ -83,7 +84,7 @@ class Restored:
         return flat.search(self.index.queries(query, self.model), k)
 
 
-OTHERS = ["int8", "int8:calibration=sentence_transformers", "two_bit", "truncate:dims=16"]
+OTHERS = ["int8", "int8:calibration=sentence_transformers", "truncate:dims=16"]
 
 
 def test_every_quantiser_is_compared():
@@ -114,7 +115,7 @@ def test_the_items_of_an_index(name, distance):
     else:
         theirs = index.search(sides[0], K)[1]
     options = Quantisers([name], seed=SEED)
-    ours = fit(options, name, database, distance)(query, database, None)
+    ours = represent(options, name, query, database, distance)
     assert ours.n_bytes == index.sa_code_size()
     found = nearest(ours.query, ours.items, K + 1, distance=ours.distance)
     unique, shares = np.zeros(len(query), bool), []
@@ -129,4 +130,7 @@ def test_the_items_of_an_index(name, distance):
     assert unique.mean() > 0.9
     result = quantisation(Nearest(query, database, K, distance), quantisers=options, metrics="mAP")
     one = next(one for one in result.equal_bytes.represented if one.name == name)
-    np.testing.assert_allclose(one.per_query[K][unique], np.array(shares)[unique], rtol=1e-12)
+    relevance = NeighbourRelevance(*true.first(K), len(database))
+    values = neighbours_found(ours.counts({K: relevance}, 1, None)[K], nearest=K, retrieved=K)
+    np.testing.assert_allclose(values[unique], np.array(shares)[unique], rtol=1e-12)
+    assert one.shares[K].expected == pytest.approx(values.mean(), rel=1e-12)

@@ -15,7 +15,7 @@ CONFIG = ELSEWHERE | {
     "splits": ["standard", "improved"],
     "hashers": ["lsh"],
     "metrics": ["P@5"],
-    "quantisers": ["int4", "itq:n_bits=8", "lsh:n_bits=16"],
+    "quantisers": ["int8", "itq:n_bits=8", "lsh:n_bits=16"],
 }
 
 
@@ -27,18 +27,18 @@ def results(tmp_path_factory):
 def test_the_table_is_that_of_the_function(results):
     folder = results.folder / "results" / "small"
     table = pd.read_csv(folder / "quantisers.csv")
-    assert list(table["quantiser"].unique()) == ["itq:n_bits=8", "lsh:n_bits=16", "sign", "int4"]
+    assert list(table["quantiser"].unique()) == ["itq:n_bits=8", "lsh:n_bits=16", "sign", "int8"]
     assert len(table) == 2 * 4 * 2
     X = storage.read(next(results.data.glob("pixels*/features.h5")))["X"].astype(np.float32)
     for split, own in table.groupby("split"):
         parts = storage.read(folder / "splits" / split / "run0" / "splits.h5", ["query", "database", "train"])
         query, database, train = (X[parts[name]] - X[parts["train"]].mean(axis=0) for name in parts)
-        against = hp.Quantisers(["int4"], train=train)
+        against = hp.Quantisers(["int8"], train=train)
         found = hp.quantisation(hp.Nearest(query, database, [5, 20], "euclidean"), quantisers=against).equal_bytes
-        (int4,) = (one for one in found.represented if one.name == "int4")
-        rows = own[own["quantiser"] == "int4"].set_index("k")
+        (int8,) = (one for one in found.represented if one.name == "int8")
+        rows = own[own["quantiser"] == "int8"].set_index("k")
         assert (rows["bytes"] == 32).all()
-        for k, share in int4.shares.items():
+        for k, share in int8.shares.items():
             assert rows.loc[k, "share"] == pytest.approx(share.expected, abs=0.02)
             assert rows.loc[k, "share"] > own[own["quantiser"] == "sign"].set_index("k").loc[k, "share"]
 

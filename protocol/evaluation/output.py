@@ -1,0 +1,374 @@
+"""How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC.
+
+Every `evaluation` is a `protocol.evaluation.result.Evaluation`, whose methods call these functions.
+"""
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import __version__, codes, metrics, registry
+from protocol.checks import ProtocolError, integer
+from protocol.evaluation.conventions import find
+from protocol.evaluation.printed import Printed, json_text, shown, with_range
+from protocol.inputs.labels import brief
+from protocol.provenance.storage import check_writable, file_sha256, replacing
+from protocol.scores.metadata import NOTED, SCORE
+from protocol.scores.tables import DIGITS, Table, write_csv
+from protocol.truth.relevance import LabelRelevance, labels_sha256
+
+_METADATA = (
+    "name",
+    "dataset",
+    "ground_truth",
+    "relevance",
+    "split",
+    "n_queries",
+    "n_database",
+    "n_bits",
+    "ranking",
+    "binarize",
+    "convention",
+    "ground_truth_sha256",
+)
+_DEPTH = 1000
+_FEW = 10  # at most this many labels are listed
+_COUNTED = {"zero": "counted as 0", "drop": "left out"}
+_RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
+_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
+_DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
+
+
+def content(evaluation: Any) -> dict[str, Any]:
+    """Return the fields of `Evaluation.content`."""
+    rules = find(evaluation.convention)
+    relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
+    fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA} | {"version": __version__}
+    fields |= {name: getattr(evaluation, name) for name in (*relevant, "metrics", "undefined")}
+    fields["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
+    fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
+    fields["codes_sha256"] = evaluation.codes.sha256
+    optional = {"labels_sha256": labels_sha256(evaluation.truth.relevance)}
+    names = ("nearest", "spread", "leave_one_out", "queries_are_database")
+    optional |= {name: getattr(evaluation, name) for name in names}
+    fields |= {name: value for name, value in optional.items() if value}
+    return fields | evaluation.code_utilisation.content()
+
+
+def records(
+    evaluation: Any, means: Mapping[str, float], n_undefined: Mapping[str, int], queries: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield a record for each metric; `queries` are the fields of the queries that were scored."""
+    rules = find(evaluation.convention)
+    shared = {name: getattr(evaluation, name) for name in _METADATA} | {"version": __version__} | queries
+    for metric, mean in means.items():
+        complete = shared | {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
+        complete |= {"metric": metric, "value": mean, "undefined": n_undefined[metric]}
+        columns = ("name", "metric", "value", "undefined", *SCORE, "ranking", "binarize", *NOTED)
+        yield {column: complete[column] for column in columns}
+
+
+def write_json(
+    evaluation: Any,
+    path: str | Path,
+    others: Sequence[Printed],
+    files: Mapping[str, str | Path | None],
+    lists: Mapping[str, str | Path],
+) -> None:
+    """Write the JSON of an evaluation and of other results, with the names of files, as `Evaluation.write_json`."""
+
+    def relative(file: str | Path) -> str:
+        return Path(os.path.relpath(file, Path(path).parent)).as_posix()
+
+    def reference(file: str | Path) -> dict[str, str]:
+        return {"file": relative(file), "sha256": file_sha256(file)}
+
+    fields = evaluation.content()
+    for other in others:
+        fields |= other.content()
+    if evaluation.inputs:
+        fields["inputs"] = {
+            role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
+            for role, value in evaluation.inputs.items()
+        }
+    fields |= {key: reference(file) for key, file in files.items() if file is not None}
+    if lists:
+        fields["lists"] = {part: reference(file) for part, file in lists.items()}
+    with replacing(path) as temporary:
+        temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
+
+
+def write_per_query(evaluation: Any, path: str | Path) -> None:
+    """Write the values of each query as CSV, as `Evaluation.write_per_query`."""
+    n = evaluation.n_queries
+    columns = {name: values for name, values in evaluation.per_query.items() if values.size == n}
+    _write_columns(evaluation.ranking, path, "query", range(n), columns)
+
+
+def write_pr_curves(evaluation: Any, path: str | Path) -> None:
+    """Write precision and recall at every radius as CSV, as `Evaluation.write_pr_curves`."""
+    if not evaluation.pr_curves:
+        raise ProtocolError(
+            f"pr_curves needs the Hamming radius, which the {evaluation.ranking} ranking does not have."
+        )
+    columns = {
+        f"{kind}_{average}": values
+        for average, curve in evaluation.pr_curves.items()
+        for kind, values in curve._asdict().items()
+    }
+    _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
+
+
+def write_top_n_curves(evaluation: Any, path: str | Path) -> None:
+    """Write precision and recall of the top N items as CSV, as `Evaluation.write_top_n_curves`."""
+    n, precision, recall = evaluation.top_n
+    _write_columns(evaluation.ranking, path, "n", n.tolist(), {"precision": precision, "recall": recall})
+
+
+def _write_columns(
+    ranking: str, path: str | Path, index: str, rows: Sequence[int], columns: Mapping[str, NDArray[np.float64]]
+) -> None:
+    values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
+    cells = (["" if math.isnan(value) else DIGITS % value for value in of_row] for of_row in values.tolist())
+    write_csv(path, (index, "ranking", *columns), ([row, ranking, *own] for row, own in zip(rows, cells, strict=True)))
+
+
+def parts(evaluation: Any, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> list[str | Table]:
+    """Return the paragraphs and tables of `Evaluation.parts`, with further lines and tables about the codes."""
+    rules = find(evaluation.convention)
+    of_database = "" if evaluation.ranking == "hamming" else "database "
+    binarized = f", {of_database}binarised by {evaluation.binarize}" if evaluation.binarize else ""
+    sizes = (
+        f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} "
+        f"bits{binarized}; {_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
+    )
+    about = [sizes, *_about_own(evaluation), *lines, _about_items(evaluation), rules.summary, f"[{rules.source}]"]
+    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *tables, _table(evaluation)]
+    if sentences := evaluation.code_utilisation.sentences():
+        result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
+    if rules.not_copied:
+        result.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
+    if evaluation.spread:
+        result.append(_spread_table(evaluation))
+    return result
+
+
+def _about_own(evaluation: Any) -> list[str]:
+    """Return the line about queries that are database items, if they are, or are left out."""
+    if evaluation.leave_one_out:
+        n = evaluation.n_other_codes
+        other = f"; {n:,} of them {'has' if n == 1 else 'have'} another code as a query" if n else ""
+        return [f"each query's own row is left out of the {evaluation.n_queries:,} database items{other}"]
+    if not evaluation.queries_are_database:
+        return []
+    are_labels = isinstance(evaluation.truth.relevance, LabelRelevance)
+    same = "are the database items" if are_labels else "have the codes of the database items"
+    option = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True)"
+    return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
+
+
+def _about_items(evaluation: Any) -> str:
+    """Return the line about the interpretation of the ground truth.
+
+    If several items are as far away as the K-th nearest one, all of them are nearest items.
+    """
+    (fewest, most), nearest = evaluation.relevant_per_query, evaluation.nearest
+    if nearest is not None:
+        k = nearest.relevant
+        ties = "" if most == k else f"; with ties {fewest:,} to {most:,} items for K = {k:,}"
+        vectors = f"{nearest.dtype}, dimension {nearest.n_features:,}"
+        return f"nearest items: by {_DISTANCES[nearest.distance]} of the vectors ({vectors}){ties}"
+    n = evaluation.queries_without_relevant
+    facts = [f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"]
+    if evaluation.labels_not_in_database is not None:
+        facts.append(f"query labels absent from the database: {brief(evaluation.labels_not_in_database, _FEW)}")
+    else:
+        lowest, highest = evaluation.levels
+        levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
+        items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        facts.append(f"relevance read as {evaluation.relevance}: {items} items per query, {levels}")
+    if fewest == evaluation.n_database:
+        facts.append("every item is relevant to every query")
+    return "; ".join(facts)
+
+
+def _nearest_table(evaluation: Any) -> list[Table]:
+    """Return the table of the shares of nearest items, if vectors are the ground truth."""
+    if evaluation.nearest is None:
+        return []
+    cells = []
+    for number in evaluation.nearest.numbers:
+        row = [f"{number:,}"]
+        for name in (f"neighbours@{number}", f"1-recall@{number}"):
+            row += with_range(*(evaluation.metrics[f"{name}{ties}"] for ties in ("", "[worst]", "[best]")))
+        cells.append(row)
+    title = (
+        "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
+        "expected over ties:"
+    )
+    header = ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best")
+    return [Table("nearest items", title, header, cells)]
+
+
+def _table(evaluation: Any) -> Table:
+    rules, cells, title, nearest = find(evaluation.convention), [], "", evaluation.nearest
+    if nearest is not None:
+        title = f"other metrics, with the {nearest.relevant:,} nearest items of each query as relevant:"
+    for name, mean in evaluation.metrics.items():
+        record = registry.METRICS.entry(name)
+        if nearest is not None and record.relevant:
+            continue  # it has a separate table
+        n = evaluation.undefined[name]
+        empty = f"{n:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
+        ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
+        cells.append((name, shown(mean), empty, ties, record.denominator))
+    return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
+
+
+def _spread_table(evaluation: Any) -> Table:
+    """Return the table of all variants of mAP, with the conventions that report them as mAP."""
+    rows = evaluation.spread
+    cells = [(row.metric, shown(row.value), _SPREAD[row.empty], ", ".join(row.conventions)) for row in rows]
+    values = [row.value for row in rows if row.conventions and not math.isnan(row.value)]
+    title = f"values that published conventions report as mAP, from {min(values):.4f} to {max(values):.4f}, and others:"
+    return Table("spread", title, ("metric", "mean", "undefined values", "reported as mAP by"), cells)
+
+
+@dataclass(frozen=True, repr=False)
+class Trec(Printed):
+    """TREC files that were written, and their mAP.
+
+    Parameters
+    ----------
+    run : str
+        The name of the file with the ranking.
+    qrels : str
+        The name of the file with the relevant items.
+    depth : int
+        The number of items of each query in the run.
+    metric : str
+        The metric to which trec_eval's ``map`` corresponds: mAP, or mAP@K[all] if the run is cut off at K.
+    expected : float
+        Its mean, as the expected value over ties.
+    by_document_id : float
+        Its mean with trec_eval's order of ties, by document id, largest first: the value that trec_eval computes.
+    """
+
+    run: str
+    qrels: str
+    depth: int
+    metric: str
+    expected: float
+    by_document_id: float
+
+    @property
+    def moved(self) -> float:
+        """The difference that trec_eval's order of ties makes to the mean, compared with the expected value."""
+        return self.by_document_id - self.expected
+
+    def parts(self) -> list[str | Table]:
+        """Return the table of mAP by order of ties; the title gives the files and the effect of trec_eval's order."""
+        title = f"TREC files {self.run} and {self.qrels}: {self.depth:,} items per query"
+        if not math.isnan(self.moved):
+            means = f"from {shown(self.expected)} to {shown(self.by_document_id)}"
+            title += f"; trec_eval's tie-breaking moves {self.metric} {means} ({self.moved:+.2g})"
+        cells = [
+            ("expected over ties", shown(self.expected)),
+            ("ties by document id, as trec_eval orders them", shown(self.by_document_id)),
+        ]
+        return [Table("trec", f"{title}:", (self.metric, "mean"), cells)]
+
+    def content(self) -> dict[str, Any]:
+        """Return all fields as ``trec``."""
+        return {"trec": asdict(self) | {"moved": self.moved}}
+
+
+def check_trec(folder: str | Path, depth: int | None) -> None:
+    """Raise ProtocolError if the folder is not writable, or the depth is not a positive integer."""
+    if depth is not None:
+        integer(depth, "trec_depth")
+    check_writable(folder)
+
+
+def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) -> Trec:
+    """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Its name is the last column of the run, with blanks replaced by underscores. If its convention counts undefined
+        values as 0, a query without relevant items has one judgement of level 0 in qrels, so that trec_eval counts it
+        as 0; otherwise, it is left out.
+    folder : str or Path
+        The folder for the files ``run`` and ``qrels``; created if it is missing.
+    depth : int, optional
+        The number of items of each query in the run. If None, 1,000, or the size of the database if that is smaller.
+
+    Raises
+    ------
+    ProtocolError
+        If the ranking is not the Hamming ranking, the depth is out of range, or a file can't be written.
+
+    Notes
+    -----
+    Scores are n_bits - distance. trec_eval ignores ranks, and sorts items of equal scores by document id, largest
+    first; the run has this order. Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they
+    sort in numerical order. Files are written query by query, so memory grows only with the database.
+    """
+    pair, counts, leave_one_out = evaluation.codes, evaluation.counts, evaluation.leave_one_out
+    if counts is None:
+        raise ProtocolError(f"trec needs Hamming distances, which the {evaluation.ranking} ranking does not have.")
+    check_trec(folder, depth)
+    size, empty = counts.n_database, find(evaluation.convention).empty("mAP")
+    depth = min(depth or _DEPTH, size)
+    files = [Path(folder) / name for name in ("run", "qrels")]
+    tag = re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
+    words, ids = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database)))
+    queries, precisions = _ids("q", 6, len(pair.query)), np.full(len(pair.query), np.nan)
+    with (
+        replacing(files[0]) as to_run,
+        replacing(files[1]) as to_qrels,
+        open(to_run, "w", encoding="utf-8") as run,
+        open(to_qrels, "w", encoding="utf-8") as qrels,
+    ):
+        for row, (name, code) in enumerate(zip(queries, codes.words(pair.query), strict=True)):
+            distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.uint16)
+            levels, items = np.zeros(len(words), dtype=np.int64), ids
+            positions, of_relevant = evaluation.truth.relevance.row(row)
+            levels[positions] = of_relevant
+            if leave_one_out:
+                distances, levels, items = (np.delete(array, row) for array in (distances, levels, ids))
+            order = size - 1 - np.argsort(distances[::-1], kind="stable")[:depth]
+            scores = pair.n_bits - distances[order].astype(np.int64)
+            run.writelines(
+                f"{name} Q0 {item} {rank} {score} {tag}\n"
+                for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
+            )
+            relevant = np.flatnonzero(levels)
+            judged = relevant if relevant.size or empty == "drop" else np.arange(1)
+            qrels.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
+            if relevant.size:
+                ranks = np.flatnonzero(levels[order]) + 1
+                precisions[row] = (np.arange(1, ranks.size + 1) / ranks).sum() / relevant.size
+    metric = "mAP" if depth == size else f"mAP@{depth}[all]"
+    return Trec(
+        run=str(files[0]),
+        qrels=str(files[1]),
+        depth=depth,
+        metric=metric,
+        expected=metrics.mean(metrics.evaluate(counts, [metric], empty=empty)[metric]),
+        by_document_id=metrics.mean(np.nan_to_num(precisions) if empty == "zero" else precisions),
+    )
+
+
+def _ids(letter: str, width: int, n: int) -> list[str]:
+    """Return the ids of n rows, padded to equal width."""
+    width = max(width, len(str(n - 1)))
+    return [f"{letter}{row:0{width}d}" for row in range(n)]
