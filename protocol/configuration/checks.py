@@ -12,6 +12,7 @@ from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
 from protocol.configuration.finished_codes import check_code_files
 from protocol.configuration.variants import name_of
+from protocol.configuration.yaml_files import at
 from protocol.downloads import redacted
 from protocol.evaluation import Quantisers
 from protocol.inputs.lists import read_listings
@@ -23,9 +24,11 @@ from protocol.splits import VALIDATION, check_classes, list_paths
 
 def check_metrics(config: Mapping[str, Any]) -> None:
     """Refuse a metric that is unknown."""
-    for metric in (*config["metrics"], config["selection"]["metric"]):
-        if metric != ALL:
-            registry.get("metric", metric)
+    paths = {("metrics", index): metric for index, metric in enumerate(config["metrics"])}
+    for path, metric in {**paths, ("selection", "metric"): config["selection"]["metric"]}.items():
+        with at(*path):
+            if metric != ALL:
+                registry.get("metric", metric)
 
 
 def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> tuple[dict[str, Any], list[str]]:
@@ -43,7 +46,8 @@ def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -
     kinds = {name: registry.get("hasher", variant.plugin).supervision for name, variant in hashers.items()}
     scored = _scored_by_labels(config, [name for name, kind in kinds.items() if kind == "affinities"])
     if config["affinities"] is not None:
-        one_of(config["affinities"], [*_defined(config), *registry.names("ground_truth")], "affinities")
+        with at("affinities"):
+            one_of(config["affinities"], [*_defined(config), *registry.names("ground_truth")], "affinities")
     elif len(scored) > 1:
         learner = next(name for name, kind in kinds.items() if kind == "affinities")
         raise ProtocolError(
@@ -76,22 +80,34 @@ def _defined(config: Mapping[str, Any]) -> dict[str, str]:
 
 def check(experiment: Experiment) -> None:
     """Raise ProtocolError, in one line, for every error in an experiment that can be found before its jobs run."""
-    _check_mirror(experiment.config)
-    _check_shards(experiment)
-    _check_excluded(experiment)
-    _check_quantisers(experiment)
+    of_experiment = {
+        "mirror": _check_mirror,
+        "count_shards": _check_shards,
+        "exclude_queries": _check_excluded,
+        "quantisers": _check_quantisers,
+    }
+    of_feature = {
+        "options": _check_arrays,
+        "n_bits": _check_lengths,
+        "hashers": _check_hashers,
+        "preprocessing": _check_modalities,
+        "ground_truths": _check_labels,
+        "selection": _check_selection,
+        "splits": _check_splits,
+        "ground_truth_options": _check_ground_truths,
+        "leak": _check_leak,
+    }
+    for key, check_key in of_experiment.items():
+        with at(key):
+            check_key(experiment)
     for feature in experiment.features.values():
-        _check_arrays(feature, experiment)
-        _check_lengths(feature, experiment)
-        _check_hashers(feature, experiment)
-        _check_modalities(feature, experiment)
-        _check_labels(feature, experiment)
-        _check_selection(feature, experiment)
-        _check_splits(feature, experiment)
-        _check_ground_truths(feature, experiment)
-        _check_leak(feature, experiment)
-    _check_options(experiment)
-    check_code_files(experiment)
+        for key, check_feature in of_feature.items():
+            is_own = key in experiment.config["features"][feature.name]
+            with at(*(("features", feature.name, key) if is_own else (key,))):
+                check_feature(feature, experiment)
+    _check_unused(experiment)
+    with at("codes"):
+        check_code_files(experiment)
 
 
 def check_installed(experiment: Experiment) -> None:
@@ -105,8 +121,8 @@ def check_installed(experiment: Experiment) -> None:
             raise ProtocolError(f"hasher {name!r}: {not_installed('torch', 'learned')}")
 
 
-def _check_mirror(config: Mapping[str, Any]) -> None:
-    mirror = config["mirror"]
+def _check_mirror(experiment: Experiment) -> None:
+    config, mirror = experiment.config, experiment.config["mirror"]
     if mirror is not None and "://" not in mirror and not Path(mirror).is_dir():
         raise ProtocolError(
             f"mirror: {redacted(mirror)!r} is neither a URL nor an existing folder (looked in {Path.cwd()})."
@@ -162,21 +178,22 @@ def _check_shards(experiment: Experiment) -> None:
             )
 
 
-def _check_options(experiment: Experiment) -> None:
-    """Refuse options out of range and unknown names in variants that no list has; the command line may list them."""
-    config = experiment.config
+def _check_unused(experiment: Experiment) -> None:
+    """Refuse options out of range and unknown names that no list has; the command line may list them."""
     listed = {name for feature in experiment.features.values() for name in feature.hashers}
-    for name in sorted({*experiment.hashers, *config["hasher_grids"]} - listed):
-        plugin = config["hasher_bases"].get(name, name)
-        variant = experiment.hashers.get(name, Variant(name, plugin, {}, config["hasher_grids"].get(name, {})))
-        for point in points(variant.grid):
-            _check_hasher(registry.get("hasher", plugin)(**variant.options, **point), f"hasher {name!r}")
+    for name, variant in experiment.hashers.items():
+        for point in points(variant.grid) if name not in listed else ():
+            with at("hasher_options", name):
+                hasher = registry.get("hasher", variant.plugin)(**variant.options, **point)
+                _check_hasher(hasher, f"hasher {name!r}")
     for variant in experiment.ground_truths.values():
-        _check_ground_truth(variant, None, None, "")
-    selecting = config["selection"]["ground_truth"]
-    if selecting is not None:
-        known = [*experiment.ground_truths, *config["ground_truth_bases"], *registry.names("ground_truth")]
-        one_of(selecting, dict.fromkeys(known), "ground truth in selection", listing="protocol list ground_truths")
+        with at("ground_truth_options", variant.name):
+            _check_ground_truth(variant, None, None, "")
+    selecting = experiment.config["selection"]["ground_truth"]
+    with at("selection", "ground_truth"):
+        if selecting is not None:
+            known = {*experiment.ground_truths, *registry.names("ground_truth")}
+            one_of(selecting, known, "ground truth in selection", listing="protocol list ground_truths")
 
 
 def _check_hasher(hasher: Any, where: str, dimension: int | None = None) -> None:
@@ -240,7 +257,7 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
         raise ProtocolError(f"{found}, so `preprocessing` must be one list of steps, not two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
-            fit = [hasher for hasher in registry.names("hasher") if _is_paired(hasher) == crossed]
+            fit = [name for name in registry.names("hasher") if (registry.get("hasher", name).supervision == "pairs") == crossed]
             raise ProtocolError(f"hasher {name!r} learns from {other}, but {found}; use {', '.join(fit)}.")
     for name in feature.ground_truths:
         across_modalities = registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities
@@ -248,10 +265,6 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(
                 f"ground truth {name!r} compares vectors of one modality, but {found}; use 'class_label'."
             )
-
-
-def _is_paired(hasher: str) -> bool:
-    return bool(registry.get("hasher", hasher).supervision == "pairs")
 
 
 def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -1,6 +1,7 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from protocol import datasets, plugin_folders, registry
@@ -10,15 +11,13 @@ from protocol.configuration.display_names import named, shown_in_paper
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.finished_codes import read_finished_codes
 from protocol.configuration.variants import check_name, hasher_grid, read_variants
-from protocol.configuration.yaml_files import read
+from protocol.configuration.yaml_files import KeyProblem, at, place, read
 from protocol.metrics import ALL, everything
 from protocol.shipped import DEFAULT
 from protocol.splits import DRAWN
 
-_PLAN = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
 
-
-def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
+def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[str | Path] = ()) -> Experiment:
     """Return the checked experiment that a configuration describes.
 
     Parameters
@@ -27,11 +26,13 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
         The keys of a config file, with changes from the command line.
     from_file : bool, default=True
         Whether `config` is a complete configuration; otherwise its keys change the default experiment.
+    files : sequence of path, default=()
+        The config files that `config` was read from, which messages name; later ones take precedence.
 
     Raises
     ------
     ProtocolError
-        With one line that states the key, the expected values and the value found.
+        With one line that states the file and line, the key, the allowed values and the value found.
 
     Notes
     -----
@@ -43,8 +44,15 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
     >>> experiment.name, experiment.features["gist"].runs
     ('digits', 2)
     """
+    for file in files:  # Snakemake accepts a key that is repeated
+        read(file)
     try:
         return _loaded(config if from_file else _changed_default(config))
+    except ProtocolError as error:
+        if from_file and not files:
+            raise
+        path = error.path if isinstance(error, KeyProblem) else ()
+        raise ProtocolError(f"{place(config, files, path)}: {error}") from error
     except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # caused by a value that no check covers
         reason = " ".join(str(error).split()) or "no details"
         raise ProtocolError(f"config file: a value can't be used: {type(error).__name__} ({reason}).") from error
@@ -54,15 +62,21 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     """Return the checked experiment of a complete configuration."""
     filled = _canonical(schema.checked(config))
     if filled["plugins"] is not None:
-        plugin_folders.add(filled["plugins"])
-    registry.DATASETS.check(filled["dataset"])
+        with at("plugins"):
+            plugin_folders.add(filled["plugins"])
+    with at("dataset"):
+        registry.DATASETS.check(filled["dataset"])
     checks.check_metrics(filled)
     if ALL in filled["metrics"]:
         shortest = min(min(part["n_bits"]) for part in (filled, *filled["features"].values()) if "n_bits" in part)
         filled["metrics"] = everything(shortest)
-    filled["dataset_options"] = options.filled("dataset", filled["dataset"], filled["dataset_options"])
-    datasets.user_paths(filled["dataset"], filled["dataset_options"])
-    filled["features"] = {name: _feature(name, own) for name, own in filled["features"].items()}
+    with at("dataset_options"):
+        given = filled["dataset_options"]
+        filled["dataset_options"] = options.filled("dataset", filled["dataset"], given, path=("dataset_options",))
+        datasets.user_paths(filled["dataset"], filled["dataset_options"])
+    for name, own in filled["features"].items():
+        with at("features", name):
+            filled["features"][name] = _feature(name, own)
     filled["split_options"] = _split_options(filled)
     filled, hashers = read_variants("hasher", filled)
     filled["hasher_grids"] = _grids(filled, hashers)
@@ -102,7 +116,7 @@ def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
     plugin = own.get("base", name)
     registry.FEATURES.check(plugin)
     check_name(name, "feature", plugin)
-    filled = options.filled("feature", plugin, own["options"], called=name)
+    filled = options.filled("feature", plugin, own["options"], called=name, path=("features", name, "options"))
     try:
         registry.get("feature", plugin)(**filled)
     except ProtocolError as error:
@@ -113,11 +127,20 @@ def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    given = config["split_options"]
-    used = {name for part in (config, *config["features"].values()) for name in part.get("splits", [])}
-    for name in [*config["splits"], *sorted(used), *given]:
-        registry.SPLITS.check(name)
-    return {name: options.filled("split", name, given.get(name, {})) for name in sorted(used | set(given))}
+    """Return the options of all splits in use, and of those that the user gave."""
+    given, names = config["split_options"], set(config["split_options"])
+    for path, part in [((), config), *((("features", name), own) for name, own in config["features"].items())]:
+        for index, name in enumerate(part.get("splits", [])):
+            with at(*path, "splits", index):
+                registry.SPLITS.check(name)
+            names.add(name)
+    for name in given:
+        with at("split_options", name):
+            registry.SPLITS.check(name)
+    return {
+        name: options.filled("split", name, given.get(name, {}), path=("split_options", name))
+        for name in sorted(names)
+    }
 
 
 def _grids(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> dict[str, Any]:
@@ -133,12 +156,12 @@ def _grids(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> dict[st
 def _plan(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
     steps = own["preprocessing"]
     by_modality = steps if isinstance(steps, Mapping) else {"query": steps, "database": steps}
-    chosen = {key: own.get(key, config[key]) for key in _PLAN}
+    keys = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
     return FeaturePlan(
         name=name,
         plugin=own["base"],
         options=own["options"],
         preprocessing=by_modality["query"],
         database_preprocessing=by_modality["database"],
-        **chosen,
+        **{key: own.get(key, config[key]) for key in keys},
     )

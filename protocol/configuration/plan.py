@@ -584,5 +584,4 @@ class Job:
     def need(self, rule: str, attempt: int) -> dict[str, int]:
         """Return the memory in MB and the time in minutes of the job, more at each further attempt."""
         has_feature = {"feature", "extraction"} & set(self.wildcards)
-        feature, hasher = self.feature.name if has_feature else None, self.wildcards.get("hasher")
-        return need(self.plan.experiment, rule, feature=feature, hasher=hasher, attempt=attempt)
+        return need(self.plan.experiment, rule, feature=self.feature.name if has_feature else None, attempt=attempt)

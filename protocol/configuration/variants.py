@@ -1,8 +1,7 @@
 """The hashers and ground truths of an experiment: the plug-in and the options behind each name."""
 
-import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from protocol import registry
@@ -10,6 +9,7 @@ from protocol.checks import ProtocolError, one_of
 from protocol.configuration import options
 from protocol.configuration.experiment import Variant
 from protocol.configuration.schema import LONGEST_NAME, shown
+from protocol.configuration.yaml_files import at
 
 _NAME = re.compile("[a-z0-9][a-z0-9_]*")
 RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "scores", "splits", "tables")
@@ -31,12 +31,17 @@ def check_letters(name: str, where: str) -> None:
 
 def check_name(name: str, kind: str, plugin: str) -> None:
     """Raise ProtocolError if the user's name for a plug-in is not allowed."""
-    where = f"{options.words(kind)} {name!r}"
-    check_letters(name, where)
+    words = kind.replace("_", " ")
+    check_letters(name, f"{words} {name!r}")
     if name != plugin and name in registry.names(kind):
         raise ProtocolError(
-            f"{where}: another {options.words(kind)} has this name; give the variant of {plugin!r} another name."
+            f"{words} {name!r}: another {words} has this name; give the variant of {plugin!r} another name."
         )
+
+
+def name_of(entry: str | Mapping[str, Any]) -> str:
+    """Return the name of an entry in a list of hashers or ground truths."""
+    return entry if isinstance(entry, str) else str(entry["name"] or entry["base"])
 
 
 def read_variants(
@@ -58,69 +63,68 @@ def read_variants(
         If a plug-in or an option is unknown, a value does not have the option's type, a name has two definitions or
         occurs twice in a list, or an option is given twice.
     """
-    key = f"{kind}s"
+    key, given = f"{kind}s", config[f"{kind}_options"]
     definitions = _definitions(kind, config)
-    lists = {place: list(map(name_of, part[key])) for place, part in _parts(config) if key in part}
-    given, searched = config[f"{kind}_options"], sorted(config["hasher_grids"] if kind == "hasher" else ())
-    for name in itertools.chain(*lists.values(), given, searched, also):
-        registry.REGISTRIES[kind].check(name, also=definitions)
-    for place, names in lists.items():
-        _check_once(names, f"{place}{key}")
-    used = sorted({*itertools.chain(*lists.values(), given, also)})
-    variants = {name: _variant(kind, name, definitions.get(name, (name, {})), config) for name in used}
+    used, searched = {*given, *also}, sorted(config["hasher_grids"] if kind == "hasher" else ())
+    for path, entries in _lists(key, config):
+        for index, name in enumerate(names := list(map(name_of, entries))):
+            with at(*path, index):
+                registry.REGISTRIES[kind].check(name, also=definitions)
+                if name in names[:index]:
+                    raise ProtocolError(
+                        f"{'.'.join(path)}: {name!r} is listed twice. Give one of them another name: "
+                        f"{{name: {name}_2, base: ...}}."
+                    )
+        used |= set(names)
+    for name, own in [*((name, f"{kind}_options") for name in given), *((name, "hasher_grids") for name in searched)]:
+        with at(own, name):
+            registry.REGISTRIES[kind].check(name, also=definitions)
+    variants = {name: _variant(kind, name, definitions.get(name, (name, {})), config) for name in sorted(used)}
     features = {
-        name: own | ({key: lists[f"features.{name}."]} if key in own else {})
+        name: own | ({key: list(map(name_of, own[key]))} if key in own else {})
         for name, own in config["features"].items()
     }
-    renamed = {
-        name: plugin for name in sorted({*used, *searched}) if (plugin := definitions.get(name, (name,))[0]) != name
+    plugins = {name: definitions.get(name, (name,))[0] for name in sorted({*used, *searched})}
+    changes = {
+        key: list(map(name_of, config[key])),
+        "features": features,
+        f"{kind}_options": {name: variant.options for name, variant in variants.items()},
+        f"{kind}_bases": {name: plugin for name, plugin in plugins.items() if plugin != name},
     }
-    filled = {name: variant.options for name, variant in variants.items()}
-    changes = {key: lists[""], "features": features, f"{kind}_options": filled, f"{kind}_bases": renamed}
     return {**config, **changes}, variants
 
 
-def _check_once(names: list[str], where: str) -> None:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise ProtocolError(
-                f"{where}: {name!r} is listed twice. Give one of them another name: {{name: {name}_2, base: ...}}."
-            )
-
-
-def _parts(config: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    return [("", config), *((f"features.{name}.", own) for name, own in config["features"].items())]
-
-
-def name_of(entry: str | Mapping[str, Any]) -> str:
-    """Return the name of an entry in a list of hashers or ground truths."""
-    return entry if isinstance(entry, str) else str(entry["name"] or entry["base"])
+def _lists(key: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    """Yield the place and the entries of every list of hashers or ground truths."""
+    yield (key,), config[key]
+    for name, own in config["features"].items():
+        if key in own:
+            yield ("features", name, key), own[key]
 
 
 def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return the plug-in and the inline options of every name that the configuration defines."""
-    key, found = f"{kind}s", dict[str, tuple[str, dict[str, Any]]]()
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
     for name, plugin in config[f"{kind}_bases"].items():
-        registry.REGISTRIES[kind].check(plugin)
-        check_name(name, kind, plugin)
+        with at(f"{kind}_bases", name):
+            registry.REGISTRIES[kind].check(plugin)
+            check_name(name, kind, plugin)
         found[name] = plugin, {}
     without_options = set(found)
-    for place, part in _parts(config):
-        for entry in part.get(key, []):
+    for path, entries in _lists(f"{kind}s", config):
+        for index, entry in enumerate(entries):
             if isinstance(entry, str):
                 continue
             name, plugin, own = name_of(entry), entry["base"], entry["options"]
-            registry.REGISTRIES[kind].check(plugin)
-            check_name(name, kind, plugin)
-            if (
-                name in found
-                and found[name] != (plugin, own)
-                and not (name in without_options and found[name][0] == plugin)
-            ):
-                raise ProtocolError(
-                    f"{place}{key}: {name!r} is defined twice, as {_described(*found[name])} and as "
-                    f"{_described(plugin, own)}."
-                )
+            with at(*path, index):
+                registry.REGISTRIES[kind].check(plugin)
+                check_name(name, kind, plugin)
+                again = name in found and found[name] != (plugin, own)
+                if again and not (name in without_options and found[name][0] == plugin):
+                    raise ProtocolError(
+                        f"{'.'.join(path)}: {name!r} is defined twice, as {_described(*found[name])} and as "
+                        f"{_described(plugin, own)}."
+                    )
             found[name] = plugin, own
             without_options.discard(name)
     return found
@@ -133,16 +137,28 @@ def _described(plugin: str, own: Mapping[str, Any]) -> str:
 def _variant(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: Mapping[str, Any]) -> Variant:
     """Return a plug-in with its grid, and with all options that are not in the grid."""
     plugin, inline = definition
-    where, top = f"{options.words(kind)} {name!r}", config[f"{kind}_options"].get(name, {})
+    top = config[f"{kind}_options"].get(name, {})
     for option in inline:
         if option in top:
-            raise ProtocolError(f"{where}: option {option!r} is set in both {kind}_options and {kind}s; remove one.")
-    fixed = {**top, **inline}
-    filled = options.filled(kind, plugin, fixed, called=name)
+            with at(f"{kind}_options", name, option):
+                raise ProtocolError(
+                    f"{kind.replace('_', ' ')} {name!r}: option {option!r} is set in both {kind}_options and {kind}s; "
+                    "remove one."
+                )
+    path = _place(f"{kind}s", name, config) if inline else (f"{kind}_options", name)
+    filled = options.filled(kind, plugin, {**top, **inline}, called=name, path=path)
     if kind != "hasher" or name not in config["hasher_grids"]:
         return Variant(name, plugin, filled)
-    grid = hasher_grid(name, plugin, fixed, config["hasher_grids"][name])
+    grid = hasher_grid(name, plugin, {**top, **inline}, config["hasher_grids"][name])
     return Variant(name, plugin, {option: value for option, value in filled.items() if option not in grid}, grid)
+
+
+def _place(key: str, name: str, config: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return where a list defines the options of a name."""
+    entries = ((path, index, entry) for path, entries in _lists(key, config) for index, entry in enumerate(entries))
+    defined = ((path, index) for path, index, entry in entries if not isinstance(entry, str) and name_of(entry) == name)
+    path, index = next(defined)
+    return *path, index, "options"
 
 
 def hasher_grid(
@@ -157,12 +173,13 @@ def hasher_grid(
     """
     declared, grid = options.options("hasher", plugin), {}
     for option in values:
-        one_of(option, declared, f"option of hasher {name!r} in hasher_grids")
-        if option in fixed:
-            raise ProtocolError(
-                f"hasher {name!r}: option {option!r} is fixed to {fixed[option]!r} in hasher_options but searched in "
-                "hasher_grids; remove one."
-            )
-        where = f"hasher_grids.{name}.{option}"
-        grid[option] = [declared[option].checked(value, where) for value in values[option]]
+        with at("hasher_grids", name, option):
+            one_of(option, declared, f"option of hasher {name!r} in hasher_grids")
+            if option in fixed:
+                raise ProtocolError(
+                    f"hasher {name!r}: option {option!r} is fixed to {fixed[option]!r} in hasher_options but searched "
+                    "in hasher_grids; remove one."
+                )
+            where = f"hasher_grids.{name}.{option}"
+            grid[option] = [declared[option].checked(value, where) for value in values[option]]
     return grid

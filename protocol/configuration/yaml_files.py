@@ -1,6 +1,7 @@
-"""Config files: YAML without repeated keys."""
+"""Config files: YAML without repeated keys, and the lines of the keys."""
 
-from collections.abc import Hashable, Iterable
+import contextlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,81 @@ class _Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         first: dict[Any, int] = {}
-        if not isinstance(node, yaml.MappingNode):  # a tag such as !!map before another kind of value
-            return super().construct_mapping(node, deep=deep)
-        for key_node, _ in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            key = None if key_node.tag == "tag:yaml.org,2002:merge" else self.construct_object(key_node, deep=True)
+            if key is None or not isinstance(key, Hashable):
                 continue
-            key, line = self.construct_object(key_node, deep=True), key_node.start_mark.line + 1
-            if isinstance(key, Hashable):
-                if key in first:
-                    raise _Twice(f"line {line}: the key {key!r} is repeated (first in line {first[key]}).")
-                first[key] = line
+            if key in first:
+                problem = f"the key {key!r} is repeated (first in line {first[key]})"
+                raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key_node.start_mark)
+            first[key] = key_node.start_mark.line + 1
         return super().construct_mapping(node, deep=deep)
 
 
-class _Twice(Exception):  # noqa: N818 - never leaves this module
-    """A key that occurs twice."""
+class KeyProblem(ProtocolError):
+    """A problem of a key of the configuration, given by the names and numbers that lead to it."""
+
+    def __init__(self, message: str, path: Sequence[Any]) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+@contextlib.contextmanager
+def at(*path: Any) -> Iterator[None]:
+    """Note which key of the configuration a ProtocolError is about, unless an inner block has done so."""
+    try:
+        yield
+    except KeyProblem:
+        raise
+    except ProtocolError as error:
+        raise KeyProblem(str(error), path) from error
+
+
+def place(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence[Any]) -> str:
+    """Return where the value of a key is set: "FILE:LINE" of the last such file, or else "--config KEY".
+
+    Parameters
+    ----------
+    config : mapping
+        The merged files and changes of the command line.
+    files : sequence of path
+    path : sequence of str and int
+        The keys and indices that lead to the value. A key that a file lacks is at the line of the mapping around it.
+    """
+    for n in range(len(path), 0, -1):
+        for file in reversed(files):
+            line, value = _line(file, path[:n])
+            merged = _value(config, path[:n])
+            if line and (value == merged or isinstance(value, dict) and isinstance(merged, Mapping)):
+                return f"{file}:{line}"
+        if _value(config, path[:n]) is not None:
+            return f"--config {path[0]}"
+    return ", ".join(map(str, files)) or "--config"
+
+
+def _line(file: str | Path, path: Sequence[Any]) -> tuple[int, Any]:
+    """Return the line and the value at a path of keys in a config file; line 0 if the file lacks the key."""
+    node, line = yaml.compose(Path(file).read_text(encoding="utf-8-sig"), _Loader), 0
+    for key in path:
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        below = {name.value: (name, item) for name, item in pairs}
+        if isinstance(node, yaml.SequenceNode):
+            below = {str(index): (item, item) for index, item in enumerate(node.value)}
+        if str(key) not in below:
+            return 0, None
+        first, node = below[str(key)]
+        line = first.start_mark.line + 1
+    return line, _value(read(file), path)
+
+
+def _value(config: Any, path: Sequence[Any]) -> Any:
+    """Return the value at a path of keys; None if there is none."""
+    for key in path:
+        try:
+            config = config[key]
+        except (LookupError, TypeError):
+            return None
+    return config
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -43,8 +104,7 @@ def read(path: str | Path) -> dict[str, Any]:
     """
     try:
         check_regular(Path(path), "a config file")
-        with open(path, encoding="utf-8-sig") as stream:
-            found = parse(stream.read(), str(path))
+        found = parse(Path(path).read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         problem = "no such file" if isinstance(error, FileNotFoundError) else f"can't be read: {reason}"
@@ -58,21 +118,12 @@ def parse(text: str, where: str) -> Any:
     """Return the value of a YAML text; raise the same errors as `read`."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
-    except _Twice as error:
-        raise ProtocolError(f"{where}, {error}") from None
     except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         problem = " ".join((error.problem or "not YAML").split())
         raise ProtocolError(f"{where}{line}: not valid YAML: {problem}.") from error
     except RecursionError as error:
         raise ProtocolError(f"{where}: too many levels of lists or mappings.") from error
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # PyYAML raises most of these for a value that does not fit its tag.
         raise ProtocolError(f"{where}: not valid YAML: {' '.join(str(error).split())}.") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # from PyYAML, for a wrong tag
-        raise ProtocolError(f"{where}: a value does not fit its YAML tag ({type(error).__name__}: {error}).") from error
-
-
-def check_files(paths: Iterable[str | Path]) -> None:
-    """Raise ProtocolError if one of the config files can't be read or repeats a key."""
-    for path in paths:
-        read(path)
