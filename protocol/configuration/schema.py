@@ -39,10 +39,14 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         With one line that states the key, the allowed values and the value found.
     """
     result: dict[str, Any] = filled(config, keys())
-    first = {"additionalProperties": 0, "required": 1}  # an unknown key may be a misspelt required key
-    for error in sorted(Validator(keys()).iter_errors(result), key=lambda error: first.get(error.validator, 2)):
+    for error in sorted(Validator(keys()).iter_errors(result), key=_order):
         _refuse(error)
     return result
+
+
+def _order(error: ValidationError) -> int:
+    """Return the place of an error among others: an unknown key may be a misspelt required key."""
+    return {"additionalProperties": 0, "required": 1}.get(error.validator, 2)
 
 
 def filled(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -80,8 +84,8 @@ def _filled_mapping(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict
 
 def _refuse(error: ValidationError) -> NoReturn:
     """Raise ProtocolError for an error of jsonschema."""
-    for below in error.context or ():  # the forms that the value may have
-        if below.relative_path or below.validator in ("additionalProperties", "required"):
+    for below in sorted(error.context or (), key=_order):  # for the forms that the value may have
+        if below.relative_path or _order(below) < 2:
             _refuse(below)
     path, value, schema = list(error.absolute_path), error.instance, error.schema
     where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")

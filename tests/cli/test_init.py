@@ -118,29 +118,17 @@ def test_a_folder_of_images(classes, capsys):
     assert configuration.load(config)
 
 
-def test_texts_in_a_table(capsys):
-    """Each text has a word of its own and `and`: 90 training texts have 91 terms, half of which is 40, rounded down."""
-    rows = [f"word{number} and,{number % 2}" for number in range(200)]
-    Path("table.csv").write_text("\n".join(["text,label", *rows, ""]))
-    config = yaml.safe_load(printed(capsys, "--texts", "table.csv"))
-    assert config["dataset_options"] == {"table": "table.csv"}
-    options = {"n_components": 39, "n_terms": 40}
-    assert config["features"] == {"lsa": {"options": options, "preprocessing": ["l2", "centre"]}}
-    assert (config["n_bits"], config["split_sizes"]) == ([8, 16, 32], {"query": 20, "train": 90})
-    assert configuration.load(config)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "init needs one of --features, --images and --texts."),
-        ("--features X.npy --images .", "init needs one of --features, --images and --texts."),
-        ("--images . --labels y.npy", "--labels needs --features: images and texts have classes of their own."),
+        ("", "init needs either --features or --images."),
+        ("--features X.npy --images .", "init needs either --features or --images."),
+        ("--images . --labels y.npy", "--labels needs --features: the folders of images are the classes."),
         ("--features none.npy", "none.npy: no such file."),
         ("--features X.npy --labels y.npy", "y.npy: 3 labels for 4 items."),
         (
             "--features X.npy --experiment A",
-            "--experiment: expected a name of up to 80 lower-case letters, digits, _ and",
+            "--experiment must be a name of up to 80 lower-case letters, digits, _ and",
         ),
     ],
 )
