@@ -19,7 +19,6 @@ OF_KIND = {
 """For each kind of name in `protocol list`, the page that explains it."""
 OF_ERROR = {
     r"metric .* is ambiguous: choose ": "Cutoffs and denominators",
-    r"^Unknown key |^config file: the keys? ": "Configuration",
     r"^nothing to compare: ": "Compare results",
     r"ground truth 'epsilon_ball' .*training points": "Ground truths",
 }

@@ -257,7 +257,11 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
         raise ProtocolError(f"{found}, so `preprocessing` must be one list of steps, not two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
-            fit = [name for name in registry.names("hasher") if (registry.get("hasher", name).supervision == "pairs") == crossed]
+            fit = [
+                name
+                for name in registry.names("hasher")
+                if (registry.get("hasher", name).supervision == "pairs") == crossed
+            ]
             raise ProtocolError(f"hasher {name!r} learns from {other}, but {found}; use {', '.join(fit)}.")
     for name in feature.ground_truths:
         across_modalities = registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities

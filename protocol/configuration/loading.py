@@ -138,8 +138,7 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
         with at("split_options", name):
             registry.SPLITS.check(name)
     return {
-        name: options.filled("split", name, given.get(name, {}), path=("split_options", name))
-        for name in sorted(names)
+        name: options.filled("split", name, given.get(name, {}), path=("split_options", name)) for name in sorted(names)
     }
 
 

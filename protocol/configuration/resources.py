@@ -64,11 +64,10 @@ ROWS = {
     "report": Row(800, 10, bytes=100, per_million=0.5),
     "paper": Row(800, 10, bytes=100, per_million=0.5),
     "leak_split": Row(600, 10, bytes=90, per_million=0.3),
-    "leak_preprocessing": Row(500, 30, bytes=60, per_million=0.5, training=4),
-    "leak_ground_truth": Row(500, 30, bytes=100, per_million=2, vectors=4),
     "leak_score": Row(1500, 60, bytes=100, per_million=60, vectors=6),
     "leak": Row(1000, 5),
 }
+ROWS |= {f"leak_{rule}": ROWS[rule] for rule in ("preprocessing", "ground_truth")}  # rules that inherit
 
 
 def need(experiment: Experiment, rule: str, *, feature: str | None = None, attempt: int = 1) -> dict[str, int]:

@@ -62,7 +62,7 @@ def filled(value: Any, schema: Mapping[str, Any]) -> Any:
             return int(value)
         case "boolean", "true" | "false":
             return value == "true"
-        case ("array" | ["array", "null"]), list() | tuple():
+        case (("array" | ["array", "null"]), list() | tuple()):
             return [filled(item, schema["items"]) for item in value]
         case "object", Mapping() | None:
             return _filled_mapping(value or {}, schema)

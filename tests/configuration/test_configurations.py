@@ -189,11 +189,11 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TWICE, "c.yaml, line 4: the key 'gist' is repeated (first in line 3)."),
+        (TWICE, "c.yaml:4: not valid YAML: the key 'gist' is repeated (first in line 3)."),
         ("- 1\n", "c.yaml: expected keys with values, got list."),
         ("", "c.yaml: expected keys with values, got NoneType."),
-        ("runs: [1\nseed: 2\n", "c.yaml, line 2: not valid YAML: "),
-        ("runs: *a\n", "c.yaml, line 1: not valid YAML: found undefined alias"),
+        ("runs: [1\nseed: 2\n", "c.yaml:2: not valid YAML: "),
+        ("runs: *a\n", "c.yaml:1: not valid YAML: found undefined alias"),
         (None, "c.yaml: no such file."),
         ("a pipe", "c.yaml: a non-regular file, not a config file."),
     ],
@@ -204,7 +204,7 @@ def test_a_file_that_is_not_a_config_file(tmp_path, monkeypatch, text, message):
         os.mkfifo("c.yaml")
     elif text is not None:
         Path("c.yaml").write_text(text)
-    for read in (lambda: configuration.read("c.yaml"), lambda: configuration.check_files(["c.yaml"])):
+    for read in (lambda: configuration.read("c.yaml"), lambda: configuration.load({}, files=["c.yaml"])):
         with pytest.raises(ProtocolError) as error:
             read()
         assert str(error.value).startswith(message)

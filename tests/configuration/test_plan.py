@@ -244,12 +244,8 @@ def test_the_report_reads_what_the_experiment_has():
     assert set(plan.config) - set(plan.reported_config) == {"mirror", "offline", "count_shards", "paper"}
 
 
-def test_a_job_needs_what_its_feature_and_hasher_need():
-    plan = planned(features={"gist": {}, "pixels": {}}, hashers=["lsh", "itq"])
-    wildcards = {"feature": "pixels", "sample": "thesis", "run": "0", "hasher": "lsh"}
-    expected = configuration.need(plan.experiment, "model", feature="pixels", hasher="lsh", attempt=2)
-    assert plan.job(wildcards).need("model", 2) == expected
-    assert plan.job({"extraction": "gist"}).need("feature", 1) == configuration.need(
-        plan.experiment, "feature", feature="gist"
-    )
+def test_a_job_needs_what_its_feature_needs():
+    plan = planned(features={"gist": {}, "pixels": {}})
+    job = plan.job({"feature": "pixels", "sample": "thesis", "run": "0", "hasher": "lsh"})
+    assert job.need("model", 2) == configuration.need(plan.experiment, "model", feature="pixels", attempt=2)
     assert plan.job({}).need("audit", 1) == configuration.need(plan.experiment, "audit")
