@@ -30,7 +30,6 @@ _NOT_SHOWN = (
     "statistics",
     "treatment",
     "check",
-    "iterations",
 )
 _TITLES = {
     "range": "range of values",

@@ -12,8 +12,6 @@ from protocol.cli._output import show
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
 
-_TARGETS = ("report", "leak", "quantisers")  # the others add jobs only to an experiment with the key of this name
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol check`."""
@@ -33,7 +31,6 @@ def run(arguments: argparse.Namespace) -> None:
         "features": _features(experiment),
         "trained on": training(experiment),
         "files": _files(experiment),
-        **_jobs(experiment),
         "missing": _missing(experiment),
     }
     rows = [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
@@ -123,24 +120,6 @@ def _files(experiment: "Experiment") -> list[str]:
     codes = [pattern for method in experiment.codes.values() for pattern in (method.query, method.database)]
     excluded = [] if config["exclude_queries"] is None else [config["exclude_queries"]]
     return [*fetched, *map(str, [*files, *folders]), *codes, *excluded] or ["none"]
-
-
-def _jobs(experiment: "Experiment") -> dict[str, list[str]]:
-    """Return the numbers of jobs, and the largest memory and time that a job requests."""
-    from protocol.configuration import Plan, need
-
-    n_jobs = Plan(experiment).jobs(_TARGETS)
-    text = ", ".join(f"{rule}\N{NO-BREAK SPACE}{number:,}" for rule, number in n_jobs.items())
-    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(text, 100)]
-    needs = {rule: need(experiment, rule) for rule in n_jobs}
-    memory, longest = (max(needs, key=lambda rule: needs[rule][what]) for what in ("mem_mb", "runtime"))
-    return {
-        "jobs": [f"{sum(n_jobs.values()):,} if there are no results yet", *lines],
-        "needs": [
-            f"largest memory {needs[memory]['mem_mb']:,} MB, for a job of {memory}",
-            f"longest time limit {needs[longest]['runtime']:,} minutes, for a job of {longest}",
-        ],
-    }
 
 
 def _missing(experiment: "Experiment") -> list[str]:

@@ -24,11 +24,12 @@ from protocol.splits import VALIDATION, check_classes, list_paths
 
 def check_metrics(config: Mapping[str, Any]) -> None:
     """Refuse a metric that is unknown."""
-    paths = {("metrics", index): metric for index, metric in enumerate(config["metrics"])}
-    for path, metric in {**paths, ("selection", "metric"): config["selection"]["metric"]}.items():
-        with at(*path):
+    for index, metric in enumerate(config["metrics"]):
+        with at("metrics", index):
             if metric != ALL:
                 registry.get("metric", metric)
+    with at("selection", "metric"):
+        registry.get("metric", config["selection"]["metric"])
 
 
 def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> tuple[dict[str, Any], list[str]]:
@@ -149,10 +150,8 @@ def _check_excluded(experiment: Experiment) -> None:
         return
     if not Path(file).is_file():
         raise ProtocolError(f"exclude_queries: {file}: no such file (looked in {Path.cwd()}).")
-    try:
+    with at(about="exclude_queries"):
         read_excluded(file)
-    except ProtocolError as error:
-        raise ProtocolError(f"exclude_queries: {error}") from error
     for feature in experiment.features.values():
         if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
             raise ProtocolError(
@@ -179,13 +178,7 @@ def _check_shards(experiment: Experiment) -> None:
 
 
 def _check_unused(experiment: Experiment) -> None:
-    """Refuse options out of range and unknown names that no list has; the command line may list them."""
-    listed = {name for feature in experiment.features.values() for name in feature.hashers}
-    for name, variant in experiment.hashers.items():
-        for point in points(variant.grid) if name not in listed else ():
-            with at("hasher_options", name):
-                hasher = registry.get("hasher", variant.plugin)(**variant.options, **point)
-                _check_hasher(hasher, f"hasher {name!r}")
+    """Refuse options of ground truths out of range and an unknown name that no list has."""
     for variant in experiment.ground_truths.values():
         with at("ground_truth_options", variant.name):
             _check_ground_truth(variant, None, None, "")
@@ -194,15 +187,6 @@ def _check_unused(experiment: Experiment) -> None:
         if selecting is not None:
             known = {*experiment.ground_truths, *registry.names("ground_truth")}
             one_of(selecting, known, "ground truth in selection", listing="protocol list ground_truths")
-
-
-def _check_hasher(hasher: Any, where: str, dimension: int | None = None) -> None:
-    try:
-        hasher.check()
-        if dimension is not None:
-            hasher.check_features(dimension)
-    except ProtocolError as error:
-        raise ProtocolError(f"options of {where}: {error}") from error
 
 
 def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -245,7 +229,10 @@ def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
         variant = experiment.hashers[name]
         for n_bits, point in itertools.product(feature.n_bits, points(variant.grid)):
             hasher = registry.get("hasher", variant.plugin)(n_bits=n_bits, **variant.options, **point)
-            _check_hasher(hasher, f"hasher {name!r} at {n_bits} bits", dimension)
+            with at(about=f"options of hasher {name!r} at {n_bits} bits"):
+                hasher.check()
+                if dimension is not None:
+                    hasher.check_features(dimension)
 
 
 def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -319,23 +306,15 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
     _check_radius(feature, metric)
     selecting = experiment.ground_truths[ground_truth or feature.ground_truths[0]]
     for split in feature.splits:
-        _check_validation(split, config)
+        protocol, listed = registry.get("split", split), config["split_options"][split]
+        for part in VALIDATION:
+            if part not in protocol.partitions or (part in listed and listed[part] is None):
+                raise ProtocolError(f"hasher_grids: split {split!r} has no {part} to select options with.")
+            if part in protocol.open and part not in config["split_sizes"]:
+                raise ProtocolError(f"split_sizes: hasher_grids needs the size of {part} in split {split!r}.")
         sizes = _sizes(feature, experiment, split)
-        where = f"selection, split {split!r}"
+        where = f", selection, split {split!r}"
         _check_ground_truth(selecting, sizes.get("train"), sizes.get("validation_database"), where)
-
-
-def _check_validation(split: str, config: Mapping[str, Any]) -> None:
-    protocol, listed = registry.get("split", split), config["split_options"][split]
-    missing = [name for name in VALIDATION if name in protocol.open and name not in config["split_sizes"]]
-    if missing:
-        raise ProtocolError(
-            f"split_sizes: hasher_grids needs the sizes of {' and '.join(missing)} in split {split!r}, to select "
-            "options."
-        )
-    for part in VALIDATION:
-        if part not in protocol.partitions or (part in listed and listed[part] is None):
-            raise ProtocolError(f"hasher_grids: split {split!r} has no {part} to select options with.")
 
 
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -345,12 +324,10 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
     official = facts.get("partitions", {}) if n_items is not None else None
     for split in feature.splits:
         protocol = registry.get("split", split)
-        try:
+        with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
             list_paths(protocol, config["split_options"][split])
             _check_lists(config["split_options"][split], facts)
             protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
-        except ProtocolError as error:
-            raise ProtocolError(f"split {split!r} of dataset {config['dataset']!r}: {error}") from error
 
 
 def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> None:
@@ -370,7 +347,7 @@ def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
     kinds = {experiment.supervision(name) for name in feature.hashers}
     graded = [truth for kind, truth in experiment.supervising().items() if kind == "affinities" and kind in kinds]
     for split in feature.splits:
-        sizes, where = _sizes(feature, experiment, split), f"split {split!r}"
+        sizes, where = _sizes(feature, experiment, split), f", split {split!r}"
         n_train = sizes.get("train")
         for name in feature.ground_truths:
             _check_ground_truth(experiment.ground_truths[name], n_train, sizes.get("database"), where)
@@ -398,14 +375,10 @@ def _check_nearest(metric: str, variant: Variant) -> None:
 
 
 def _check_ground_truth(variant: Variant, n_train: int | None, n_database: int | None, where: str) -> None:
-    where = f"options of ground truth {variant.name!r}" + (f", {where}" if where else "")
     check = registry.GROUND_TRUTHS.entry(variant.plugin).check
-    if check is None:
-        return
-    try:
-        check(n_train=n_train, n_database=n_database, **variant.options)
-    except ProtocolError as error:
-        raise ProtocolError(f"{where}: {error}") from error
+    if check is not None:
+        with at(about=f"options of ground truth {variant.name!r}{where}"):
+            check(n_train=n_train, n_database=n_database, **variant.options)
 
 
 def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -11,7 +11,7 @@ from protocol.configuration.display_names import named, shown_in_paper
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.finished_codes import read_finished_codes
 from protocol.configuration.variants import check_name, hasher_grid, read_variants
-from protocol.configuration.yaml_files import KeyProblem, at, place, read
+from protocol.configuration.yaml_files import KeyedError, at, place, read
 from protocol.metrics import ALL, everything
 from protocol.shipped import DEFAULT
 from protocol.splits import DRAWN
@@ -51,7 +51,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
     except ProtocolError as error:
         if from_file and not files:
             raise
-        path = error.path if isinstance(error, KeyProblem) else ()
+        path = error.path if isinstance(error, KeyedError) else ()
         raise ProtocolError(f"{place(config, files, path)}: {error}") from error
     except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # caused by a value that no check covers
         reason = " ".join(str(error).split()) or "no details"
@@ -117,12 +117,8 @@ def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
     registry.FEATURES.check(plugin)
     check_name(name, "feature", plugin)
     filled = options.filled("feature", plugin, own["options"], called=name, path=("features", name, "options"))
-    try:
+    with at(about=f"feature {name!r}"):
         registry.get("feature", plugin)(**filled)
-    except ProtocolError as error:
-        raise ProtocolError(f"feature {name!r}: {error}") from error
-    except (ArithmeticError, MemoryError) as error:
-        raise ProtocolError(f"feature {name!r}: options of this size can't be used: {schema.shown(filled)}.") from error
     return {"base": plugin, **own, "options": filled}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NoReturn
 
-from jsonschema import Draft4Validator, Draft202012Validator, ValidationError, validators
+from jsonschema import Draft4Validator, Draft202012Validator, ValidationError, validators  # type: ignore[import-untyped]
 
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.yaml_files import at, read

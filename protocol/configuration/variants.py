@@ -11,6 +11,7 @@ from protocol.configuration.experiment import Variant
 from protocol.configuration.schema import LONGEST_NAME, shown
 from protocol.configuration.yaml_files import at
 
+_Definition = tuple[str, dict[str, Any], tuple[Any, ...]]
 _NAME = re.compile("[a-z0-9][a-z0-9_]*")
 RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "scores", "splits", "tables")
 """Names of folders in an experiment's results, which a feature or hasher may not have."""
@@ -79,7 +80,7 @@ def read_variants(
     for name, own in [*((name, f"{kind}_options") for name in given), *((name, "hasher_grids") for name in searched)]:
         with at(own, name):
             registry.REGISTRIES[kind].check(name, also=definitions)
-    variants = {name: _variant(kind, name, definitions.get(name, (name, {})), config) for name in sorted(used)}
+    variants = {name: _variant(kind, name, definitions.get(name, (name, {}, ())), config) for name in sorted(used)}
     features = {
         name: own | ({key: list(map(name_of, own[key]))} if key in own else {})
         for name, own in config["features"].items()
@@ -102,15 +103,14 @@ def _lists(key: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...
             yield ("features", name, key), own[key]
 
 
-def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return the plug-in and the inline options of every name that the configuration defines."""
-    found: dict[str, tuple[str, dict[str, Any]]] = {}
+def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, _Definition]:
+    """Return the plug-in and the inline options of every name that the configuration defines, and their place."""
+    found: dict[str, _Definition] = {}
     for name, plugin in config[f"{kind}_bases"].items():
         with at(f"{kind}_bases", name):
             registry.REGISTRIES[kind].check(plugin)
             check_name(name, kind, plugin)
-        found[name] = plugin, {}
-    without_options = set(found)
+        found[name] = plugin, {}, ()
     for path, entries in _lists(f"{kind}s", config):
         for index, entry in enumerate(entries):
             if isinstance(entry, str):
@@ -119,14 +119,13 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
             with at(*path, index):
                 registry.REGISTRIES[kind].check(plugin)
                 check_name(name, kind, plugin)
-                again = name in found and found[name] != (plugin, own)
-                if again and not (name in without_options and found[name][0] == plugin):
+                first, options_of_first, where = found.get(name, (plugin, own, ()))
+                if first != plugin or (where and options_of_first != own):
                     raise ProtocolError(
-                        f"{'.'.join(path)}: {name!r} is defined twice, as {_described(*found[name])} and as "
+                        f"{'.'.join(path)}: {name!r} is defined twice, as {_described(first, options_of_first)} and as "
                         f"{_described(plugin, own)}."
                     )
-            found[name] = plugin, own
-            without_options.discard(name)
+            found[name] = plugin, own, (*path, index, "options")
     return found
 
 
@@ -134,9 +133,9 @@ def _described(plugin: str, own: Mapping[str, Any]) -> str:
     return f"{plugin} with {shown(dict(own))}" if own else f"{plugin} without options"
 
 
-def _variant(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: Mapping[str, Any]) -> Variant:
+def _variant(kind: str, name: str, definition: _Definition, config: Mapping[str, Any]) -> Variant:
     """Return a plug-in with its grid, and with all options that are not in the grid."""
-    plugin, inline = definition
+    plugin, inline, place = definition
     top = config[f"{kind}_options"].get(name, {})
     for option in inline:
         if option in top:
@@ -145,20 +144,12 @@ def _variant(kind: str, name: str, definition: tuple[str, dict[str, Any]], confi
                     f"{kind.replace('_', ' ')} {name!r}: option {option!r} is set in both {kind}_options and {kind}s; "
                     "remove one."
                 )
-    path = _place(f"{kind}s", name, config) if inline else (f"{kind}_options", name)
+    path = place if inline else (f"{kind}_options", name)
     filled = options.filled(kind, plugin, {**top, **inline}, called=name, path=path)
     if kind != "hasher" or name not in config["hasher_grids"]:
         return Variant(name, plugin, filled)
     grid = hasher_grid(name, plugin, {**top, **inline}, config["hasher_grids"][name])
     return Variant(name, plugin, {option: value for option, value in filled.items() if option not in grid}, grid)
-
-
-def _place(key: str, name: str, config: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return where a list defines the options of a name."""
-    entries = ((path, index, entry) for path, entries in _lists(key, config) for index, entry in enumerate(entries))
-    defined = ((path, index) for path, index, entry in entries if not isinstance(entry, str) and name_of(entry) == name)
-    path, index = next(defined)
-    return *path, index, "options"
 
 
 def hasher_grid(

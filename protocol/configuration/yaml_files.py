@@ -27,7 +27,7 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-class KeyProblem(ProtocolError):
+class KeyedError(ProtocolError):
     """A problem of a key of the configuration, given by the names and numbers that lead to it."""
 
     def __init__(self, message: str, path: Sequence[Any]) -> None:
@@ -36,14 +36,18 @@ class KeyProblem(ProtocolError):
 
 
 @contextlib.contextmanager
-def at(*path: Any) -> Iterator[None]:
-    """Note which key of the configuration a ProtocolError is about, unless an inner block has done so."""
+def at(*path: Any, about: str = "") -> Iterator[None]:
+    """Note which key of the configuration an error is about, unless an inner block has done so.
+
+    Its message then begins with `about`. Without a path, this is the only change.
+    """
     try:
         yield
-    except KeyProblem:
-        raise
-    except ProtocolError as error:
-        raise KeyProblem(str(error), path) from error
+    except (ArithmeticError, MemoryError, ProtocolError) as error:
+        message = str(error) if isinstance(error, ProtocolError) else f"can't be used ({type(error).__name__})."
+        message = f"{about}: {message}" if about else message
+        inner = error.path if isinstance(error, KeyedError) else path
+        raise (KeyedError(message, inner) if inner else ProtocolError(message)) from error
 
 
 def place(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence[Any]) -> str:
@@ -61,7 +65,7 @@ def place(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence
         for file in reversed(files):
             line, value = _line(file, path[:n])
             merged = _value(config, path[:n])
-            if line and (value == merged or isinstance(value, dict) and isinstance(merged, Mapping)):
+            if line and (value == merged or (isinstance(value, dict) and isinstance(merged, Mapping))):
                 return f"{file}:{line}"
         if _value(config, path[:n]) is not None:
             return f"--config {path[0]}"
