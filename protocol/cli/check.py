@@ -31,6 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
         "features": _features(experiment),
         "trained on": training(experiment),
         "files": _files(experiment),
+        "needs": _needs(experiment),
         "missing": _missing(experiment),
     }
     rows = [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
@@ -120,6 +121,20 @@ def _files(experiment: "Experiment") -> list[str]:
     codes = [pattern for method in experiment.codes.values() for pattern in (method.query, method.database)]
     excluded = [] if config["exclude_queries"] is None else [config["exclude_queries"]]
     return [*fetched, *map(str, [*files, *folders]), *codes, *excluded] or ["none"]
+
+
+def _needs(experiment: "Experiment") -> list[str]:
+    """Return the largest memory and time that a job of the stages of every experiment requests."""
+    from protocol.configuration import need
+
+    stages = ("dataset", "feature", "sample", "preprocessing", "ground_truth", "model", "count_shard", "score")
+    requests = {rule: need(experiment, rule) for rule in (*stages, "examples", "audit", "report")}
+    megabytes, largest = max((request["mem_mb"], rule) for rule, request in requests.items())
+    minutes, longest = max((request["runtime"], rule) for rule, request in requests.items())
+    return [
+        f"{megabytes:,} MB of memory for a job of {largest}, or less",
+        f"{minutes:,} minutes for a job of {longest}, or less",
+    ]
 
 
 def _missing(experiment: "Experiment") -> list[str]:

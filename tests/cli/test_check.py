@@ -37,6 +37,8 @@ def test_it_prints_what_is_run(file, capsys):
         "gist: 512 dimensions; 2 hashers x 2 code lengths x 2 runs x 2 splits\n",
         "little (gist): 128 dimensions; 2 hashers x 2 code lengths x 1 run x 2 splits\n",
         "files      none\n",
+        "needs      3,001 MB of memory for a job of examples, or less\n",
+        "           121 minutes for a job of model, or less\n",
     ):
         assert text in out
 

@@ -98,9 +98,8 @@ def test_a_config_file_is_checked_without_pytorch_but_a_run_is_refused_at_once(n
     configuration.check_installed(
         configuration.load(SMALL | {"hashers": ["lsh"], "hasher_options": {name: {"epochs": 5}}})
     )
-    for hashers in (["lsh"], [name]):
-        with pytest.raises(ProtocolError, match=r": epochs must be an integer >= 1, got 0\.$"):
-            configuration.load(SMALL | {"hashers": hashers, "hasher_options": {name: {"epochs": 0}}})
+    with pytest.raises(ProtocolError, match=r": epochs must be an integer >= 1, got 0\.$"):
+        configuration.load(SMALL | {"hashers": [name], "hasher_options": {name: {"epochs": 0}}})
     experiment = configuration.load(SMALL | {"hashers": ["lsh", name]})
     with pytest.raises(ProtocolError, match=rf"^hasher '{name}': torch is not installed\. .*'\.\[learned\]'$"):
         configuration.check_installed(experiment)
