@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _change(text: str) -> tuple[str, Any]:
     """Return the key and the value of KEY=VALUE; the value is YAML."""
-    from protocol.configuration.yaml_files import parse
+    from protocol.configuration.schema import parse
 
     key, equals, value = text.partition("=")
     if not equals or not key:

@@ -6,7 +6,7 @@ from protocol.configuration.experiment import Combination, Experiment, FeaturePl
 from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
 from protocol.configuration.resources import need
-from protocol.configuration.yaml_files import read
+from protocol.configuration.schema import read
 from protocol.shipped import DEFAULT
 
 __all__ = [

@@ -10,9 +10,8 @@ from protocol import registry
 from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
-from protocol.configuration.finished_codes import check_code_files
-from protocol.configuration.variants import name_of
-from protocol.configuration.yaml_files import at
+from protocol.configuration.schema import at
+from protocol.configuration.variants import check_code_files, name_of
 from protocol.downloads import redacted
 from protocol.evaluation import Quantisers
 from protocol.inputs.lists import read_listings

@@ -10,8 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.schema import Validator, phrase, shown
-from protocol.configuration.yaml_files import at, parse
+from protocol.configuration.schema import Validator, at, parse, phrase, shown
 
 _PASSED = {
     "dataset": {"paths"},
