@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 import yaml
 from project import SMALL, Results
+from snakemake.utils import validate
 
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
-from protocol.configuration import resources
+from protocol.configuration import resources, schema
 
 CONFIG = Path(__file__).parents[2] / "workflow" / "config"
+SCHEMA = CONFIG.parent / "schemas" / "config.schema.yaml"
 FILES = {"digits": configuration.DEFAULT} | {path.stem: path for path in sorted(CONFIG.glob("*.yaml"))}
 SHIPPED = {name: yaml.safe_load(path.read_text()) for name, path in FILES.items()}
 # The files that a shipped config file expects in the working directory: arrays, and folders with an image.
@@ -52,11 +54,14 @@ def users(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_shipped_config_files_are_valid(name, users):
+def test_the_shipped_config_files_are_valid_also_for_snakemake_s_own_function(name, users):
     if name in USERS:
         with pytest.raises(ProtocolError, match=r"^dataset_options of '.*': .*: no such f"):
             configuration.load(SHIPPED[name])
     users(name)
+    standard = copy.deepcopy(SHIPPED[name])
+    validate(standard, str(SCHEMA))
+    assert standard == schema.checked(SHIPPED[name])
     config = configuration.load(SHIPPED[name]).config
     assert config["experiment"] == name
     assert config.get("affinities") == AFFINITIES.get(name)
