@@ -98,7 +98,7 @@ def test_every_example_runs(kind, folder, monkeypatch, capsys):
         status, expected = main(arguments), {0, 1} if arguments[0] == "audit" else {0}
         error = capsys.readouterr().err
         if own := [*getattr(entry, "user_folders", ()), *getattr(entry, "user_files", ())]:
-            assert error.startswith(f"protocol: dataset_options of {entry.name!r}: {own[0]}: ")
+            assert f"dataset_options of {entry.name!r}: {own[0]}: " in error
         else:
             assert status in expected, command + error
 

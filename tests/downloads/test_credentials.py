@@ -81,15 +81,15 @@ def test_an_address_that_can_not_be_used_is_refused_without_its_credentials(offi
 @pytest.mark.parametrize(
     ("mirror", "problem"),
     [
-        (f"http:/me:{SECRET}@host/files", "'***@host/files' is neither a URL nor an existing folder (looked in "),
-        (f"[https://me:{SECRET}@host]", "expected a string, got list."),
-        (f"{{https://me:{SECRET}@host: 1}}", "expected a string, got dict."),
+        (f"http:/me:{SECRET}@host/files", "mirror: '***@host/files' is neither a URL nor an existing folder (looked in "),
+        (f"[https://me:{SECRET}@host]", "mirror must be a folder or a URL, got a list."),
+        (f"{{https://me:{SECRET}@host: 1}}", "mirror must be a folder or a URL, got a dict."),
     ],
 )
 def test_a_wrong_mirror_in_a_configuration_is_refused_without_its_credentials(capsys, mirror, problem):
     assert main(["check", "--config", f"mirror={mirror}"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith(f"protocol: mirror: {problem}")
+    assert err.startswith(f"protocol: --config mirror: {problem}")
     assert SECRET not in err
 
 

@@ -106,9 +106,11 @@ def source(tmp_path):
 
 @pytest.fixture
 def environment(tmp_path):
-    """An environment in which a copy of the package is installed, outside any checkout."""
+    """An environment in which a copy of the package is installed, outside any checkout, with what a wheel contains."""
+    installed = copied(ROOT, tmp_path / "installed", "protocol")
+    copied(ROOT, installed / "protocol" / "pipeline", "config", "workflow")
     return os.environ | {
-        "PYTHONPATH": str(copied(ROOT, tmp_path / "installed", "protocol")),
+        "PYTHONPATH": str(installed),
         "PYTHONDONTWRITEBYTECODE": "1",
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
