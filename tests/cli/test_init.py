@@ -120,7 +120,7 @@ def test_a_folder_of_images(classes, capsys):
         ("--features X.npy --labels y.npy", "y.npy: 3 labels for 4 items."),
         (
             "--features X.npy --experiment A",
-            "--experiment must be a name of up to 80 lower-case letters, digits, _ and",
+            "experiment must be a name of up to 80 lower-case letters, digits, _ and",
         ),
     ],
 )

@@ -10,6 +10,7 @@ from protocol import configuration
 from protocol.checks import ProtocolError
 from protocol.configuration import Plan
 from protocol.provenance.seeds import derive
+from protocol.shipped import configs
 
 
 def planned(**changes):
@@ -17,7 +18,7 @@ def planned(**changes):
 
 
 def shipped(root, name):
-    return Plan(configuration.load(yaml.safe_load((root / "workflow" / "config" / f"{name}.yaml").read_text())))
+    return Plan(configuration.load(yaml.safe_load(configs()[name].read_text())))
 
 
 SMALL_JOBS = {

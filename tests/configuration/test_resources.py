@@ -11,14 +11,15 @@ from protocol import configuration
 from protocol.checks import ProtocolError
 from protocol.configuration import need
 from protocol.configuration.resources import ROWS, items, row_bytes
+from protocol.shipped import configs
 
 MEASURED = yaml.safe_load(Path(__file__).with_name("measured.yaml").read_text())
 
 
 @pytest.fixture
-def loaded(root):
+def loaded():
     def load(name, **changes):
-        config = yaml.safe_load((root / "workflow" / "config" / f"{name}.yaml").read_text())
+        config = yaml.safe_load(configs()[name].read_text())
         for key, value in changes.items():
             config[key] = {**config.get(key, {}), **value} if isinstance(value, dict) else value
         return configuration.load(config)

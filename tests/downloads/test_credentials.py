@@ -81,7 +81,10 @@ def test_an_address_that_can_not_be_used_is_refused_without_its_credentials(offi
 @pytest.mark.parametrize(
     ("mirror", "problem"),
     [
-        (f"http:/me:{SECRET}@host/files", "mirror: '***@host/files' is neither a URL nor an existing folder (looked in "),
+        (
+            f"http:/me:{SECRET}@host/files",
+            "mirror: '***@host/files' is neither a URL nor an existing folder (looked in ",
+        ),
         (f"[https://me:{SECRET}@host]", "mirror must be a folder or a URL, got a list."),
         (f"{{https://me:{SECRET}@host: 1}}", "mirror must be a folder or a URL, got a dict."),
     ],

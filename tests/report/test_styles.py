@@ -13,6 +13,7 @@ import yaml
 from protocol import registry
 from protocol.report.description import series_scales
 from protocol.report.sections import sections
+from protocol.shipped import configs
 from protocol.styles import COLOURS, styles
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,7 @@ def test_the_styles_of_methods_do_not_depend_on_their_order():
         assert {name: styles([*DEFAULT, *more])[name] for name in DEFAULT} == styles(DEFAULT)
 
 
-@pytest.mark.parametrize("config", sorted((ROOT / "workflow" / "config").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("config", configs().values(), ids=lambda path: path.stem)
 def test_the_hashers_of_a_shipped_experiment_differ(config):
     listed = yaml.safe_load(config.read_text()).get("hashers", DEFAULT)
     own = styles([name if isinstance(name, str) else name["name"] for name in listed]).values()
