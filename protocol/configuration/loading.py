@@ -83,9 +83,12 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     filled, needed = checks.with_affinities(filled, hashers)
     filled, ground_truths = read_variants("ground_truth", filled, also=needed)
     plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
-    filled["codes"], codes = read_finished_codes(filled, plans, hashers)
-    filled["names"] = named(filled, plans, {**hashers, **codes}, ground_truths)
-    filled["paper"] = shown_in_paper(filled, plans)
+    with at("codes"):
+        filled["codes"], codes = read_finished_codes(filled, plans, hashers)
+    with at("names"):
+        filled["names"] = named(filled, plans, {**hashers, **codes}, ground_truths)
+    with at("paper"):
+        filled["paper"] = shown_in_paper(filled, plans)
     experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths, codes)
     checks.check(experiment)
     return experiment
@@ -215,7 +218,8 @@ def _of_dataset(config: Mapping[str, Any]) -> str:
 def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:
     """Return the display names of a kind by name; a method without a plug-in is shown by its name."""
     for name in given:
-        one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
+        with at("names", f"{kind}s", name):
+            one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
     printed = {
         name: name if plugin is None else registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()
     }

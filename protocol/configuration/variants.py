@@ -286,9 +286,12 @@ def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
             first = contents.setdefault(files[role], content)
             for placeholder, value, other in zip(PLACEHOLDERS, content, first, strict=True):
                 if value != other:
+                    differs = {"query": "queries", "database": "databases"}[role]
+                    why = f"the {placeholder}s have different {differs}"
+                    why = "each file contains codes of one code length" if placeholder == "n_bits" else why
                     raise ProtocolError(
                         f"codes.{method.name}.{role}: the file name {getattr(method, role)!r} needs {{{placeholder}}}, "
-                        f"since {_difference(placeholder, role)}."
+                        f"since {why}."
                     )
 
 
@@ -300,12 +303,3 @@ def _rows(split: str, run: int, role: str) -> tuple[str, int | None]:
     """
     fixed = registry.get("split", split).is_fixed(role)
     return (sample_of(split) if role == "query" else split), (None if fixed else run)
-
-
-def _difference(placeholder: str, role: str) -> str:
-    items = {"query": "queries", "database": "databases"}[role]
-    return {
-        "split": f"the splits have different {items}",
-        "run": f"the runs have different {items}",
-        "n_bits": "each file contains codes of one code length",
-    }[placeholder]

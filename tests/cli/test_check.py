@@ -97,6 +97,7 @@ WRONG = {
     "features:\n gits: {}": "Unknown feature 'gits': choose ",
     "features: {gist: {splits: [\n improve]}}": "Unknown split 'improve'. Did you mean 'improved'?",
     "metrics: [mAP,\n MAP]": "Unknown metric 'MAP'. Did you mean 'mAP'?",
+    "names: {hashers: {\n itq: LSH}}": "Unknown hasher 'itq' in names.hashers: choose itq_5 or lsh.",
     "dataset: cifar": "Unknown dataset 'cifar'. Did you mean 'cifar10'?",
     "runs: 2\nruns: 3": "not valid YAML: the key 'runs' is repeated (first in line ",
     "runs: ]": "not valid YAML: ",
