@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+import jsonschema  # type: ignore[import-untyped]
 import yaml
-from jsonschema import Draft4Validator, Draft202012Validator, ValidationError, validators  # type: ignore[import-untyped]
 
 from protocol.checks import ProtocolError, one_of
 from protocol.inputs.limits import check_regular
@@ -24,7 +24,9 @@ LONGEST_NAME = 80
 _SHOWN = 80  # characters of a value in a message
 _INTEGER = re.compile("-?[0-9]{1,100}")
 # In later drafts, 2.0 is an integer.
-Validator: Any = validators.extend(Draft202012Validator, type_checker=Draft4Validator.TYPE_CHECKER)
+Validator: Any = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator, type_checker=jsonschema.Draft4Validator.TYPE_CHECKER
+)
 
 
 @cache
@@ -47,7 +49,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _order(error: ValidationError) -> int:
+def _order(error: jsonschema.ValidationError) -> int:
     """Return the place of an error among others: an unknown key may be a misspelt required key."""
     return {"additionalProperties": 0, "required": 1}.get(error.validator, 2)
 
@@ -85,7 +87,7 @@ def _filled_mapping(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict
     return known | {key: item for key, item in value.items() if key not in declared}
 
 
-def _refuse(error: ValidationError) -> NoReturn:
+def _refuse(error: jsonschema.ValidationError) -> NoReturn:
     """Raise ProtocolError for an error of jsonschema."""
     for below in sorted(error.context or (), key=_order):  # for the forms that the value may have
         if below.relative_path or _order(below) < 2:
