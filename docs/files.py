@@ -52,7 +52,6 @@ _HDF5 = {
     "datasets/DATASET/content.h5": {
         "images": "(n, height, width) or (n, height, width, 3). Absent for a dataset of vectors.",
         "vectors/LIST": "float32 (n, d), the vectors of the dataset, if there are any.",
-        "texts": "Texts of any length, UTF-8, (n,), of a dataset of texts.",
     },
     "datasets/DATASET/FEATURE/features.h5": {
         "X": "The features of each item before preprocessing, (n, d). Some features have several rows for an item.",
@@ -74,9 +73,6 @@ _HDF5 = {
     "NAME/FEATURE/SAMPLE/runR/preprocessing.h5": {
         "mean": "The mean of the training set, (d,), if it is subtracted.",
         "model/vocabulary": "The visual words of `bow`, fitted on the training set.",
-        "model/terms": "The terms of `tfidf` and `lsa`, UTF-8, in alphabetical order, from the training set.",
-        "model/idf": "The inverse document frequency of each term.",
-        "model/components": "The singular vectors of `lsa`, (n_components, n_terms).",
     },
     "NAME/FEATURE/SAMPLE/runR/ground_truth.h5": {
         "SPLIT/GROUND_TRUTH/query_labels": "The labels of the queries (ground truths by labels).",
@@ -168,8 +164,7 @@ _COLUMNS = {
     "note": "How the value was computed, and the reason for a difference.",
 }
 _OTHERS = {
-    "`NAME/report.html`": "The report, one page that opens offline. `~/.cache/hashing-protocol` "
-    "keeps the scripts that it contains for other reports, and may be deleted.",
+    "`NAME/report.html`": "The report, one page that opens offline.",
     "`NAME/figures/`, `NAME/tables/`": "Only with the target `paper`: "
     "[figures and tables for a paper](../how-to/figures-for-a-paper.md).",
     "`NAME/selection.csv`": "Only with `hasher_grids`: the validation score of each combination, and the choice.",

@@ -133,7 +133,6 @@ _PACKAGES = {
     "configuration": "Configuration",
     "counting": "Counting",
     "datasets": "Datasets",
-    "downloads": "Downloads",
     "duplicates": "Near-duplicates",
     "evaluation": "Evaluation",
     "evaluators": "Evaluators",

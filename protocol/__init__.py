@@ -29,7 +29,7 @@ audit
     Find leaks and imbalance in a split.
 Evidence
     What an audit knows about the items of a dataset: features, judged pairs, groups.
-find_duplicates, find_duplicate_vectors
+find_duplicates
     Propose near-duplicates among images or vectors.
 load_split
     Read a split of a pipeline: which items of the dataset are queries, database and training set.
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from protocol.auditing import Evidence as Evidence
     from protocol.auditing import audit as audit
     from protocol.comparison import compare as compare
-    from protocol.duplicates import find_duplicate_vectors as find_duplicate_vectors
     from protocol.duplicates import find_duplicates as find_duplicates
     from protocol.evaluation import Codes as Codes
     from protocol.evaluation import Evaluator as Evaluator
@@ -73,7 +72,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "auditing": "Evidence audit",
     "comparison": "compare",
-    "duplicates": "find_duplicate_vectors find_duplicates",
+    "duplicates": "find_duplicates",
     "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Quantisers Relevant Rescoring "
     "attribute bucket_search evaluate lookup_time quantisation",
     "evaluators": "diagnose explain",

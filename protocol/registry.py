@@ -20,13 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from protocol import plugin_folders, plugins
 from protocol.checks import ProtocolError, counted, one_of
-
-if TYPE_CHECKING:
-    from protocol.downloads import File
 
 Plugin = TypeVar("Plugin")
 _PACKAGE = Path(__file__).parent
@@ -113,7 +110,7 @@ class DatasetRecord(Record):
 
     Parameters
     ----------
-    files : tuple of File
+    files : tuple of protocol.datasets.File
         The files to fetch; () if there are none.
     statistics : mapping, or callable of the loader's options that returns one
         Known facts against which loaded data are checked: ``n``, ``classes``, ``image_shape``, ...
@@ -130,7 +127,7 @@ class DatasetRecord(Record):
     kind: ClassVar[str] = "dataset"
     package: ClassVar[str] = "datasets"
 
-    files: "tuple[File, ...]" = field(kw_only=True)
+    files: tuple[Any, ...] = field(kw_only=True)
     statistics: Mapping[str, Any] | Callable[..., Mapping[str, Any]] = field(kw_only=True)
     user_files: tuple[str, ...] = field(default=(), kw_only=True)
     user_folders: tuple[str, ...] = field(default=(), kw_only=True)

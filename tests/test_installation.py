@@ -177,7 +177,6 @@ def test_the_python_api_scores_codes_with_numpy_alone(core, files):
         "find-duplicates --query query.npy --vectors",
         "audit --query query_rows.npy --database database_rows.npy --known-pairs cifar10",
         "snakefile",
-        f"checklist {ROOT / 'results' / 'reference' / 'cifar10'}",
     ],
 )
 def test_commands_that_need_no_extra(core, files, command):

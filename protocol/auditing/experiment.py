@@ -1,17 +1,29 @@
-"""Audit the splits of an experiment, and everything that was fitted on them, by the files of the pipeline."""
+"""Audit the splits of an experiment, and everything that was fitted on them, by the pipeline's files."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.checks import audit_splits
 from protocol.auditing.checks.classes import audit_truth
-from protocol.auditing.checks.fits import LEARNING, TEST, audit_fit, audit_learned
-from protocol.auditing.findings import Findings
-from protocol.auditing.inputs.reading import read_dataset, read_runs, stored_knowledge
-from protocol.auditing.inputs.split import Split
+from protocol.auditing.evidence import stored_knowledge
+from protocol.auditing.findings import Finding, Findings, findings_of
+from protocol.auditing.items import Split
+from protocol.auditing.runs import read_dataset, read_runs
 from protocol.features import prepared
 from protocol.provenance import storage
+from protocol.provenance.storage import array_digest, read_provenance
+from protocol.splits import VALIDATION
+
+LEARNING = (*VALIDATION, "train")
+"""The partitions that may be used for learning."""
+TEST = ("query", "database")
+"""The partitions that must only be used for the test."""
+_BY_CODE_DIGEST = "hashing-protocol"  # files are recreated when their code changes, so this version may differ
 
 
 def audit_experiment(
@@ -68,4 +80,97 @@ def audit_experiment(
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += audit_truth(storage.grouped(rules), queries, split=split)
         findings |= {file: audit_learned(storage.read_provenance(file), of_parts, y) for file in own}
+    return findings
+
+
+def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:
+    """Return a finding if something was fitted on data other than the training set of its split.
+
+    Parameters
+    ----------
+    provenance : mapping
+        The record of a file with fitted values; ``fitted_on`` is the digest of the data on which they were fitted, and
+        ``fitted_on_labels`` that of the labels.
+    training : ndarray
+        The data of the training set, recomputed from the split.
+    labels : ndarray, optional
+        The labels of the training set, if something was fitted on them.
+    """
+    leaked = provenance["fitted_on"] != array_digest(training)
+    leaked |= labels is not None and provenance["fitted_on_labels"] != array_digest(labels)
+    return findings_of("preprocessing-leak", "error", int(leaked), maker=provenance["maker"])
+
+
+def audit_learned(provenance: Mapping[str, Any], parts: Mapping[str, NDArray], labels: NDArray | None) -> list[Finding]:
+    """Return findings on the inputs of hashers other than features: chosen options, or supervision.
+
+    Parameters
+    ----------
+    provenance : mapping
+        The record of a selection (`audit_selection`), or of a supervision (`audit_fit`).
+    parts : mapping of str to ndarray
+        The data of all partitions, recomputed from the split.
+    labels : ndarray or None
+        Labels of the training set.
+    """
+    return audit_selection(provenance, parts) if "read" in provenance else audit_fit(provenance, parts["train"], labels)
+
+
+def audit_selection(provenance: Mapping[str, Any], parts: Mapping[str, NDArray]) -> list[Finding]:
+    """Return findings if options were chosen with data other than the training set and validation partitions.
+
+    Parameters
+    ----------
+    provenance : mapping
+        The record of a selection; ``read`` has the digest of the data that were read as each partition.
+    parts : mapping of str to ndarray
+        The data of all partitions, recomputed from the split. Those of `LEARNING` may be read, those of `TEST`
+        may not.
+    """
+    digests = {name: array_digest(data) for name, data in parts.items()}
+    read, allowed = provenance["read"], {name: digests[name] for name in LEARNING if name in digests}
+    tested = {digests[name] for name in TEST if name in digests} - set(allowed.values())
+    wrong = sorted(name for name in allowed | read if allowed.get(name) != read.get(name))
+    of_test = [name for name in wrong if name in TEST or read.get(name) in tested]
+    other = [name for name in wrong if name not in of_test]
+    return [
+        *findings_of("truth-leak", "error", len(of_test), of_test, wrong=", ".join(of_test)),
+        *findings_of("selection-leak", "error", len(other), other, allowed=", ".join(allowed), wrong=", ".join(other)),
+    ]
+
+
+def audit_libraries(files: Iterable[str | Path]) -> Findings:
+    """Return a warning for each library, including Python, of which several versions were used to create the files.
+
+    Parameters
+    ----------
+    files : iterable of path
+        HDF5 files of an experiment. A library that a file does not record, for example because it was not installed, is
+        not compared.
+
+    Returns
+    -------
+    Findings
+        By the first file whose version differs from that of most files; ``count`` is the number of such files, and
+        ``examples`` lists each version with its first file.
+
+    Raises
+    ------
+    ProtocolError
+        If a file is missing or was altered.
+    """
+    by_library: dict[str, dict[str, list[str]]] = {}
+    for file in map(str, files):
+        for library, version in read_provenance(file)["versions"].items():
+            if library != _BY_CODE_DIGEST:
+                by_library.setdefault(library, {}).setdefault(version, []).append(file)
+    findings: Findings = {}
+    for library, by_version in sorted(by_library.items()):
+        most_common = max(by_version, key=lambda version: len(by_version[version]))
+        others = [file for version, created in by_version.items() if version != most_common for file in created]
+        examples = [f"{version}: {created[0]}" for version, created in by_version.items()]
+        versions = " and ".join(by_version)
+        mixed = findings_of("mixed-libraries", "warning", len(others), examples, library=library, versions=versions)
+        for finding in mixed:
+            findings.setdefault(others[0], []).append(finding)
     return findings

@@ -1,7 +1,8 @@
-"""The public function `audit`, which the command also calls, its evidence and its result."""
+"""The public function `audit`, which the command also calls, and its result."""
 
 import dataclasses
 import errno
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,105 +12,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.checks import about, audit_splits
+from protocol.auditing import fixing, texts
+from protocol.auditing.checks import about, audit_splits, difference
 from protocol.auditing.checks.classes import audit_relevance
 from protocol.auditing.checks.codes import audit_codes
 from protocol.auditing.checks.declared import sizes_from
-from protocol.auditing.checks.difference import Difference, ProtocolDifference, against_from, difference_of
-from protocol.auditing.checks.known import audit_known
-from protocol.auditing.checks.training_log import Reported, about_log, audit_training_log, read_logs
+from protocol.auditing.checks.known import audit_groups, audit_modalities
+from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
+from protocol.auditing.evidence import PATTERN, Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
-from protocol.auditing.inputs.copies import Copies, EqualContent, WithinDistance, first_equal, stored_copies
-from protocol.auditing.inputs.groups import PATTERN, groups_from
-from protocol.auditing.inputs.items import Files, features_from, files_of, known_dataset, modalities_from, name_of
-from protocol.auditing.inputs.known_pairs import known_pairs_for
-from protocol.auditing.inputs.reading import Known, Run, read_lists, read_runs
-from protocol.auditing.inputs.split import Dataset
-from protocol.auditing.output import fixing, texts
-from protocol.checks import ProtocolError, need, number, one_of, printable
+from protocol.auditing.items import Dataset, known_dataset
+from protocol.auditing.runs import Run, read_lists, read_runs
+from protocol.checks import ProtocolError, need, one_of, printable
 from protocol.inputs.conversion import is_file
 from protocol.splits import PARTITIONS
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """Additional information about the items of a dataset, for `audit`, as files or arrays.
-
-    Parameters
-    ----------
-    features : path or array_like, shape (n_items, d), optional
-        Features in the order of the row numbers; items with equal features count as copies of each other.
-    distance : float, optional
-        The maximum Euclidean distance in the features between copies; by default 0.
-    pairs : path or array_like, shape (n_pairs, 2), optional
-        The ids or row numbers of the two modalities of each item, which must be in the same partitions.
-    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
-        Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
-        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar) or
-        with those of ciFAIR, or an array of row numbers and judgements. For splits of the pipeline on these datasets,
-        the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
-        its test images.
-    groups : path, array_like of shape (n_items,), mapping of id to group, ``"auto"`` or ``"re:PATTERN"``, optional
-        The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
-        has lines ``id,group`` (``.csv``) or one group per line. ``"auto"`` derives groups from file names. See
-        `protocol.auditing.inputs.groups`.
-    query_codes : path, array_like or `protocol.Codes`, optional
-        The codes of the queries of one split, in the order of its list; labels are required as well.
-    database_codes : path, array_like or `protocol.Codes`, optional
-        The codes of the database of the same split, in the order of its list.
-    """
-
-    features: Any = None
-    distance: float | None = None
-    pairs: Any = None
-    known_pairs: Any = None
-    groups: Any = None
-    query_codes: Any = None
-    database_codes: Any = None
-
-    def __post_init__(self) -> None:
-        if (self.query_codes is None) != (self.database_codes is None):
-            given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
-            raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
-
-    def files(self) -> dict[str, Any]:
-        """Return the files and arrays by name, None for those that were not given."""
-        names = ("features", "pairs", "known_pairs", "groups", "query_codes", "database_codes")
-        return {name: getattr(self, name) for name in names}
-
-    def copies(self, run: Run) -> dict[str, Copies]:
-        """Return the search for copies by the features, or by the content next to the dataset of the pipeline."""
-        if self.distance is not None:
-            number(self.distance, "distance")
-        if self.features is None:
-            if self.distance is not None:
-                raise ProtocolError("distance needs features as well.")
-            content = run.items and run.items.with_name("content.h5")
-            if not (content and content.is_file()):
-                return {}
-            return stored_copies(content, sorted(content.parent.glob("*/features.h5")), run.split.dataset)
-        X = features_from(self.features, run.split.dataset, run.n_listed)
-        if self.distance:
-            return {f"features within {self.distance:g}": WithinDistance(X, self.distance)}
-        return {"equal features": EqualContent(first_equal(X, name_of(self.features, "features")))}
-
-    def of_codes(self, runs: Sequence[Run]) -> tuple[list[Finding], list[str]] | None:
-        """Return what `audit_codes` does, for the only split; None without codes."""
-        if self.query_codes is None:
-            return None
-        if len(runs) > 1:
-            raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
-        return audit_codes(runs[0].split, self.query_codes, self.database_codes)
-
-    def known(self, dataset: Dataset, n_listed: int) -> Known:
-        """Return what is known about the items of a dataset; `n_listed` is the largest item number plus one."""
-        judged = known_pairs_for(self.known_pairs, dataset, n_listed)
-        modalities = None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed)
-        groups = None if self.groups is None else groups_from(self.groups, dataset, n_listed)
-        return Known(modalities=modalities, judged=judged, groups=groups)
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,7 +53,7 @@ class Audit:
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
-    differences: Mapping[str, Difference | ProtocolDifference] = field(default_factory=dict)
+    differences: Mapping[str, difference.Difference | difference.ProtocolDifference] = field(default_factory=dict)
     affected: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     runs: Sequence[Run] = field(default=(), compare=False)
 
@@ -171,17 +90,17 @@ class Audit:
         why : bool, default=False
             Whether to list the checks that were not possible, with what each of them needs.
         """
-        differences = [one.to_text() for one in self.differences.values()]
+        differences = [difference.to_text(one) for one in self.differences.values()]
         return "\n\n".join([*differences, texts.text(self.findings, self.about, colour=colour, why=why)])
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub Markdown, with a table for each split."""
-        differences = [one.to_markdown() for one in self.differences.values()]
+        differences = [difference.to_markdown(one) for one in self.differences.values()]
         return "\n\n".join([texts.markdown(self.findings, self.about), *differences])
 
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects."""
-        return texts.as_json(self.findings)
+        return json.dumps(texts.records(self.findings), indent=2, ensure_ascii=False)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the findings as a data frame with one row each; the columns are the keys of the JSON objects."""
@@ -287,6 +206,7 @@ def audit(
     ids: Any = None,
     evidence: Evidence | None = None,
     training_log: Any = None,
+    pattern: str | None = None,
     reported: float | str | None = None,
     protocol: str | None = None,
     sizes: Mapping[str, int] | None = None,
@@ -312,8 +232,11 @@ def audit(
     evidence : Evidence, optional
         Additional information about the items: features, judged pairs, groups.
     training_log : path or sequence of path, optional
-        Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
-        `protocol.auditing.inputs.log_formats`.
+        Scores by epoch, as ``.csv`` or JSON lines, where ``F:COLUMN`` names the column of the test scores, or as any
+        text with a `pattern`. See `protocol.auditing.checks.training_log`.
+    pattern : str, optional
+        A regular expression for the lines of training logs that have a test score, with the named groups ``value``
+        and optionally ``bits``, ``epoch`` and ``reported``.
     reported : float or str, optional
         The score that a paper reports for this training.
     protocol : str, optional
@@ -329,8 +252,7 @@ def audit(
         The list of each partition, by its name: `query` and `database`, which are required, `train`,
         `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a
         line ``id label label ...``, ``.csv``, row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, or ids as
-        ``F.npy``, ``F.npz:key``. A list in several files is a pattern such as ``"database*.txt"``, whose files are
-        sorted by the numbers in their names, or a sequence of Path.
+        ``F.npy``, ``F.npz:key``.
 
     Returns
     -------
@@ -359,36 +281,36 @@ def audit(
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
-    entries = Files(one.rpartition("=")[2] for one in str(against).split(",")) if is_file(against) else None
-    _check_paths({**files, "split": Files(splits), "against": entries})
-    logs = _logs(training_log, reported)
+    _check_paths([*files.items(), *(("split", split) for split in splits)])
+    _check_paths([("against", one.rpartition("=")[2]) for one in str(against).split(",") if is_file(against)])
+    logs = _logs(training_log, pattern, reported)
     if logs and not splits and all(value is None for value in files.values()):
-        _check_only_a_log(protocol=protocol, sizes=sizes, against=against, distance=evidence.distance)
+        options = {"protocol": protocol, "sizes": sizes, "against": against, "distance": evidence.distance}
+        for name, value in options.items():
+            if value is not None:
+                raise ProtocolError(f"{name} needs a split as well; a training log alone was given.")
         return _checked([], logs)
     expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)
     n_listed = max(run.n_listed for run in runs)
-    copies = {items: evidence.copies(run) for items, run in {run.items: run for run in runs[::-1]}.items()}
-    other = against_from(against, dataset)
+    first_of = {run.items: run.split.dataset for run in runs[::-1]}
+    copies = {items: evidence.copies(items, of_runs, n_listed) for items, of_runs in first_of.items()}
+    other = difference.against_from(against, dataset)
     for position, run in enumerate(runs):
         known = evidence.known(run.split.dataset, n_listed)
         known = dataclasses.replace(known, copies=copies[run.items], sizes=expected, against=other)
         runs[position] = dataclasses.replace(run, known=known)
-    return _checked(runs, logs, evidence.of_codes(runs))
+    codes = (evidence.query_codes, evidence.database_codes)
+    if codes[0] is not None and len(runs) > 1:
+        raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
+    return _checked(runs, logs, None if codes[0] is None else audit_codes(runs[0].split, *codes))
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lists that are not None, or their files, in the order of reports; refuse other names."""
+    """Return the lists that are not None, in the order of reports; refuse other names."""
     for part in lists:
         one_of(part, PARTITIONS, "audit: list of a partition")
-    return {part: files_of(lists[part]) for part in _ORDER if lists.get(part) is not None}
-
-
-def _check_only_a_log(**of_splits: Any) -> None:
-    """Raise ProtocolError if an option for splits is not None, because there is only a training log."""
-    for name, value in of_splits.items():
-        if value is not None:
-            raise ProtocolError(f"{name} needs a split as well; a training log alone was given.")
+    return {part: lists[part] for part in _ORDER if lists.get(part) is not None}
 
 
 _ORDER = ("query", "database", "train", "validation_query", "validation_database")
@@ -402,42 +324,44 @@ def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], li
     codes, codes_not_checked = of_codes or ([], None)
     for run in runs:
         split, known, same = run.split, run.known, [one for one in runs if one.name == run.name]
-        findings[run.file] += audit_relevance(split) + audit_known(split, known) + codes
+        findings[run.file] += audit_relevance(split)
+        findings[run.file] += [] if known.modalities is None else audit_modalities(split, known.modalities)
+        findings[run.file] += ([] if known.groups is None else audit_groups(split, known.groups)) + codes
         sentences[run.file] = about(run, same, has_log=bool(logs), of_codes=codes_not_checked)
         sources = [source for source in (known.groups, known.judged) if source is not None]
         sentences[run.file] += [source.about(split) for source in sources]
         if known.judged is not None:
             affected[run.file] = known.judged.queries(split)
         if known.against is not None:
-            differences[run.file] = difference_of(run, known.against)
+            differences[run.file] = difference.difference_of(run, known.against)
             findings[run.file] += differences[run.file].findings()
     for file, (of_log, lines) in logs.items():
         findings[file], sentences[file] = list(of_log), list(lines)
     return Audit(findings, sentences, differences, affected, runs)
 
 
-def _logs(files: Any, reported: Any) -> _Logs:
+def _logs(files: Any, pattern: str | None, reported: Any) -> _Logs:
     """Return the findings on training logs, and sentences about the logs, by file."""
+    for name, value in {"reported": reported, "pattern": pattern}.items():
+        if files is None and value is not None:
+            raise ProtocolError(f"{name} needs training_log as well.")
     if files is None:
-        if reported is not None:
-            raise ProtocolError("reported needs training_log as well.")
         return {}
-    score = None if reported is None else Reported(reported)
-    logs = read_logs(files).items()
-    return {file: (audit_training_log(log, score), about_log(log, score)) for file, log in logs}
+    score = "" if reported is None else reported_score(reported)
+    return {file: audit_training_log(log, score) for file, log in read_logs(files, pattern).items()}
 
 
-def _check_paths(values: Mapping[str, Any]) -> None:
-    """Raise ProtocolError if a path among the arguments is invalid."""
-    for role, value in values.items():
-        for path in filter(is_file, value if isinstance(value, Files) else [value]):
-            try:
-                if not (role == "groups" and str(path).startswith(PATTERN)):
-                    os.stat(path)
-            except (OSError, ValueError) as error:  # ValueError: a null character
-                if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
-                    problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"
-                    raise ProtocolError(f"{role}: {problem}.") from error
+def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
+    """Raise ProtocolError if a path among the arguments is invalid; `values` has their roles."""
+    for role, path in values:
+        if not is_file(path) or (role == "groups" and str(path).startswith(PATTERN)):
+            continue
+        try:
+            os.stat(path)
+        except (OSError, ValueError) as error:  # ValueError: a null character
+            if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+                problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"
+                raise ProtocolError(f"{role}: {problem}.") from error
 
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:

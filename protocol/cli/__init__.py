@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _TASKS = {
     "score your codes": ("evaluate", "quantisation", "attribute"),
     "check a split or a reported score": ("audit", "find-duplicates", "verify", "explain", "diagnose"),
-    "compare methods": ("compare", "checklist"),
+    "compare methods": ("compare",),
     "reproduce the papers": ("claims", "paper-figures"),
     "set up an experiment": ("list", "init", "check", "snakefile"),
 }

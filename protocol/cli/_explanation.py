@@ -62,7 +62,7 @@ def explanation(kind: str, name: str) -> str:
     else:
         by_name = {one.name: one for one in entries(kind)}
         entry = by_name[one_of(name, by_name, kind, listing=f"protocol list {kind}s")]
-    plugin = getattr(entry, "plugin", None)
+    plugin: Any = getattr(entry, "plugin", None)
     described = getattr(plugin, "func", plugin)  # a metric may be a functools.partial
     has_docstring = inspect.isfunction(described) or inspect.isclass(described)
     text, fields = str(inspect.getdoc(described)) if has_docstring else "", list(properties(entry))

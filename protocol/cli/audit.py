@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ _LISTS = ("query", "database", "train", "validation_query", "validation_database
 _EVIDENCE = ("features", "pairs", "known_pairs", "groups")
 _CODES = ("query_codes", "database_codes")
 _FILES = ("labels", "ids", *_EVIDENCE, *_CODES)
-_OPTIONS = ("labels", "ids", "protocol", "sizes", "against", "training_log", "reported")
+_OPTIONS = ("labels", "ids", "protocol", "sizes", "against", "training_log", "pattern", "reported")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     values = vars(arguments)
     given = {name: values[name] for name in (*_EVIDENCE, "distance")}
     evidence = Evidence(**given, **_codes(arguments))
-    lists = {name: _several(values[name]) for name in _LISTS}
-    audited = audit(*arguments.splits, evidence=evidence, **lists, **{name: values[name] for name in _OPTIONS})
+    options = {name: values[name] for name in (*_LISTS, *_OPTIONS)}
+    audited = audit(*arguments.splits, evidence=evidence, **options)
     if arguments.json:
         _write(arguments.json, f"{audited.to_json()}\n")
     if arguments.write_affected:
@@ -69,17 +69,12 @@ def _check_names(arguments: argparse.Namespace) -> None:
     if arguments.write_fixed:
         if not (arguments.splits or arguments.query):
             raise ProtocolError("--write-fixed needs a split: files of splits, or --query and --database.")
-        from protocol.auditing.output.fixing import check_folder
+        from protocol.auditing.fixing import check_folder
 
         check_folder(arguments.write_fixed)
     for name in (*_FILES, *_LISTS, "against"):
-        if "" in (getattr(arguments, name), *(getattr(arguments, name) or ())):
+        if getattr(arguments, name) == "":
             raise ProtocolError(f"--{name.replace('_', '-')}: the name of the file is empty.")
-
-
-def _several(files: Sequence[str] | None) -> Any:
-    """Return the one file or pattern of a list, or its several files."""
-    return files[0] if files and len(files) == 1 else files and list(map(Path, files))
 
 
 def _write(path: Path, text: str) -> None:
@@ -103,8 +98,7 @@ def _affected(audited: "Audit") -> str:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
-    yield from (file for name in _LISTS for file in (getattr(arguments, name) or ()))
-    yield from (getattr(arguments, name) for name in _FILES)
+    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES))
     if arguments.against:
         yield from (entry.rpartition("=")[2] for entry in arguments.against.split(","))
     for log in arguments.training_log or ():

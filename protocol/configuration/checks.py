@@ -12,7 +12,7 @@ from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
 from protocol.configuration.schema import at
 from protocol.configuration.variants import check_code_files, name_of
-from protocol.downloads import redacted
+from protocol.datasets import redacted
 from protocol.evaluation import Quantisers
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import rows

@@ -14,7 +14,6 @@ from protocol.truth.relevance import (
     NeighbourRelevance,
     Relevance,
     ground_truth_sha256,
-    part_of,
     relevance_from_arrays,
     relevance_of_part,
 )
@@ -39,7 +38,6 @@ __all__ = [
     "in_buckets",
     "lookup_time",
     "pack_counts",
-    "part_of",
     "read_counts",
     "relevance_from_arrays",
     "relevance_of_part",

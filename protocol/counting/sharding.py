@@ -18,7 +18,7 @@ from protocol import codes
 from protocol.checks import ProtocolError, counted, integer
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts
-from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance, part_of
+from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
 SHARD_ITEMS = 1 << 20
 """The number of items in a shard. Counting one takes about 200 MB for 64 bits; shards of eight million items took four
@@ -110,7 +110,7 @@ def count_in_shards(
         np.maximum(largest, counted(part, {"": nothing}, largest=True)[""].requested("largest_bucket"), out=largest)
     total: dict[str, HammingCounts] = {}
     for items in shards:
-        truths = {name: part_of(relevance, items.start, items.stop) for name, relevance in relevances.items()}
+        truths = {name: relevance.part(items.start, items.stop) for name, relevance in relevances.items()}
         of_shard = counted(np.asarray(database_codes[items]), truths, largest=False)
         total = {name: total[name] + counts for name, counts in of_shard.items()} if total else of_shard
     for counts in total.values():  # at least 1 if the ball has an item

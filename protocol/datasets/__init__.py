@@ -10,18 +10,24 @@ from protocol.datasets._dataset import (
     statistics,
     store,
 )
+from protocol.datasets._fetch import File, Place, check_recorded, fetch, redacted
 from protocol.datasets._user_paths import count_files, file_state, folder_state, user_paths
 
 __all__ = [
     "Data",
+    "File",
     "LazyRows",
+    "Place",
     "blocks",
+    "check_recorded",
     "check_statistics",
     "count_files",
+    "fetch",
     "file_state",
     "folder_state",
     "load",
     "numbered_ids",
+    "redacted",
     "statistics",
     "store",
     "user_paths",

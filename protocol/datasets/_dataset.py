@@ -12,11 +12,10 @@ from numpy.typing import DTypeLike, NDArray
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.external import Span
-from protocol.inputs.validation import Sliceable, check_images, check_texts, class_labels, rows
+from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
 _BLOCK_BYTES = 16 << 20
-_IDS = 1 << 20  # ids created at a time, because Python strings take twice the memory
 
 
 class LazyRows:
@@ -54,7 +53,7 @@ class LazyRows:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The result of a dataset's `load`: items in a fixed order, as images, as vectors, as texts, or as several of them.
+    """The result of a dataset's `load`: items in a fixed order, as images, as vectors, or as both.
 
     Parameters
     ----------
@@ -72,12 +71,11 @@ class Data:
         Row numbers of the dataset's official splits: ``train``, ``test``, ``query``, ...; they may overlap.
     notes : tuple of str
         Remarks for readers of the results; default ().
-    texts : ndarray of StringDType, shape (n,), or None
 
     Raises
     ------
     ProtocolError
-        If there are no images, vectors or texts, an array has the wrong shape, dtype or length, an id occurs twice, a
+        If there are no images or vectors, an array has the wrong shape, dtype or length, an id occurs twice, a
         label has no class, or a partition is empty or has duplicate or non-existent rows.
 
     Examples
@@ -95,53 +93,34 @@ class Data:
     vectors: Mapping[str, Sliceable] = field(default_factory=dict)
     partitions: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    texts: NDArray | None = None
 
     def __post_init__(self) -> None:
-        self._check_ids()
+        ids, n = self.ids, len(self.ids)
+        if ids.dtype.kind not in "US" or ids.ndim != 1 or not ids.size:
+            raise ProtocolError(
+                f"ids: expected one string per item, shape (n,) with n >= 1, got {ids.dtype} of shape {ids.shape}."
+            )
+        ordered = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
+        if (twice := ordered[1:][ordered[1:] == ordered[:-1]]).size:
+            raise ProtocolError(f"ids: {str(decoded(twice)[0])!r} is the id of more than one item.")
         if not self.arrays:
-            raise ProtocolError("The dataset contains no images, vectors or texts.")
-        if self.texts is not None:
-            check_texts(self.texts, n_items=len(self.ids))
+            raise ProtocolError("The dataset contains no images or vectors.")
         if self.images is not None:
-            check_images(self.images, n_items=len(self.ids))
+            check_images(self.images, n_items=n)
         for name, vectors in self.vectors.items():
-            self._check_vectors(name, vectors)
+            shape, dtype = vectors.shape, vectors.dtype
+            if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n:
+                raise ProtocolError(
+                    f"vectors {name!r}: expected float32 or integers of shape (n, d) with one row per id, n = {n}, "
+                    f"got {dtype} of shape {shape}."
+                )
         if self.labels is not None:
-            self._class_labels(self.labels)
+            self._check_labels(self.labels)
         for name, part in self.partitions.items():
-            if len(np.unique(rows(part, len(self.ids), f"partition {name!r}"))) < len(part):
+            if len(np.unique(rows(part, n, f"partition {name!r}"))) < len(part):
                 raise ProtocolError(f"partition {name!r}: a row occurs more than once.")
 
-    @property
-    def arrays(self) -> dict[str, Sliceable]:
-        """The images, vectors and texts by their names in ``content.h5``."""
-        arrays = {"images": self.images, "texts": self.texts}
-        arrays |= {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
-        return {name: array for name, array in arrays.items() if array is not None}
-
-    def _check_ids(self) -> None:
-        if self.ids.dtype.kind not in "US" or self.ids.ndim != 1 or not self.ids.size:
-            raise ProtocolError(
-                "ids: expected one string per item, shape (n,) with n >= 1, got "
-                f"{self.ids.dtype} of shape {self.ids.shape}."
-            )
-        if (self.ids[1:] > self.ids[:-1]).all():
-            return
-        ordered = np.sort(self.ids)
-        if (ordered[1:] == ordered[:-1]).any():
-            distinct, counts = np.unique(ordered, return_counts=True)
-            raise ProtocolError(f"ids: {str(decoded(distinct[counts > 1])[0])!r} is the id of more than one item.")
-
-    def _check_vectors(self, name: str, vectors: Sliceable) -> None:
-        shape, dtype, n = vectors.shape, vectors.dtype, len(self.ids)
-        if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n:
-            raise ProtocolError(
-                f"vectors {name!r}: expected float32 or integers of shape (n, d) with one row per id, n = {n}, "
-                f"got {dtype} of shape {shape}."
-            )
-
-    def _class_labels(self, labels: NDArray) -> None:
+    def _check_labels(self, labels: NDArray) -> None:
         class_labels(labels, len(self.ids))
         classes = len(self.class_names)
         if labels.dtype != (np.int64 if labels.ndim == 1 else bool):
@@ -156,6 +135,12 @@ class Data:
                 f"labels: expected values from 0 to {classes - 1}, the indices of the class names, got "
                 f"{labels.min()} to {labels.max()}."
             )
+
+    @property
+    def arrays(self) -> dict[str, Sliceable]:
+        """The images and vectors by their names in ``content.h5``."""
+        images = {} if self.images is None else {"images": self.images}
+        return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
 
 
 def store(file: Writer, name: str, array: Sliceable, *, by_reference: bool) -> None:
@@ -179,11 +164,8 @@ def blocks(array: Sliceable) -> Iterator[NDArray]:
 
 def numbered_ids(n: int) -> NDArray[np.bytes_]:
     """Return ids for `n` items without names of their own: ``item-0000000``, ``item-0000001`` and so on."""
-    ids = np.empty(n, dtype=f"S{len(f'item-{max(n - 1, 0):07d}')}")
-    for start in range(0, n, _IDS):
-        stop = min(start + _IDS, n)
-        ids[start:stop] = [f"item-{row:07d}" for row in range(start, stop)]
-    return ids
+    width = len(b"item-%07d" % max(n - 1, 0))
+    return np.fromiter((b"item-%07d" % row for row in range(n)), dtype=f"S{width}", count=n)
 
 
 def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,21 +203,16 @@ def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Da
 
 def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     """Raise ProtocolError, which lists all differences, if the data differ from the `known` statistics."""
-    found = _found(data)
-    differences = [
-        f"{fact}: expected {expected}, got {found.get(fact)}"
-        for fact, expected in known.items()
-        if _differ(expected, found.get(fact))
-    ]
+    found, differences = _found(data), []
+    for fact, expected in known.items():
+        value = found.get(fact)
+        if expected != (round(value, 2) if isinstance(expected, float) and value is not None else value):
+            differences.append(f"{fact}: expected {expected}, got {value}")
     if differences:
         raise ProtocolError(
             f"dataset {name!r} differs from its published description: {'; '.join(differences)}. Check that its "
             "files are official and complete."
         )
-
-
-def _differ(expected: Any, found: Any) -> bool:
-    return expected != (round(found, 2) if isinstance(expected, float) and found is not None else found)
 
 
 def _found(data: Data) -> dict[str, Any]:
@@ -251,9 +228,9 @@ def _found(data: Data) -> dict[str, Any]:
     if data.images is not None:
         found["image_shape"] = tuple(data.images.shape[1:])
     if data.labels is not None:
-        per_class = (
-            data.labels.sum(axis=0) if data.labels.ndim == 2 else np.bincount(data.labels, minlength=found["classes"])
-        )
-        found["per_class"] = int(per_class[0]) if len(set(per_class.tolist())) == 1 else sorted(set(per_class.tolist()))
-        found["labels_per_item"] = float(per_class.sum() / len(data.ids))
+        is_matrix = data.labels.ndim == 2
+        counts = data.labels.sum(axis=0) if is_matrix else np.bincount(data.labels, minlength=found["classes"])
+        sizes = sorted(set(counts.tolist()))
+        found["per_class"] = sizes[0] if len(sizes) == 1 else sizes
+        found["labels_per_item"] = float(counts.sum() / len(data.ids))
     return found

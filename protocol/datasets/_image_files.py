@@ -107,7 +107,7 @@ def files_below(folder: str | Path) -> list[str]:
     """
     names = []
     for path, files in listings(folder, refuse_cycles=True):
-        names += [(Path(path) / file.name).relative_to(folder).as_posix() for file in files]
+        names += [(Path(path) / name).relative_to(folder).as_posix() for name in files]
     broken = next((name for name in names if _SURROGATE.search(name)), None)
     if broken is not None:
         raise ProtocolError(f"{folder}: the file name {broken!a} is not UTF-8. Rename the file.")

@@ -33,22 +33,19 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
         if needed and not any(map(options.__getitem__, needed)):
             remedy = " or ".join(f"{{{option}: PATH}}" for option in needed)
             raise ProtocolError(f"dataset_options of {name!r}: {' or '.join(needed)} is missing. Add {remedy}.")
-    files = [_existing(name, option, options, Path.is_file, "a file") for option in record.user_files]
-    folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in record.user_folders]
-    return [path for path in files if path is not None], [path for path in folders if path is not None]
-
-
-def _existing(name: str, option: str, options: Mapping[str, Any], exists: Any, expected: str) -> Path | None:
-    given = options[option]
-    if given is None:
-        return None
-    if not isinstance(given, str) or not given:
-        raise ProtocolError(f"dataset_options of {name!r}: {option}: expected the path of {expected}, got {given!r}.")
-    path = path_of(given)
-    if not exists(path):
-        problem = f"not {expected}" if path.exists() else f"no such {expected.partition(' ')[2]}"
-        raise ProtocolError(f"dataset_options of {name!r}: {option}: {given}: {problem} (looked in {Path.cwd()}).")
-    return path
+    found: dict[str, list[Path]] = {}
+    kinds = {"file": (record.user_files, Path.is_file), "folder": (record.user_folders, Path.is_dir)}
+    for kind, (names, exists) in kinds.items():
+        found[kind] = []
+        for option in (option for option in names if options[option] is not None):
+            given, where = options[option], f"dataset_options of {name!r}: {option}"
+            if not isinstance(given, str) or not given:
+                raise ProtocolError(f"{where}: expected the path of a {kind}, got {given!r}.")
+            if not exists(path := path_of(given)):
+                problem = f"not a {kind}" if path.exists() else f"no such {kind}"
+                raise ProtocolError(f"{where}: {given}: {problem} (looked in {Path.cwd()}).")
+            found[kind].append(path)
+    return found["file"], found["folder"]
 
 
 def file_state(path: str | Path) -> list[int]:
@@ -57,17 +54,17 @@ def file_state(path: str | Path) -> list[int]:
     The modification time alone is not enough: tools that copy files restore it, and so can an editor. No tool restores
     the status-change time.
     """
-    return _state(os.stat(path))
-
-
-def _state(status: os.stat_result) -> list[int]:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        status = os.lstat(path)  # of a broken link
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def folder_state(folder: str | Path) -> str:
     """Return a digest of the names and states (`file_state`) of all files below a folder without opening them.
 
-    Most of the time, 0.45 s for 130,000 files, is spent on a ``stat`` of each file. Without states, files that were
+    This takes 0.7 s for 130,000 files, mostly for a ``stat`` of each file. Without states, files that were
     overwritten in place would go unnoticed.
 
     Raises
@@ -77,7 +74,8 @@ def folder_state(folder: str | Path) -> str:
     """
     content = hashlib.sha256()
     for path, files in listings(folder):
-        lines = "".join(map(_line, sorted(files, key=lambda file: file.name)))
+        states = ([name, *file_state(os.path.join(path, name))] for name in sorted(files))
+        lines = "".join("\0".join(map(str, [*state, ""])) for state in states)
         content.update(f"{os.path.relpath(path, folder)}\0{len(files)}\0{lines}".encode("utf-8", "surrogateescape"))
     return content.hexdigest()[:16]
 
@@ -92,8 +90,8 @@ def count_files(folder: str | Path, *, at_most: int = 1_000_000) -> int:
     return count
 
 
-def listings(folder: str | Path, *, refuse_cycles: bool = False) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-    """Yield a folder and each folder below it, with its files; links are followed, but no folder is visited twice.
+def listings(folder: str | Path, *, refuse_cycles: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """Yield a folder and each folder below it, with the names of its files; links are followed, but none twice.
 
     Hidden files and folders, whose names begin with a dot, are skipped: ``.git``, ``.ipynb_checkpoints``, ``._a.png``.
 
@@ -102,27 +100,16 @@ def listings(folder: str | Path, *, refuse_cycles: bool = False) -> Iterator[tup
     ProtocolError
         If a folder can't be listed, or, with `refuse_cycles`, a link leads to a folder a second time.
     """
-    folders, seen = [os.fspath(folder)], set()
-    while folders:
-        path = folders.pop()
+
+    def refuse(error: OSError) -> None:
+        raise ProtocolError(f"{error.filename}: the folder can't be read: {error.strerror}.") from error
+
+    seen = set()
+    for path, folders, files in os.walk(folder, followlinks=True, onerror=refuse):
         real = os.path.realpath(path)
         if real in seen and refuse_cycles:
             raise ProtocolError(f"{path}: a link to {real}, which is in the dataset already. Remove the link.")
-        if real in seen:
-            continue
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if real not in seen else []
+        if real not in seen:
+            yield path, [name for name in files if not name.startswith(".")]
         seen.add(real)
-        try:
-            with os.scandir(path) as entries:
-                found = [entry for entry in entries if not entry.name.startswith(".")]
-        except OSError as error:
-            raise ProtocolError(f"{path}: the folder can't be read: {error.strerror}.") from error
-        folders += sorted((entry.path for entry in found if entry.is_dir()), reverse=True)
-        yield path, [entry for entry in found if not entry.is_dir()]
-
-
-def _line(file: os.DirEntry[str]) -> str:
-    try:
-        found = file.stat()
-    except OSError:  # a broken link
-        found = file.stat(follow_symlinks=False)
-    return "\0".join(map(str, [file.name, *_state(found), ""]))

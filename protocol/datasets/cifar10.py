@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from protocol.datasets import Data
+from protocol.datasets import Data, File
 from protocol.datasets._cifar import read_archive
-from protocol.downloads import File
 from protocol.registry import DatasetRecord
 
 ARCHIVE = "cifar-10-binary.tar.gz"

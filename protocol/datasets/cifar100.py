@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import one_of
-from protocol.datasets import Data
+from protocol.datasets import Data, File
 from protocol.datasets._cifar import read_archive
-from protocol.downloads import File
 from protocol.registry import DatasetRecord
 
 ARCHIVE = "cifar-100-binary.tar.gz"

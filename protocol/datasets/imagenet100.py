@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data
+from protocol.datasets import Data, File
 from protocol.datasets._image_files import image_rows, squares_of
-from protocol.downloads import File
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
 

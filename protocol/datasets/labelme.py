@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from protocol.datasets import Data
-from protocol.downloads import File
+from protocol.datasets import Data, File
 from protocol.inputs.arrays import as_integers, read_array
 from protocol.registry import DatasetRecord
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, LazyRows
-from protocol.downloads import File
+from protocol.datasets import Data, File, LazyRows
 from protocol.inputs.archives import members
 from protocol.inputs.arrays import read_integers
 from protocol.registry import DatasetRecord

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data
-from protocol.downloads import File
+from protocol.datasets import Data, File
 from protocol.inputs.archives import members
 from protocol.inputs.fvecs import read_blocks
 from protocol.registry import DatasetRecord

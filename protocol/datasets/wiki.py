@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data
-from protocol.downloads import File
+from protocol.datasets import Data, File
 from protocol.inputs.arrays import read_array
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord

@@ -1,48 +1,77 @@
-"""The public functions that find near-duplicates among images and among vectors, the most similar pairs first."""
+"""The finder of near-duplicates among images or vectors, and a contact sheet for judging the pairs by eye."""
 
+import base64
 import contextlib
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, integer, number
-from protocol.duplicates.candidates import best_matches
-from protocol.duplicates.inputs import Items, opened_images, vectors_from, with_ids
-from protocol.duplicates.proposals import DETAILS, Pairs, Proposals, ordered
-from protocol.duplicates.small_images import SIZE, block_means, correlations, mirrored, small_images
-from protocol.duplicates.vectors import is_small, n_steps, similar_vectors
+from protocol import registry
+from protocol.checks import ProtocolError, counted, integer, need, number
+from protocol.duplicates.proposals import FURTHER, Pairs, Proposals, proposed
+from protocol.duplicates.small_images import SIZE, block_means, correlations, small_images
 from protocol.evaluation.progress import Progress, stage
-from protocol.truth import check_rows
+from protocol.inputs.arrays import map_array
+from protocol.inputs.conversion import as_numpy, is_file, items_from, matrix_from, named
+from protocol.inputs.validation import Sliceable, check_images
+from protocol.parallel import in_order, workers
+from protocol.provenance import storage
+from protocol.scores.tables import templates
+from protocol.splits import read_list
+from protocol.truth import check_rows, pair_distances
 
+PACKAGE_DATA = "sheet.html.j2"
+JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
+"""Names of the judgements 0 to 3, as in the lists of ciFAIR."""
 CANDIDATES = 10
-"""Number of candidates that are verified for each query, and for its mirror image."""
+"""Number of images that are verified for each query, and for its mirror image."""
 MIRROR = 1.3
 """Factor on 1 - score for mirrored pairs, because mirroring doubles the opportunities for chance matches."""
+_QUERIES, _ITEMS = 256, 1 << 15  # per matrix product, whose result has 32 MB
+_VERIFIED = 64  # queries per block of the verification
+_ROWS = 1 << 13  # vectors that are converted at a time
+_SLACK = 1e-3  # error bound of the float32 cosines that preselect pairs
+_CONTENT = "content.h5"  # with the images of a dataset of the pipeline; the names of its items are in items.h5
+_LONGEST = 128  # pixels, of the longer side of an image on the sheet
+_LOSSLESS = 64  # pixels; PNG is small for images up to this size
+_T = TypeVar("_T")
+
+
+class Items(NamedTuple):
+    """The queries or the database: images or vectors, their name for messages, and their ids (None for row numbers)."""
+
+    rows: Sliceable
+    name: str
+    ids: NDArray[np.str_] | None
 
 
 def find_duplicates(
     query: Any,
     database: Any = None,
     *,
+    vectors: bool = False,
     query_ids: Any = None,
     database_ids: Any = None,
     most: int = 1000,
-    least: float = 0.0,
-    mirror: bool = True,
+    least: float | None = None,
     threads: int = 1,
     progress: Progress = None,
 ) -> Proposals:
-    """Return pairs of a query image and a database image that may be near-duplicates, the most similar first.
+    """Return pairs of a query and a database item that may be near-duplicates, the most similar first.
 
     Parameters
     ----------
     query : path or array_like
         The images of the queries: uint8 (n, height, width) or (n, height, width, 3) as an array or a file (``.npy``,
         ``F.npz:key``, ``F.h5:dataset``), a folder of image files, or ``content.h5`` of a dataset of the pipeline. Sizes
-        may differ: the central square of every image is compared at 32 x 32 pixels.
+        may differ: the central square of every image is compared at 32 x 32 pixels. With `vectors`: numbers (n, d).
     database : path or array_like, optional
-        The images of the database, in any of these forms. If None, the queries are compared with each other.
+        The images or vectors of the database, likewise. If None, the queries are compared with each other.
+    vectors : bool, default=False
+        Whether to compare vectors, by their cosine, which is the score.
     query_ids : path or array_like, shape (n,), optional
         The names of the queries: the ids, or row numbers in a dataset, as in the lists for `protocol.audit`, each once.
         If None, the names of files, or row numbers in `query`.
@@ -51,10 +80,8 @@ def find_duplicates(
     most : int, default=1000
         Maximum number of queries to propose, each with its best match and up to four others that are about as
         similar.
-    least : float, default=0
-        Minimum score of a pair, from 0 to 1. By default, only `most` limits the proposals.
-    mirror : bool, default=True
-        Whether to search for mirrored copies, in addition to unchanged ones.
+    least : float, optional
+        Minimum score of a pair, from 0 to 1; 0 by default for images, and 0.9 for vectors.
     threads : int, default=1
         Number of threads; the result does not depend on it.
     progress : callable, optional
@@ -72,9 +99,10 @@ def find_duplicates(
 
     Notes
     -----
-    Candidates are the database items whose block means have the largest cosine with those of the query. They are
-    verified by the correlation of local contrast, maximised over small shifts and scales. The score is the mean of
-    cosine and correlation; it is reduced for mirrored pairs unless it is 1.
+    Candidates for an image are the database images whose block means have the largest cosine with those of the query,
+    or of its mirror image. They are verified by the correlation of local contrast, maximised over small shifts and
+    scales. The score is the mean of cosine and correlation; for mirrored pairs, its distance from 1 grows by `MIRROR`.
+    Vectors are compared with all others, so that the time grows with the product of both numbers.
 
     Examples
     --------
@@ -85,86 +113,92 @@ def find_duplicates(
     >>> first["query"], first["database"], first["mirrored"]
     ('3', '7', 1)
     """
-    _check_options(most, least, threads, database, database_ids)
-    _check_bool(mirror, "mirror", "True or False")
-    same = database is None
-    with contextlib.ExitStack() as stack:
-        left = with_ids(stack.enter_context(opened_images(query, "query", image_size=SIZE)), query_ids, "query_ids")
-        right = left
-        if not same:
-            right = stack.enter_context(opened_images(database, "database", image_size=SIZE))
-            right = with_ids(right, database_ids, "database_ids")
-        sizes = _sizes(left, right, (query_ids, database_ids), "image")
-        n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
-        add = stage(progress, "reading images", len(left) + (0 if same else len(right)))
-        q = small_images(left.rows, n_channels=n_channels, done=add)
-        d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
-    pairs = _similar_images(q, d, same, mirror, threads, progress)
-    pairs = pairs.where(pairs.score >= least).once(same=same)
-    n_candidates, whose = min(CANDIDATES, len(d) - same), "query and of its mirror image" if mirror else "query"
-    candidates = f"candidates: the {n_candidates} most similar items of each {whose}; other pairs are not checked"
-    return Proposals(*ordered(pairs, most, same=same), left.ids, right.ids, (sizes, candidates), "images")
-
-
-def find_duplicate_vectors(
-    query: Any,
-    database: Any = None,
-    *,
-    query_ids: Any = None,
-    database_ids: Any = None,
-    most: int = 1000,
-    least: float = 0.9,
-    exact: bool | None = None,
-    threads: int = 1,
-    progress: Progress = None,
-) -> Proposals:
-    """Return pairs of a query vector and a database vector with a large cosine, the most similar first.
-
-    The score is the cosine. The other parameters, the result and the errors are those of `find_duplicates`.
-
-    Parameters
-    ----------
-    query : path or array_like, shape (n, d)
-        The vectors of the queries, as an array or a file.
-    database : path or array_like, shape (n, d), optional
-        The vectors of the database, of the same dimension. If None, the queries are compared with each other.
-    exact : bool, optional
-        Whether to compare all pairs. If false, candidates are found by random-hyperplane keys. If None, all pairs are
-        compared if this takes at most 10^12 multiplications.
-    """
-    _check_options(most, least, threads, database, database_ids)
-    if exact is not None:
-        _check_bool(exact, "exact", "None, True or False")
-    same = database is None
-    left = with_ids(vectors_from(query, "query"), query_ids, "query_ids")
-    right = left if same else with_ids(vectors_from(database, "database"), database_ids, "database_ids")
-    sizes = _sizes(left, right, (query_ids, database_ids), "vector")
-    X, Z = np.asarray(left.rows), np.asarray(right.rows)
-    if X.shape[1] != Z.shape[1]:
-        raise ProtocolError(
-            f"{left.name}: vectors of {X.shape[1]:,} dimensions, but those of {right.name} have {Z.shape[1]:,}."
-        )
-    for side in (left,) if same else (left, right):
-        check_rows(np.asarray(side.rows), side.name, unit=True)
-    exact = is_small(X, Z) if exact is None else exact
-    add = stage(progress, "comparing vectors", n_steps(len(X), exact=exact))
-    pairs = similar_vectors(X, Z, least, same=same, exact=exact, threads=threads, done=add).once(same=same)
-    candidates = "all pairs" if exact else "items with similar random-hyperplane keys; other pairs are not checked"
-    about = (sizes, f"candidates: {candidates}", f"proposed: pairs with a cosine of at least {least:g}")
-    return Proposals(*ordered(pairs, most, same=same), left.ids, right.ids, about, "vectors")
-
-
-def _check_options(most: int, least: float, threads: int, database: Any, database_ids: Any) -> None:
+    least = (0.9 if vectors else 0.0) if least is None else least
     integer(most, "most")
     integer(threads, "threads")
     number(least, "least", maximum=1)
     if database is None and database_ids is not None:
         raise ProtocolError("database_ids needs database as well.")
+    with contextlib.ExitStack() as stack:
+        left = stack.enter_context(opened(query, "query", vectors=vectors, ids=query_ids))
+        right = left
+        if database is not None:
+            right = stack.enter_context(opened(database, "database", vectors=vectors, ids=database_ids))
+        about = _sizes(left, right, (query_ids, database_ids), "vector" if vectors else "image")
+        find = _similar_vectors if vectors else _similar_images
+        pairs, candidates = find(left, right, least, threads, progress)
+    ranked = proposed(pairs.where(pairs.score >= least), most, same=left is right)
+    return Proposals(*ranked, left.ids, right.ids, (about, *candidates))
 
 
-def _check_bool(value: Any, name: str, allowed: str) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise ProtocolError(f"{name}: expected {allowed}, got {value!r}.")
+@contextlib.contextmanager
+def opened(
+    values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE
+) -> Iterator[Items]:
+    """Open the images or vectors of one side, `role`; files in a folder are resized to squares of `image_size` pixels.
+
+    Raises
+    ------
+    ProtocolError
+        If the input or the list of ids can't be read, the list has the wrong length or an id twice.
+    """
+    path = Path(values) if is_file(values) else None
+    name, rows, own = role if path is None else str(values), values, None
+    with contextlib.ExitStack() as stack:
+        if vectors:
+            if path is not None and path.is_dir():
+                raise ProtocolError(f"{values}: a folder, not a file of vectors. For images, leave out --vectors.")
+            rows = matrix_from(values, role)
+        elif path is None:
+            rows = as_numpy(values, role)
+        elif path.is_dir():
+            folder = _folder(path, image_size)
+            rows, own = folder.images, folder.ids
+        elif path.name == _CONTENT:
+            rows = stack.enter_context(storage.streamed(path, "images"))
+            own = _ids_next_to(path, len(rows))
+        else:
+            rows = map_array(values)
+        if not vectors:
+            check_images(rows, name)
+        yield Items(rows, name, own if ids is None else _listed(ids, f"{role}_ids", name, len(rows)))
+
+
+def _folder(path: Path, image_size: int) -> Any:
+    return registry.get("dataset", "image_folder")({}, folder=str(path), image_size=image_size)
+
+
+def image_files(path: str | Path) -> list[Path]:
+    """Return the additional files that `opened` reads for images: those in a folder, or of a dataset."""
+    given = Path(path)
+    if given.is_dir():
+        return [given / name for name in _folder(given, 1).ids.tolist()]
+    return [given.with_name("items.h5")] if given.name == _CONTENT else []
+
+
+def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:
+    """Return the names of the items of a dataset of the pipeline, if their file exists."""
+    file = content.with_name("items.h5")
+    if not file.is_file():
+        return None
+    ids = storage.decoded(storage.read(file, ["ids"])["ids"])
+    if len(ids) != n_items:
+        raise ProtocolError(f"{file}: {len(ids):,} ids for the {n_items:,} images of {content}.")
+    return ids
+
+
+def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
+    """Return the ids, or row numbers, of a list in the format of `protocol.audit`."""
+    names = (read_list(ids)[0] if is_file(ids) else items_from(ids, role)).astype(np.str_)
+    if len(names) != n_items:
+        raise ProtocolError(
+            f"{named(ids, role)}: {counted(len(names), 'id')} for the {counted(n_items, 'item')} of {of}."
+        )
+    distinct, counts = np.unique(names, return_counts=True)
+    if len(distinct) < len(names):
+        most = counts.argmax()
+        raise ProtocolError(f"{named(ids, role)}: the id {str(distinct[most])!r} occurs {counts[most]:,} times.")
+    return names
 
 
 def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
@@ -177,38 +211,204 @@ def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
         numbers.
     """
     if left is right:
-        if len(left) < 2:
+        if len(left.rows) < 2:
             raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
-        return f"pairwise within {left.name} ({counted(len(left), kind)})"
-    for items, argument, other, other_ids in (
-        (left, "query_ids", "database_ids", ids[1]),
-        (right, "database_ids", "query_ids", ids[0]),
-    ):
-        if other_ids is not None and items.ids is None:
+        return f"pairwise within {left.name} ({counted(len(left.rows), kind)})"
+    sides = (left, "query_ids"), (right, "database_ids")
+    for (items, argument), (_, other), listed in zip(sides, reversed(sides), reversed(ids), strict=True):
+        if listed is not None and items.ids is None:
             raise ProtocolError(f"{other} needs {argument} as well, because {items.name} has no ids.")
-    return f"{left.name} ({counted(len(left), kind)}) compared with {right.name} ({len(right):,})"
+    return f"{left.name} ({counted(len(left.rows), kind)}) compared with {right.name} ({len(right.rows):,})"
 
 
 def _similar_images(
-    q: NDArray[np.uint8], d: NDArray[np.uint8], same: bool, mirror: bool, threads: int, progress: Progress
-) -> Pairs:
-    """Return the candidates for each query, with their scores."""
-    n = len(q)
-    add = stage(progress, "candidates", n * (1 + mirror))
-    right = block_means(d)
-    left = right if same else block_means(q)
-    plain, cosine = best_matches(left, right, CANDIDATES, same=same, threads=threads, done=add)
-    flipped, flipped_cosine = np.empty((n, 0), dtype=np.int64), np.empty((n, 0), dtype=np.float32)
-    if mirror:
-        left = block_means(mirrored(q))
-        flipped, flipped_cosine = best_matches(left, right, CANDIDATES, same=same, threads=threads, done=add)
-    add = stage(progress, "verification", n)
-    correlation, flipped_correlation = correlations(q, d, plain, flipped, threads=threads, done=add)
-    database = np.concatenate([plain, flipped], axis=1)
-    cosines = np.concatenate([cosine, flipped_cosine], axis=1, dtype=np.float64).ravel()
-    both = np.concatenate([correlation, flipped_correlation], axis=1, dtype=np.float64).ravel()
-    queries, columns = (index.ravel() for index in np.indices(database.shape))
-    is_mirrored = columns >= plain.shape[1]
-    distance = np.maximum(1 - (cosines + both) / 2, 0)
-    score = 1 - np.where(is_mirrored, MIRROR * distance, distance)
-    return Pairs(queries, database.ravel(), score, dict(zip(DETAILS, (cosines, both, is_mirrored), strict=True)))
+    left: Items, right: Items, least: float, threads: int, progress: Progress
+) -> tuple[Pairs, tuple[str, ...]]:
+    """Return the candidates for each query with their scores, and a sentence about them."""
+    same = left is right
+    n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
+    add = stage(progress, "reading images", len(left.rows) + (0 if same else len(right.rows)))
+    q = small_images(left.rows, n_channels=n_channels, done=add)
+    d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
+    add, means = stage(progress, "candidates", 2 * len(q)), block_means(d)
+    found = [
+        best_matches(block_means(images), means, CANDIDATES, same=same, threads=threads, done=add)
+        for images in (q, q[..., ::-1])
+    ]
+    rows, cosines = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    k, add = rows.shape[1] // 2, stage(progress, "verification", len(q))
+    verified = in_blocks(
+        lambda start: correlations(q[start : start + _VERIFIED], d, rows[start : start + _VERIFIED], k),
+        range(0, len(q), _VERIFIED),
+        threads,
+        add,
+    )
+    cosine, correlation = cosines.astype(np.float64).ravel(), np.concatenate(list(verified)).astype(np.float64).ravel()
+    queries, columns = (index.ravel() for index in np.indices(rows.shape))
+    distance = np.maximum(1 - (cosine + correlation) / 2, 0)
+    score = 1 - np.where(columns >= k, MIRROR * distance, distance)
+    details = {"cosine": cosine, "correlation": correlation, "mirrored": columns >= k}
+    sentence = (
+        f"candidates: the {k} most similar items of each query and of its mirror image; other pairs are not checked"
+    )
+    return Pairs(queries, rows.ravel(), score, details), (sentence,)
+
+
+def _similar_vectors(
+    left: Items, right: Items, least: float, threads: int, progress: Progress
+) -> tuple[Pairs, tuple[str, ...]]:
+    """Return the most similar partners of each query with their cosines in float64, and sentences about them."""
+    X, Z, same = np.asarray(left.rows), np.asarray(right.rows), left is right
+    if X.shape[1] != Z.shape[1]:
+        raise ProtocolError(
+            f"{left.name}: vectors of {X.shape[1]:,} dimensions, but those of {right.name} have {Z.shape[1]:,}."
+        )
+    for side in {left.name: X, right.name: Z}.items():
+        check_rows(side[1], side[0], unit=True)
+    add, unit = stage(progress, "comparing vectors", len(X)), _unit(Z)
+    rows, values = best_matches(unit if same else _unit(X), unit, FURTHER + 1, same=same, threads=threads, done=add)
+    i, column = np.nonzero(values >= least - _SLACK)
+    score = 1 - pair_distances(X, Z, i, rows[i, column], distance="cosine", threads=threads)
+    return Pairs(i, rows[i, column], score), (
+        "candidates: all pairs",
+        f"proposed: pairs with a cosine of at least {least:g}",
+    )
+
+
+def _unit(X: NDArray) -> NDArray[np.float32]:
+    """Return the rows, none of which is zero, scaled to unit length."""
+    unit = np.empty(X.shape, dtype=np.float32)
+    for start in range(0, len(X), _ROWS):
+        block = X[start : start + _ROWS].astype(np.float64)
+        block /= np.abs(block).max(axis=1, keepdims=True)  # squares of numbers below 1e-162 would underflow
+        unit[start : start + _ROWS] = block / np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
+    return unit
+
+
+def best_matches(
+    query: NDArray[np.float32],
+    database: NDArray[np.float32],
+    k: int,
+    *,
+    same: bool = False,
+    threads: int = 1,
+    done: Callable[[int], object] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the database rows with the k largest inner products with each query, the largest first.
+
+    Parameters
+    ----------
+    query, database : ndarray of float32, shapes (n_queries, d) and (n_database, d)
+    k : int
+        At least 1; the result has fewer columns if the database has fewer rows.
+    same : bool, default=False
+        Whether both are the same items; an item is then not a candidate for itself.
+    threads : int, default=1
+        The result does not depend on it.
+    done : callable, optional
+        Called with the number of queries just finished.
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n_queries, k)
+    products : ndarray of float32, shape (n_queries, k)
+
+    Notes
+    -----
+    `protocol.truth.nearest` returns all items that tie with the k-th, so a thousand blank images would yield a
+    million pairs. This search keeps only k of them. It needs 40 MB per thread.
+
+    Examples
+    --------
+    >>> line = np.array([[3.0], [1.0], [2.0]], dtype=np.float32)
+    >>> best_matches(line, line, 2, same=True)[0].tolist()
+    [[2, 1], [0, 2], [0, 1]]
+    """
+    k = min(k, len(database) - same)
+
+    def search(start: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        block = query[start : start + _QUERIES]
+        rows = np.empty((len(block), 0), dtype=np.int64)
+        products = np.empty((len(block), 0), dtype=np.float32)
+        for first in range(0, len(database), _ITEMS):
+            values = block @ database[first : first + _ITEMS].T
+            if same:
+                columns_of_self = start + np.arange(len(block)) - first
+                inside = (columns_of_self >= 0) & (columns_of_self < values.shape[1])
+                values[np.flatnonzero(inside), columns_of_self[inside]] = -np.inf
+            columns = np.argpartition(values, -min(k, values.shape[1]), axis=1)[:, -k:]
+            rows = np.concatenate([rows, columns + first], axis=1)
+            products = np.concatenate([products, np.take_along_axis(values, columns, axis=1)], axis=1)
+            order = np.lexsort((rows, -products), axis=1)[:, :k]
+            rows, products = np.take_along_axis(rows, order, axis=1), np.take_along_axis(products, order, axis=1)
+        return rows, products
+
+    rows, products = zip(*in_blocks(search, range(0, len(query), _QUERIES), threads, done), strict=True)
+    return np.concatenate(rows), np.concatenate(products)
+
+
+def in_blocks(
+    work: Callable[[int], _T], starts: range, threads: int, done: Callable[[int], object] | None = None
+) -> Iterator[_T]:
+    """Yield ``work(start)`` for each block of queries, in order; `done` is called with the size of each block."""
+    with workers(threads) as n_threads:
+        for start, result in zip(starts, in_order(work, starts, n_threads), strict=True):
+            yield result
+            if done is not None:
+                done(min(starts.step, starts.stop - start))
+
+
+def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: Any = None) -> None:
+    """Write proposed pairs of images as one HTML file, for judging them in a browser and saving the result as CSV.
+
+    Parameters
+    ----------
+    path : str or Path
+    proposals : Proposals
+        Result of `find_duplicates` for images.
+    query : path or array_like
+        The images of the queries that were passed to it.
+    database : path or array_like
+        The images of the database that were passed to it.
+
+    Raises
+    ------
+    ProtocolError
+        If the proposals are vectors, or the images can't be read.
+
+    Notes
+    -----
+    The CSV file has the columns ``query,database,distance,judgement``, which `protocol.audit` accepts as known pairs.
+    The distance is 1 minus the score.
+    """
+    if not proposals.pairs.details:
+        raise ProtocolError("contact sheet: vectors can't be shown, only images.")
+    template, pairs, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.pairs, []
+    with contextlib.ExitStack() as stack:
+        left = stack.enter_context(opened(query, "query", image_size=_LONGEST)).rows
+        right = left
+        if database is not None:
+            right = stack.enter_context(opened(database, "database", image_size=_LONGEST)).rows
+        for i, record in enumerate(proposals.records()):
+            label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
+            pictures = {"left": _picture(left, int(pairs.query[i])), "right": _picture(right, int(pairs.database[i]))}
+            cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
+    page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
+    with storage.replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _picture(images: Any, row: int) -> str:
+    """Return an image as a data URI."""
+    cv2 = need("cv2", "pipeline")
+    image: NDArray[np.uint8] = np.asarray(images[row : row + 1])[0]
+    scale = _LONGEST / max(image.shape[:2])
+    if scale < 1:
+        size = tuple(max(1, round(side * scale)) for side in image.shape[1::-1])
+        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
+    if max(image.shape[:2]) <= _LOSSLESS:
+        kind, encoded = "png", cv2.imencode(".png", shown)[1]
+    else:
+        kind, encoded = "jpeg", cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, 90])[1]
+    return f"data:image/{kind};base64,{base64.b64encode(encoded.tobytes()).decode()}"

@@ -1,23 +1,16 @@
-"""Proposed pairs of near-duplicates, the most similar first, and their output as text, CSV and JSON."""
+"""Proposed pairs of near-duplicates: their order and their table."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import counted, need, printable
+from protocol.checks import counted, printable
 from protocol.scores.tables import text, write_csv
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-DETAILS = ("cosine", "correlation", "mirrored")
-COLUMNS = ("query", "database", "score", "rank", "choice", *DETAILS)
-"""Columns of the CSV file; the details exist for images only."""
 FURTHER = 4
 """Maximum number of other matches for a query in a proposal."""
 GAP = 0.05
@@ -35,7 +28,7 @@ class Pairs:
         The number of the query in each pair.
     database : ndarray of int64, shape (n,)
         The number of the database item in each pair.
-    score : ndarray of float64, or of float32 for candidates, shape (n,)
+    score : ndarray of float64, shape (n,)
         1 for identical items; pairs are ordered by it.
     details : mapping of str to ndarray, shape (n,)
         For images: the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is
@@ -44,7 +37,7 @@ class Pairs:
 
     query: NDArray[np.int64]
     database: NDArray[np.int64]
-    score: NDArray[np.floating]
+    score: NDArray[np.float64]
     details: Mapping[str, NDArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -54,35 +47,6 @@ class Pairs:
         """Return a subset of the pairs, by mask or position."""
         details = {name: values[selected] for name, values in self.details.items()}
         return Pairs(self.query[selected], self.database[selected], self.score[selected], details)
-
-    @classmethod
-    def joined(cls, parts: Sequence["Pairs"]) -> "Pairs":
-        """Return the pairs of several parts, without their details."""
-        columns = zip(*((part.query, part.database, part.score) for part in parts), strict=True)
-        query, database, score = map(np.concatenate, columns)
-        return cls(query, database, score)
-
-    def once(self, *, same: bool) -> "Pairs":
-        """Return each pair once, with its largest score.
-
-        Parameters
-        ----------
-        same : bool
-            Whether queries and database are the same items; the order of a pair is then ignored, and the item with the
-            lower row number becomes the query.
-        """
-        pairs = self
-        if same:
-            low, high = np.minimum(self.query, self.database), np.maximum(self.query, self.database)
-            pairs = replace(self, query=low, database=high)
-        pairs = pairs.where(np.lexsort((-pairs.score, pairs.database, pairs.query)))
-        first = np.ones(len(pairs), dtype=bool)
-        first[1:] = (np.diff(pairs.query) != 0) | (np.diff(pairs.database) != 0)
-        return pairs.where(first)
-
-    def best(self, gap: float = np.inf) -> "Pairs":
-        """Return the pairs of each query with its best partner and the next `FURTHER` that score at most `gap` less."""
-        return self.where(_among_best(self.query, self.database, self.score, gap))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +68,6 @@ class Proposals:
         The names of all database items, likewise.
     about : tuple of str
         Sentences on the inputs and the method.
-    kind : {"images", "vectors"}
     """
 
     pairs: Pairs
@@ -113,89 +76,58 @@ class Proposals:
     query_ids: NDArray[np.str_] | None
     database_ids: NDArray[np.str_] | None
     about: tuple[str, ...]
-    kind: str
 
     def __len__(self) -> int:
         """Return the number of proposals, that is of queries, not of pairs."""
         return int(self.rank[-1]) if len(self.rank) else 0
 
-    @property
-    def query(self) -> list[str]:
-        """The name or row number of each pair's query."""
-        return _named(self.pairs.query, self.query_ids)
-
-    @property
-    def database(self) -> list[str]:
-        """The name or row number of each pair's database item."""
-        return _named(self.pairs.database, self.database_ids)
+    def _columns(self) -> dict[str, list[Any]]:
+        pairs = self.pairs
+        names = (
+            [str(row) for row in (rows if ids is None else ids[rows]).tolist()]
+            for rows, ids in ((pairs.query, self.query_ids), (pairs.database, self.database_ids))
+        )
+        columns = dict(zip(("query", "database"), names, strict=True))
+        for name, values in {"score": pairs.score, "rank": self.rank, "choice": self.choice, **pairs.details}.items():
+            columns[name] = (np.round(values, 6) if values.dtype.kind == "f" else values.astype(int)).tolist()
+        return columns
 
     def records(self) -> list[dict[str, Any]]:
-        """Return each pair as a dictionary with the keys `COLUMNS`."""
-        pairs = self.pairs
-        columns: dict[str, Sequence[Any]] = {
-            "query": self.query,
-            "database": self.database,
-            "score": np.round(pairs.score, 6).tolist(),
-            "rank": self.rank.tolist(),
-            "choice": self.choice.tolist(),
-        }
-        for name, values in pairs.details.items():
-            columns[name] = values.astype(int).tolist() if values.dtype == bool else np.round(values, 6).tolist()
+        """Return each pair as a dictionary: its ``query`` and ``database`` item, score, rank, choice and details."""
+        columns = self._columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    @property
-    def _header(self) -> list[str]:
-        return [name for name in COLUMNS if name not in DETAILS or name in self.pairs.details]
-
     def to_csv(self, path: str | Path) -> None:
-        """Write the pairs as CSV with the columns `COLUMNS`; the file is created only when it is complete."""
-        write_csv(path, self._header, (list(row.values()) for row in self.records()))
-
-    def to_json(self) -> str:
-        """Return the pairs as a JSON list of objects."""
-        return json.dumps(self.records(), indent=2, ensure_ascii=False)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the pairs as a data frame."""
-        return need("pandas", "report").DataFrame(self.records(), columns=self._header)
+        """Write the pairs as CSV with the keys of `records`; the file is created only when it is complete."""
+        columns = self._columns()
+        write_csv(path, list(columns), map(list, zip(*columns.values(), strict=True)))
 
     def to_text(self) -> str:
         """Return the inputs, the method and the first proposals."""
-        n_pairs, n = len(self.pairs), len(self)
-        count = f"{counted(n, 'proposal')}, {counted(n_pairs, 'pair')} including other matches for the same queries"
-        lines = [*self.about, count]
-        if n:
-            lines += ["", *self._table()]
-        return printable("\n".join(lines), keep="\n")
-
-    def _table(self) -> list[str]:
+        count = f"{counted(len(self), 'proposal')}, {counted(len(self.pairs), 'pair')} including other matches for the"
+        lines, rows = [*self.about, f"{count} same queries"], []
         further, records = np.bincount(self.rank, minlength=len(self) + 1) - 1, self.records()
-        rows = []
-        for i in np.flatnonzero(self.choice == 1)[:_SHOWN].tolist():
-            rank, partner = self.rank[i], records[i]["database"] + (" (mirrored)" * records[i].get("mirrored", 0))
-            rows.append([str(rank), records[i]["query"], partner, f"{self.pairs.score[i]:.4f}", str(further[rank])])
-        return text(("rank", "query", "database", "score", "further"), rows).split("\n")
+        for record in [record for record in records if record["choice"] == 1][:_SHOWN]:
+            partner = record["database"] + " (mirrored)" * record.get("mirrored", 0)
+            rank = record["rank"]
+            rows.append([str(rank), record["query"], partner, f"{record['score']:.4f}", str(further[rank])])
+        table = ["", text(("rank", "query", "database", "score", "further"), rows)] if rows else []
+        return printable("\n".join(lines + table), keep="\n")
 
-    def __repr__(self) -> str:
-        return self.to_text()
-
-
-def _named(rows: NDArray[np.int64], ids: NDArray[np.str_] | None) -> list[str]:
-    """Return the names of items."""
-    return [str(row) for row in (rows if ids is None else ids[rows]).tolist()]
+    __repr__ = to_text
 
 
-def ordered(pairs: Pairs, most: int, *, same: bool = False) -> tuple[Pairs, NDArray[np.int64], NDArray[np.int64]]:
+def proposed(pairs: Pairs, most: int, *, same: bool) -> tuple[Pairs, NDArray[np.int64], NDArray[np.int64]]:
     """Return the pairs of the queries with the most similar partners, in order, with their ranks and choices.
 
     Parameters
     ----------
     pairs : Pairs
-        Each pair once.
+        A pair may occur more than once; its largest score counts.
     most : int
         The number of queries.
-    same : bool, default=False
-        Whether queries and database are the same items.
+    same : bool
+        Whether queries and database are the same items; the order of a pair is then ignored.
 
     Notes
     -----
@@ -204,7 +136,22 @@ def ordered(pairs: Pairs, most: int, *, same: bool = False) -> tuple[Pairs, NDAr
     partner is in a pair, and the pairs do not depend on the order of the items. The query is the item with the lower
     row number, provided that the other one is among its partners. Ties are ordered by row number.
     """
-    pairs = _of_either_item(pairs) if same else pairs.best(GAP)
+    query, database = pairs.query, pairs.database
+    if same:
+        query, database = np.minimum(query, database), np.maximum(query, database)
+    order = np.lexsort((-pairs.score, database, query))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (np.diff(query[order]) != 0) | (np.diff(database[order]) != 0)
+    once = order[first]
+    query, database, pairs = query[once], database[once], pairs.where(once)
+    if same:
+        sides = np.concatenate([query, database]), np.concatenate([database, query])
+        of_low, of_high = np.split(_among_best(*sides, np.tile(pairs.score, 2)), 2)
+        query, database = np.where(of_low, query, database), np.where(of_low, database, query)
+        selected = of_low | of_high
+    else:
+        selected = _among_best(query, database, pairs.score)
+    pairs = Pairs(query, database, pairs.score, pairs.details).where(selected)
     pairs = pairs.where(np.lexsort((pairs.database, -pairs.score, pairs.query)))
     starts, sizes = _groups(pairs.query)
     choice = np.arange(len(pairs)) - np.repeat(starts, sizes) + 1
@@ -216,23 +163,12 @@ def ordered(pairs: Pairs, most: int, *, same: bool = False) -> tuple[Pairs, NDAr
     return pairs.where(order), ranks[order], choice[order]
 
 
-def _of_either_item(pairs: Pairs) -> Pairs:
-    """Return the pairs in which one item is among the best partners of the other, which becomes the query."""
-    low, high = pairs.query, pairs.database
-    is_best = _among_best(np.concatenate([low, high]), np.concatenate([high, low]), np.tile(pairs.score, 2), GAP)
-    of_low, of_high = np.split(is_best, 2)
-    query, database = np.where(of_low, low, high), np.where(of_low, high, low)
-    return replace(pairs, query=query, database=database).where(of_low | of_high)
-
-
-def _among_best(
-    items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.floating], gap: float
-) -> NDArray[np.bool_]:
-    """Return a mask of the best partner of each item and of the next `FURTHER` that score at most `gap` below it."""
+def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return a mask of the best partner of each item and of the next `FURTHER` that score at most `GAP` below it."""
     order = np.lexsort((partners, -score, items))
     starts, sizes = _groups(items[order])
     position = np.arange(len(order)) - np.repeat(starts, sizes)
-    near = score[order] >= np.repeat(score[order][starts], sizes) - gap
+    near = score[order] >= np.repeat(score[order][starts], sizes) - GAP
     is_best = np.empty(len(order), dtype=np.bool_)
     is_best[order] = near & (position <= FURTHER)
     return is_best

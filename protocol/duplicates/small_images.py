@@ -3,15 +3,13 @@
 The correlation is maximised over small shifts, scales and mirroring.
 """
 
-import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.duplicates.candidates import Done, in_blocks
 from protocol.inputs.images import squares
 
 SIZE = 32
@@ -20,11 +18,10 @@ _BLOCKS = 8  # per side; their means are the cheap descriptor
 _SIGMA = 2.0  # pixels, standard deviation of the Gaussian window for local contrast
 _NOISE = 4.0  # grey levels; lower contrast is noise
 _BLANK = 1.0  # grey level of an added component, so that blank images have equal instead of undefined descriptors
-_IN_MEMORY = 1 << 30  # bytes; larger arrays are stored in a temporary file
 _BLOCK_BYTES = 16 << 20
 
 
-def small_images(images: Any, *, n_channels: int, done: Done = None) -> NDArray[np.uint8]:
+def small_images(images: Any, *, n_channels: int, done: Callable[[int], object] | None = None) -> NDArray[np.uint8]:
     """Return the central squares of images, resized to `SIZE`: (n, n_channels, SIZE, SIZE).
 
     Parameters
@@ -34,17 +31,8 @@ def small_images(images: Any, *, n_channels: int, done: Done = None) -> NDArray[
     n_channels : {1, 3}
     done : callable, optional
         Called with the number of images just read.
-
-    Notes
-    -----
-    A result above 1 GB is stored in a temporary file, which is deleted with the array.
     """
-    shape = (len(images), n_channels, SIZE, SIZE)
-    if prod(shape) > _IN_MEMORY:
-        with tempfile.TemporaryFile() as file:
-            small: NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="w+", shape=shape)
-    else:
-        small = np.empty(shape, dtype=np.uint8)
+    small = np.empty((len(images), n_channels, SIZE, SIZE), dtype=np.uint8)
     size = max(1, _BLOCK_BYTES // prod(images.shape[1:]))
     for start in range(0, len(images), size):
         block = np.asarray(images[start : start + size])
@@ -81,11 +69,6 @@ def block_means(small: NDArray[np.uint8]) -> NDArray[np.float32]:
         centred = np.concatenate([means, np.full((len(means), 1), _BLANK, dtype=np.float32)], axis=1)
         descriptors[start : start + size] = centred / np.sqrt(np.einsum("ij,ij->i", centred, centred))[:, None]
     return descriptors
-
-
-def mirrored(small: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return horizontally mirrored images."""
-    return small[..., ::-1]
 
 
 def _smoothing() -> NDArray[np.float32]:
@@ -126,93 +109,57 @@ SCALES = (0.92, 1.0, 1 / 0.92)
 """Scales of the query; they cover crops by up to a tenth."""
 SHIFTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Shifts in pixels, in each direction."""
-_QUERIES = 64  # per block of the verification
 _BLANK_ENERGY = 3.0  # added to the energy of local contrast (about 2,000), so that two blank images are equal
 
 
-@dataclass(frozen=True, eq=False)
-class _Scale:
-    """The matrices, stacked vertically, that scale and shift an image's columns or rows.
+def _matrices(scale: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the matrices that scale and shift an image's columns or rows, bilinear, and zero outside the image.
 
-    Parameters
-    ----------
+    Returns
+    -------
     matrices : ndarray of float32, shape (n_shifts * SIZE, SIZE)
+        One matrix for each shift, stacked vertically.
     inside : ndarray of float32, shape (n_shifts * n_shifts, SIZE * SIZE)
         1 for pixels of the result that are inside the image, for each vertical and horizontal shift.
     """
-
-    matrices: NDArray[np.float32]
-    inside: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, scale: float) -> "_Scale":
-        """Return the matrices for one scale: bilinear, and zero outside the image."""
-        centre = (SIZE - 1) / 2
-        places = (np.arange(SIZE) - centre) * scale + centre + np.array(SHIFTS)[:, None]
-        inside = (places >= 0) & (places <= SIZE - 1)
-        weights = np.maximum(0, 1 - np.abs(places[..., None] - np.arange(SIZE))) * inside[..., None]
-        both = inside[:, None, :, None] & inside[None, :, None, :]
-        return cls(weights.reshape(-1, SIZE).astype(np.float32), both.reshape(-1, SIZE * SIZE).astype(np.float32))
-
-    def moved(self, image: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return an image (n_channels, SIZE, SIZE) for each pair of shifts: (n_shifts ** 2, n_channels * SIZE**2)."""
-        n, n_channels = len(SHIFTS), len(image)
-        planes = self.matrices @ (image.reshape(-1, SIZE) @ self.matrices.T).reshape(n_channels, SIZE, -1)
-        by_shift = planes.reshape(n_channels, n, SIZE, n, SIZE).transpose(1, 3, 0, 2, 4)
-        return by_shift.reshape(n * n, -1)
+    centre = (SIZE - 1) / 2
+    places = (np.arange(SIZE) - centre) * scale + centre + np.array(SHIFTS)[:, None]
+    inside = (places >= 0) & (places <= SIZE - 1)
+    weights = np.maximum(0, 1 - np.abs(places[..., None] - np.arange(SIZE))) * inside[..., None]
+    both = inside[:, None, :, None] & inside[None, :, None, :]
+    return weights.reshape(-1, SIZE).astype(np.float32), both.reshape(-1, SIZE * SIZE).astype(np.float32)
 
 
-_SCALES = tuple(_Scale.of(scale) for scale in SCALES)
-_INSIDE = np.concatenate([scale.inside for scale in _SCALES])
+_SCALED = [_matrices(scale) for scale in SCALES]
+_INSIDE = np.concatenate([inside for _, inside in _SCALED])
 
 
 def correlations(
-    query: NDArray[np.uint8],
-    database: NDArray[np.uint8],
-    plain: NDArray[np.int64],
-    flipped: NDArray[np.int64],
-    *,
-    threads: int = 1,
-    done: Done = None,
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the correlations of each query with its candidates, unchanged and mirrored.
+    query: NDArray[np.uint8], database: NDArray[np.uint8], rows: NDArray[np.int64], k: int
+) -> NDArray[np.float32]:
+    """Return the correlations of each query with its candidates.
 
     Parameters
     ----------
     query, database : ndarray of uint8, shapes (n_queries, n_channels, SIZE, SIZE) and (n_database, ...)
-    plain : ndarray of int64, shape (n_queries, k)
-        Rows of the database: candidates that are compared unchanged.
-    flipped : ndarray of int64, shape (n_queries, m)
-        Rows of the database: candidates that are mirrored first.
-    threads : int, default=1
-        Number of threads; the result does not depend on it.
-    done : callable, optional
-        Called with the number of queries just finished.
+    rows : ndarray of int64, shape (n_queries, m)
+        Rows of the database: the candidates.
+    k : int
+        The first k candidates of a query are compared unchanged, the others are mirrored first.
 
     Returns
     -------
-    plain, flipped : ndarray of float32, with the shapes of the arguments
+    ndarray of float32, shape (n_queries, m)
         From -1 to 1: the normalised correlation of local contrast in the overlap of both images, maximised over
         `SCALES` and `SHIFTS`.
     """
-    k = plain.shape[1]
-    rows = np.concatenate([plain, flipped], axis=1)
-
-    def verify(start: int) -> NDArray[np.float32]:
-        block = rows[start : start + _QUERIES]
-        distinct, place = np.unique(block, return_inverse=True)
-        place = place.reshape(block.shape)
-        candidates = local_contrast(database[distinct])
-        queries = local_contrast(query[start : start + _QUERIES])
-        best = np.empty(block.shape, dtype=np.float32)
-        for i, image in enumerate(queries):
-            matched = candidates[place[i]]
-            matched[k:] = mirrored(matched[k:])
-            best[i] = best_correlation(image, matched)
-        return best
-
-    scores = np.concatenate(list(in_blocks(verify, range(0, len(query), _QUERIES), threads, done)))
-    return scores[:, :k], scores[:, k:]
+    distinct, place = np.unique(rows, return_inverse=True)
+    candidates, best = local_contrast(database[distinct]), np.empty(rows.shape, dtype=np.float32)
+    for i, image in enumerate(local_contrast(query)):
+        matched = candidates[place.reshape(rows.shape)[i]]
+        matched[k:] = matched[k:, ..., ::-1]
+        best[i] = best_correlation(image, matched)
+    return best
 
 
 def best_correlation(image: NDArray[np.float32], candidates: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -224,9 +171,14 @@ def best_correlation(image: NDArray[np.float32], candidates: NDArray[np.float32]
     candidates : ndarray of float32, shape (n, n_channels, SIZE, SIZE)
         Both after `local_contrast`.
     """
-    moved = np.concatenate([scale.moved(image) for scale in _SCALES])
-    flat = candidates.reshape(len(candidates), -1)
-    energy = np.einsum("ij,ij->i", moved, moved)[:, None]
+    n, n_channels = len(SHIFTS), len(image)
+    moved = []
+    for matrices, _ in _SCALED:
+        planes = matrices @ (image.reshape(-1, SIZE) @ matrices.T).reshape(n_channels, SIZE, -1)
+        by_shift = planes.reshape(n_channels, n, SIZE, n, SIZE).transpose(1, 3, 0, 2, 4)
+        moved.append(by_shift.reshape(n * n, -1))
+    left, flat = np.concatenate(moved), candidates.reshape(len(candidates), -1)
+    energy = np.einsum("ij,ij->i", left, left)[:, None]
     overlapping = _INSIDE @ np.square(candidates).sum(axis=1).reshape(len(candidates), -1).T
-    values = (moved @ flat.T + _BLANK_ENERGY) / np.sqrt((energy + _BLANK_ENERGY) * (overlapping + _BLANK_ENERGY))
+    values = (left @ flat.T + _BLANK_ENERGY) / np.sqrt((energy + _BLANK_ENERGY) * (overlapping + _BLANK_ENERGY))
     return np.asarray(values.max(axis=0), dtype=np.float32)

@@ -10,7 +10,6 @@ from protocol.features._items import (
     items_of,
     join,
     prepared,
-    side_by_side,
 )
 from protocol.features._preprocessing import Preprocessing
 
@@ -25,5 +24,4 @@ __all__ = [
     "items_of",
     "join",
     "prepared",
-    "side_by_side",
 ]

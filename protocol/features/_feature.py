@@ -80,7 +80,7 @@ class Feature(Configurable, ABC):
         ----------
         images : uint8, shape (n, height, width) or (n, height, width, 3)
             The array that `reads` names, grey or RGB: an ndarray, or any object that returns rows for slices (an HDF5
-            dataset, a memory map). Some features read vectors or texts instead.
+            dataset, a memory map). Some features read vectors instead.
         progress : callable or None
             Called after each block with its number of images.
 
@@ -101,8 +101,7 @@ class Feature(Configurable, ABC):
         for start in range(0, len(images), self.block):
             block = images[start : start + self.block]
             rows, owner = describe(block)
-            is_text = rows.dtype.kind == "T"
-            bad = owner[:0] if is_text else owner[~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))]
+            bad = owner[~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))]
             if bad.size:
                 raise ProtocolError(f"{self}: row {bad[0] + start:,} of {self.reads} gives NaN or infinity.")
             yield rows, owner + start

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,7 @@ class Rows:
         return found
 
 
+@dataclass(frozen=True, eq=False)
 class Extracted:
     """The raw descriptors that a feature extracted from all images of a dataset. Created by `extracted`.
 
@@ -88,9 +90,8 @@ class Extracted:
         The image that each item comes from.
     """
 
-    def __init__(self, X: Sliceable, image: NDArray[np.int64]) -> None:
-        self.X = X
-        self.image = image
+    X: Sliceable
+    image: NDArray[np.int64]
 
     def raw(self, images: NDArray[np.int64]) -> Rows:
         """Return the raw descriptors (n_items, ...) of a partition's items, to be read on demand."""
@@ -186,9 +187,9 @@ class Prepared:
         return self._of_database if self._of_database and partition in _OF_DATABASE else self._main
 
     def raw(self, images: NDArray[np.int64]) -> NDArray:
-        """Return the raw descriptors of all modalities of training items, `side_by_side`."""
+        """Return the raw descriptors of all modalities of training items, next to each other."""
         modalities = (self._main, self._of_database) if self._of_database else (self._main,)
-        return side_by_side([items.raw(images)[:] for _, items in modalities])
+        return np.hstack([items.raw(images)[:] for _, items in modalities])
 
     def vectors(self, partition: str, images: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors (n_items, d) of the items of a partition's images."""
@@ -211,11 +212,6 @@ class Prepared:
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
         """Return the value of the image of each item, as in `Extracted.per_item`."""
         return self._main[1].per_item(images, values)
-
-
-def side_by_side(raws: Sequence[NDArray]) -> NDArray:
-    """Return the raw descriptors of the same items in several modalities as one array, for a digest."""
-    return raws[0] if len(raws) == 1 else np.hstack(raws)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import abc
 import json
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -77,10 +78,23 @@ class Hasher(Configurable, abc.ABC):
 
     @classmethod
     def check_declaration(cls, name: str) -> None:
-        """Raise ProtocolError, with the right form, if the class is no hasher that can be registered as `name`."""
-        from protocol.hashers.declaration import check_declaration
-
-        check_declaration(cls, name, cls.__mro__[: cls.__mro__.index(Hasher)])
+        """Raise ProtocolError if the class can't be registered as `name`; other mistakes raise when it is used."""
+        problem, missing = "", sorted(cls.__abstractmethods__)
+        if not re.fullmatch("[a-z0-9][a-z0-9_]*", name):
+            problem = (
+                "a name may contain only lower-case letters, digits and _, and must begin with a letter or a digit."
+            )
+        elif missing:
+            problem = f"the method {missing[0]} is missing."
+        elif not isinstance(cls.learned, Mapping) or not cls.learned:
+            problem = 'learned must name the arrays that _fit sets, as in {"projection_": ("float32", "d", "n_bits")}.'
+        else:
+            try:
+                cls().check_options()
+            except (ProtocolError, TypeError, AttributeError) as error:
+                problem = f"the defaults of its options are wrong: {error}"
+        if problem:
+            raise ProtocolError(f"hasher {name!r}: {problem}")
 
     @abc.abstractmethod
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
@@ -140,26 +154,14 @@ class Hasher(Configurable, abc.ABC):
 
     def _check_learned(self, record: Any, n_features: int) -> None:
         """Raise ProtocolError if ``_fit`` returned no record, or did not set the attributes declared in `learned`."""
-        where = f"{type(self).__name__}._fit"
+        where, lengths = f"{type(self).__name__}._fit", self._lengths(n_features)
         if not isinstance(record, dict):
-            raise ProtocolError(
-                f"{where}: must return a dict (the fit record; {{}} if there is nothing to record), not "
-                f"{type(record).__name__}. Set learned arrays as attributes, and declare them in `learned`."
-            )
-        missing = [name for name in self.learned if not hasattr(self, name)]
-        if missing:
-            raise ProtocolError(
-                f"{where}: does not set {', '.join(f'self.{name}' for name in missing)}, which `learned` declares."
-            )
-        lengths = self._lengths(n_features)
+            raise ProtocolError(f"{where}: must return a dict, the fit record, not {type(record).__name__}.")
         for name, declared in self.learned.items():
+            if not hasattr(self, name):
+                raise ProtocolError(f"{where}: does not set self.{name}, which `learned` declares.")
             # The memory order of a model from a file, so that products are rounded equally.
             setattr(self, name, np.ascontiguousarray(getattr(self, name)))
-            if (dtype := getattr(self, name).dtype) != declared[0]:
-                raise ProtocolError(
-                    f"{where}: {name}: expected {declared[0]}, got {dtype}. Write: self.{name} = "
-                    f"....astype({declared[0]!r})."
-                )
             _check_array(getattr(self, name), declared, lengths, f"{where}: {name}")
 
     def _check_supervision(self, training: TrainingSet) -> None:
@@ -269,9 +271,8 @@ class Hasher(Configurable, abc.ABC):
             raise ProtocolError(f"{where}: these are the arrays of {name}.")
         hasher = cls().set_params(**parameters)
         hasher.check()
-        hasher._set_learned_arrays(
-            {name: array for name, array in arrays.items() if name != "model"}, integer(n_features, "n_features")
-        )
+        learned = {name: array for name, array in arrays.items() if name != "model"}
+        hasher._set_learned_arrays(learned, integer(n_features, "n_features"))
         hasher.n_features_in_, hasher.fit_record_ = n_features, fit_record
         return hasher
 
@@ -324,11 +325,9 @@ class Hasher(Configurable, abc.ABC):
         return Tags(estimator_type="transformer", target_tags=target, transformer_tags=TransformerTags())
 
     def __repr__(self) -> str:
-        always, defaults = ("n_bits", "seed"), self.defaults()
-        shown = [
-            f"{name}={value!r}" for name, value in self.options.items() if name in always or value != defaults[name]
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        shown = {"n_bits", "seed"} | {name for name, value in self.defaults().items() if value != self.options[name]}
+        options = (f"{name}={value!r}" for name, value in self.options.items() if name in shown)
+        return f"{type(self).__name__}({', '.join(options)})"
 
 
 class LinearHasher(Hasher):

@@ -1,7 +1,7 @@
 """The policy for files from elsewhere, and the limits within which they are read.
 
 - Files that the pipeline wrote are verified by their checksums before a parser opens them (`protocol.provenance`).
-- Downloads are verified before they are parsed, and bounded in size and time (`protocol.downloads`).
+- Downloads are verified before they are parsed, and bounded in size (`protocol.datasets.fetch`).
 - Files that a user names are read without running anything in them: no pickles, no files that they point to. The
   declared size of an array is compared with a limit before memory is allocated, because a few kilobytes can decompress
   to terabytes. Nothing is extracted to disk. Pipes and devices, on which reading may block, are refused.

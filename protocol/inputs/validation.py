@@ -92,14 +92,6 @@ def check_images(array: Any, name: str = "images", *, n_items: int | None = None
         )
 
 
-def check_texts(array: Any, *, n_items: int | None = None) -> None:
-    """Raise ProtocolError unless `array` holds texts of any length, dtype StringDType, one for each of `n_items`."""
-    shape, dtype = np.shape(array), getattr(array, "dtype", np.dtype(object))
-    if dtype.kind != "T" or len(shape) != 1 or n_items not in (None, *shape) or not shape[0]:
-        n = "n" if n_items is None else n_items
-        raise ProtocolError(f"texts: expected StringDType ({n},), not empty, got shape {shape} of {dtype}.")
-
-
 def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     """Return `index` as a non-empty int64 array (n,) of row numbers in [0, n_items).
 

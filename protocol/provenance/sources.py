@@ -25,7 +25,7 @@ from protocol.provenance import storage
 _ROOT = Path(__file__).parents[2]
 _PACKAGE = Path(__file__).parents[1].name
 # Modules that can't change a result: downloads are verified by checksums, and digests only decide which jobs are rerun.
-_LEFT_OUT = ("protocol.downloads.", "protocol.provenance.sources.")
+_LEFT_OUT = ("protocol.datasets._fetch.", "protocol.provenance.sources.")
 # The distributions on which numbers depend, by the name that is imported.
 _LIBRARIES = {module: name for name, module in storage.LIBRARIES.items() if module not in ("protocol", "h5py")}
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")

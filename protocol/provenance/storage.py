@@ -146,19 +146,13 @@ def file_sha256(path: str | Path) -> str:
 
 
 class _Digest:
-    """The SHA-256 of an array that is given in blocks of rows: of its dtype, its shape, and its bytes in C order.
-
-    Texts of any length (NumPy's StringDType) count as UTF-8, each after its length.
-    """
+    """The SHA-256 of an array that is given in blocks of rows: of its dtype, its shape, and its bytes in C order."""
 
     def __init__(self) -> None:
         self._content = hashlib.sha256()
 
     def update(self, rows: NDArray) -> None:
-        if rows.dtype.kind == "T":
-            for text in map(str.encode, rows.tolist()):
-                self._content.update(len(text).to_bytes(8, "little") + text)
-        elif rows.size:
+        if rows.size:
             self._content.update(np.ascontiguousarray(rows).data.cast("B"))
 
     def of(self, array: "NDArray | h5py.Dataset") -> str:
@@ -295,7 +289,7 @@ class Writer:
             )
             self._growing[name] = _Digest()
         array = self._file[name]
-        if rows.dtype != _typed(array).dtype or rows.shape[1:] != array.shape[1:]:
+        if rows.dtype != array.dtype or rows.shape[1:] != array.shape[1:]:
             raise ProtocolError(
                 f"array {name!r}: expected rows of shape {array.shape[1:]} and {array.dtype} as before, "
                 f"got {rows.shape[1:]} and {rows.dtype}."
@@ -324,14 +318,14 @@ class Writer:
             digest.update(rows)
             start += len(rows)
             progress(len(rows))
-        self._digests[name] = digest.of(_typed(array))
+        self._digests[name] = digest.of(array)
 
     def refer(self, name: str, span: external.Span) -> None:
         """Add an array whose bytes remain in another file; its digest is that of a copy."""
         self._digests[name] = _digest_of_rows(external.Values(external.create(self._file, name, span)))
 
     def _finish(self, provenance: Mapping[str, Any]) -> None:
-        self._digests |= {name: digest.of(_typed(self._file[name])) for name, digest in self._growing.items()}
+        self._digests |= {name: digest.of(self._file[name]) for name, digest in self._growing.items()}
         for name, digest in self._digests.items():
             self._file[name].attrs["sha256"] = digest
         self._file.attrs["provenance"] = json.dumps(provenance, sort_keys=True)
@@ -384,11 +378,6 @@ def _content_digest(digests: Mapping[str, str], provenance: str) -> str:
     return hashlib.sha256((json.dumps(digests, sort_keys=True) + provenance).encode()).hexdigest()
 
 
-def _typed(array: "h5py.Dataset") -> Any:
-    """Return an array of a file; texts of any length become NumPy's StringDType, which HDF5 lacks."""
-    return array.astype("T") if array.dtype == object else array
-
-
 class _Arrays(Mapping[str, Any]):
     """The arrays of an open file by name; one whose bytes are in another file is verified when it is looked up."""
 
@@ -404,7 +393,7 @@ class _Arrays(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         array = external.open_array(self._file, name)
         if not array.external:
-            return _typed(array)
+            return array
         self._external[name] = array
         self.verify()
         return external.Values(array)

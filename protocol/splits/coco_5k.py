@@ -2,7 +2,7 @@
 
 The partitions are drawn at random; HashNet's own lists are not part of this package. Those lists differ from the
 description: their database contains 112,218 images, among them all 5,000 queries (see
-`protocol.auditing.checks.published`).
+`protocol.auditing.checks.identification`).
 """
 
 from protocol.registry import SplitRecord

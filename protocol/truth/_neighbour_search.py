@@ -20,7 +20,7 @@ module in float32 took 0.6 of the CPU time and 160 more lines, for bounds on the
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,12 +127,19 @@ class Keys:
 
 
 class _Found(NamedTuple):
-    """Pairs in order: the rows of the queries and of the tile, and the intervals that contain their keys."""
+    """Pairs of a query and an item, by their rows, and the intervals that contain their keys.
+
+    If both ends are equal, they are the key of the distance by the formula.
+    """
 
     rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
+    columns: NDArray[Any]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+
+    def where(self, selected: NDArray) -> "_Found":
+        """Return a subset of the pairs, by mask or position."""
+        return _Found(*(column[selected] for column in self))
 
 
 def neighbours_within(
@@ -308,7 +315,7 @@ def nearest(
     size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
     with workers(threads) as n_threads:
         found = [
-            _Search(query[start : start + size], database, k, distance, keys, n_threads).run(progress)
+            _nearest(query[start : start + size], database, k, distance, keys, n_threads, progress)
             for start in range(0, len(query), size)
         ]
     counts = np.concatenate([np.diff(part.indptr) for part in found])
@@ -344,111 +351,57 @@ def _matrix(X: NDArray, name: str) -> NDArray:
     return array
 
 
-class _Pairs(NamedTuple):
-    """Pairs of a query and an item, by their rows, and the intervals that contain their keys.
+def _nearest(
+    query: NDArray,
+    database: NDArray,
+    k: int,
+    distance: Distance,
+    keys: Keys,
+    threads: int,
+    progress: Callable[[int], object] | None,
+) -> Neighbours:
+    """Return the nearest items of up to 4,096 queries in one pass over the database."""
+    n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)
 
-    For `decided` pairs, both ends are the key of the distance by the formula.
-    """
+    def search(start: int) -> _Found:
+        found = keys.within(queries, keys.items(database[start : start + TILE], start), bound)
+        return found._replace(columns=start + found.columns.astype(np.int64))
 
-    rows: NDArray[np.int32]
-    items: _Rows
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    decided: NDArray[np.bool_]
+    def measured(pairs: _Found) -> NDArray[np.float64]:
+        """Return the distances of pairs; database rows are read in ascending order."""
+        order, distances = np.argsort(pairs.columns, kind="stable"), np.empty(len(pairs.rows))
+        rows, columns = pairs.rows[order], pairs.columns[order]
+        distances[order] = pair_distances(query, database, rows, columns, distance=distance, threads=threads)
+        return distances
 
-    @classmethod
-    def none(cls) -> "_Pairs":
-        """Return an empty set of pairs."""
-        nothing = np.empty(0)
-        return cls(nothing.astype(np.int32), nothing.astype(np.int64), nothing, nothing, nothing.astype(bool))
-
-    def where(self, selected: NDArray) -> "_Pairs":
-        """Return a subset of the pairs, by mask or position."""
-        return _Pairs(*(column[selected] for column in self))
-
-    @classmethod
-    def joined(cls, parts: Sequence["_Pairs"], n_queries: int) -> tuple["_Pairs", _Rows]:
-        """Return the pairs of all parts, ordered by row and then by part, and the indptr of the rows."""
-        pairs = cls(*map(np.concatenate, zip(*parts, strict=True)))
-        order = np.argsort(pairs.rows.astype(np.int16), kind="stable")  # NumPy sorts 16-bit integers by counting
-        return pairs.where(order), _starts(np.bincount(pairs.rows, minlength=n_queries))
-
-
-@dataclass
-class _Search:
-    """The search for the nearest items of up to 4,096 queries in one pass over the database."""
-
-    query: NDArray
-    database: NDArray
-    k: int
-    distance: Distance
-    keys: Keys
-    threads: int
-
-    def run(self, progress: Callable[[int], object] | None) -> Neighbours:
-        """Return the nearest items."""
-        n_queries, n_items = len(self.query), len(self.database)
-        queries = self.keys.queries(self.query)
-        bound = np.full(n_queries, np.inf)
-        pairs, pending, n_pending = _Pairs.none(), [], 0
-
-        def search(start: int) -> _Pairs:
-            found = self.keys.within(queries, self.keys.items(self.database[start : start + TILE], start), bound)
-            return _Pairs(
-                found.rows,
-                start + found.columns.astype(np.int64),
-                found.low,
-                found.high,
-                np.zeros(len(found.low), bool),
-            )
-
-        starts = range(0, n_items, TILE)
-        for start, found in zip(starts, in_order(search, starts, self.threads), strict=True):
-            pending.append(found)
-            n_pending += len(found.rows)
-            if n_pending > max(n_queries * self.k, len(pairs.rows)) or start + TILE >= n_items:
-                pairs, bound = self._closest(*_Pairs.joined([pairs, *pending], n_queries))
-                pending, n_pending = [], 0
-            if progress is not None:
-                progress(n_queries * min(TILE, n_items - start))
-        return self._decided(pairs)
-
-    def _closest(self, pairs: _Pairs, indptr: _Rows) -> tuple[_Pairs, NDArray[np.float64]]:
-        """Return the pairs that may be among the nearest, and each query's bound on their keys.
+    def closest(pairs: _Found) -> tuple[_Found, NDArray[np.float64]]:
+        """Return the pairs that may be as near as the k-th, by row and item, and each query's bound on their keys.
 
         If a query has too many of them, they are decided by the formulas.
         """
-        pairs, indptr, bound = self._bounded(pairs, indptr)
-        crowded = np.diff(indptr) > 2 * self.k + _EXTRA_CANDIDATES
-        undecided = np.flatnonzero(~pairs.decided & crowded[pairs.rows])
-        if undecided.size:
-            keys = self.keys.of(self._distances(pairs.rows[undecided], pairs.items[undecided]))
-            pairs.low[undecided] = pairs.high[undecided] = keys
-            pairs.decided[undecided] = True
-            pairs, indptr, bound = self._bounded(pairs, indptr)
-        return pairs, bound
+        pairs = pairs.where(np.argsort(pairs.rows.astype(np.int16), kind="stable"))  # 16-bit integers are counted
+        while True:
+            bound = _kth(_starts(np.bincount(pairs.rows, minlength=n_queries)), pairs.high, k)
+            pairs = pairs.where(pairs.low <= bound[pairs.rows])
+            crowded = np.bincount(pairs.rows, minlength=n_queries) > 2 * k + _EXTRA_CANDIDATES
+            undecided = np.flatnonzero((pairs.low < pairs.high) & crowded[pairs.rows])
+            if not undecided.size:
+                return pairs, bound
+            pairs.low[undecided] = pairs.high[undecided] = keys.of(measured(pairs.where(undecided)))
 
-    def _bounded(self, pairs: _Pairs, indptr: _Rows) -> tuple[_Pairs, _Rows, NDArray[np.float64]]:
-        """Return the pairs that may be as near as the k-th, their indptr, and the bounds."""
-        bound = _kth(indptr, pairs.high, self.k)
-        selected = pairs.low <= bound[pairs.rows]
-        return pairs.where(selected), _starts(selected)[indptr], bound
-
-    def _decided(self, pairs: _Pairs) -> Neighbours:
-        """Return the nearest among the pairs, which are ordered by row and item."""
-        indptr = _starts(np.bincount(pairs.rows, minlength=len(self.query)))
-        distances = self._distances(pairs.rows, pairs.items)
-        selected = distances <= _kth(indptr, distances, self.k)[pairs.rows]
-        return Neighbours(self.k, _starts(selected)[indptr], pairs.items[selected], distances[selected])
-
-    def _distances(self, rows: NDArray[np.int32], items: _Rows) -> NDArray[np.float64]:
-        """Return the distances of pairs; database rows are read in ascending order."""
-        order = np.argsort(items, kind="stable")
-        distances = np.empty(len(rows))
-        distances[order] = pair_distances(
-            self.query, self.database, rows[order], items[order], distance=self.distance, threads=self.threads
-        )
-        return distances
+    starts, parts, n_pending = range(0, len(database), TILE), list[_Found](), 0
+    for start, found in zip(starts, in_order(search, starts, threads), strict=True):
+        parts.append(found)
+        n_pending += len(found.rows)
+        if n_pending > max(n_queries * k, len(parts[0].rows)) or start == starts[-1]:
+            pairs, bound = closest(_Found(*map(np.concatenate, zip(*parts, strict=True))))
+            parts, n_pending = [pairs], 0
+        if progress is not None:
+            progress(n_queries * min(TILE, len(database) - start))
+    distances = measured(pairs)
+    indptr = _starts(np.bincount(pairs.rows, minlength=n_queries))
+    selected = distances <= _kth(indptr, distances, k)[pairs.rows]
+    return Neighbours(k, _starts(selected)[indptr], pairs.columns[selected], distances[selected])
 
 
 def _starts(counts: NDArray) -> _Rows:
@@ -494,19 +447,16 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
     """
     size = max(1, _NUMBERS // X.shape[1])
     for start in range(0, len(X), size):
-        block = X[start : start + size]
-        finite, zero = np.isfinite(block), np.count_nonzero(block, axis=1) == 0
-        sizes = np.abs(block.astype(np.float64))
-        within, largest = sizes <= _LARGEST_NUMBER, sizes.max(axis=1)
-        bad = np.flatnonzero(~within.all(axis=1) | (zero if unit else ~zero & (largest < _SMALLEST_NUMBER)))
-        if bad.size:
-            row = bad[0]
+        largest = np.abs(X[start : start + size].astype(np.float64)).max(axis=1)
+        zero = largest == 0
+        bad = ~(largest <= _LARGEST_NUMBER) | (zero if unit else ~zero & (largest < _SMALLEST_NUMBER))
+        if bad.any():
+            row = int(bad.argmax())
+            expected, got = "finite numbers", str(largest[row])
             if zero[row]:
                 expected, got = "a vector that is not zero, because its cosine distance is undefined", "zeros only"
             elif largest[row] < _SMALLEST_NUMBER:
                 expected, got = f"a number of at least {_SMALLEST_NUMBER:.1e}, or zeros", f"at most {largest[row]:.1e}"
-            elif finite[row].all():
-                expected, got = f"numbers up to {_LARGEST_NUMBER:.1e}", block[row][~within[row]][0]
-            else:
-                expected, got = "finite numbers", block[row][~finite[row]][0]
+            elif np.isfinite(largest[row]):
+                expected = f"numbers up to {_LARGEST_NUMBER:.1e}"
             raise ProtocolError(f"{name} row {first_row + start + row}: expected {expected}, got {got}.")

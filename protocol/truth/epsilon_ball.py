@@ -38,14 +38,10 @@ def _check(
             f"n_neighbours must be less than {pool:,}, the number of items to count in (count_in={count_in!r}), got "
             f"{n_neighbours:,}."
         )
-    if pool is not None and n_train is not None and reading == "mean_distance":
-        _check_rank(n_neighbours, pool, n_train)
-
-
-def _check_rank(n_neighbours: int, pool: int, n_train: int) -> None:
-    """Raise ProtocolError if R neighbours in the pool correspond to less than one training point."""
+    if pool is None or n_train is None or reading == "average_count":
+        return
     share = n_neighbours / pool
-    if int(share * (n_train - 1)) < 1:
+    if int(share * (n_train - 1)) < 1:  # the neighbours correspond to less than one training point
         raise ProtocolError(
             f"ground truth 'epsilon_ball' needs at least {math.ceil(1 / share) + 1:,} training points to estimate "
             f"the radius that contains {share:.2g} of the database, got {n_train:,}. Use more, a larger n_neighbours, "
@@ -145,7 +141,8 @@ def _radius(X: NDArray[np.float32], *, share: float, n_sample: int, reading: str
         rank = max(1, round(exact_rank * len(drawn)))
         nearest = np.empty(0)  # distances of pairs, of which only the `rank` smallest are kept
         for row in drawn:
-            nearest = _smallest(np.concatenate([nearest, _distances_to_others(X, row)]), rank)
+            nearest = np.concatenate([nearest, _distances_to_others(X, row)])
+            nearest = np.partition(nearest, rank - 1)[:rank] if nearest.size > rank else nearest
         return float(nearest.max())
     rank = int(exact_rank)
     ranks = [rank - 1, min(rank, n_others - 1)]
@@ -158,8 +155,3 @@ def _distances_to_others(X: NDArray[np.float32], row: int) -> NDArray[np.float64
     size = max(1, CHUNK // X.shape[1])
     to_all = [euclidean(X[start : start + size], X[row]) for start in range(0, len(X), size)]
     return np.delete(np.concatenate(to_all), row)
-
-
-def _smallest(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the `n` smallest values in any order, or all if there are fewer."""
-    return np.partition(values, n - 1)[:n] if values.size > n else values

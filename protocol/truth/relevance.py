@@ -30,6 +30,10 @@ class Relevance(Protocol):
         """Return the distinct database positions of the items relevant to a query, and their levels."""
         ...
 
+    def part(self, start: int, stop: int) -> Self:
+        """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""
+        ...
+
 
 class LabelRelevance:
     """Relevance by labels: items that share a label with the query are relevant; the level is the number of these.
@@ -271,36 +275,6 @@ class NeighbourRelevance:
         return part
 
 
-class _Part:
-    """The relevance of a part of the database, for classes of relevance without a method `part`."""
-
-    def __init__(self, relevance: Relevance, start: int, stop: int) -> None:
-        self._relevance, self._start, self._stop = relevance, start, stop
-        self.n_queries, self.n_database = relevance.n_queries, stop - start
-        self.levels, self.kind = relevance.levels, relevance.kind
-
-    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the database positions of the items relevant to a query, and their levels."""
-        positions, levels = self._relevance.row(query)
-        inside = (positions >= self._start) & (positions < self._stop)
-        return positions[inside] - self._start, levels[inside]
-
-
-def part_of(relevance: Relevance, start: int, stop: int) -> Relevance:
-    """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels.
-
-    Examples
-    --------
-    >>> part_of(LabelRelevance([7, 8], [7, 8, 7, 9]), 1, 3).row(0)
-    (array([1]), array([1]))
-    >>> part_of(NeighbourRelevance([0, 2, 3], [1, 4, 2], n_database=5), 2, 5).row(0)
-    (array([2]), array([1]))
-    """
-    if isinstance(relevance, LabelRelevance | NeighbourRelevance):
-        return relevance.part(start, stop)
-    return _Part(relevance, start, stop)
-
-
 def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:
     """Return the relevance from the arrays of a ground truth.
 
@@ -353,9 +327,8 @@ def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slic
     if labels is not None and len(labels) == n_database:
         of_part = {"query_labels": arrays["query_labels"][:], "database_labels": labels[part]}
         return relevance_from_arrays(of_part, part.stop - part.start)
-    return part_of(
-        relevance_from_arrays({name: array[:] for name, array in arrays.items()}, n_database), part.start, part.stop
-    )
+    complete = relevance_from_arrays({name: array[:] for name, array in arrays.items()}, n_database)
+    return complete.part(part.start, part.stop)
 
 
 def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name: str) -> None:

@@ -1,7 +1,6 @@
 """The difference of two splits, compared with sets and dictionaries, its texts, and expected sizes."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.auditing import Dataset, Split
-from protocol.auditing.checks.difference import difference
+from protocol.auditing.checks.difference import difference, to_markdown, to_text
 from protocol.checks import ProtocolError
 from protocol.splits import PARTITIONS
 
@@ -59,7 +58,7 @@ def test_the_difference_matches_loops_over_sets(a, b):
     assert found.reordered == tuple(p for p in parts if set(a[p]) == set(b[p]) and a[p] != b[p])
     same = difference(first, first)
     assert same.findings() == []
-    assert same.to_text().endswith("\n\nNo difference.")
+    assert to_text(same).endswith("\n\nNo difference.")
 
 
 def test_findings_text_markdown_and_json_list_what_moved():
@@ -70,7 +69,7 @@ def test_findings_text_markdown_and_json_list_what_moved():
         ("information", 1, ("f",), "These items are in database here, and in no partition in b.csv."),
         ("information", 1, ("train",), SAME_ITEMS),
     ]
-    assert found.to_text() == (
+    assert to_text(found) == (
         "a.csv against b.csv, items compared by ids\n\n"
         "partition  here  there  in both\n"
         "query         2      2        1\n"
@@ -83,13 +82,7 @@ def test_findings_text_markdown_and_json_list_what_moved():
         "none here                0            0               0           0\n\n"
         "train: the same items, listed in another order."
     )
-    assert "| query here | 1 | 0 | 1 | 0 |" in found.to_markdown()
-    document = json.loads(found.to_json())
-    assert list(document) == ["here", "there", "by", "sizes", "matrix", "moved", "reordered", "not_given"]
-    assert document["sizes"]["database"] == {"here": 4, "there": 3, "both": 2}
-    assert {"here": "query", "there": "database", "count": 1} in document["matrix"]
-    assert document["moved"][2] == {"here": ["database"], "there": [], "items": ["f"]}
-    assert (document["by"], document["reordered"], document["not_given"]) == ("ids", ["train"], {})
+    assert "| query here | 1 | 0 | 1 | 0 |" in to_markdown(found)
 
 
 # How items are matched
@@ -143,22 +136,21 @@ def test_a_split_is_compared_with_files_lists_and_mappings_alike(tmp_path):
 def test_a_split_is_compared_with_a_protocol():
     parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
     audited = audit(parts, against="cifar10_s1")
-    assert named(audited, "split-difference") == [("the training set is left out of the database",)]
+    assert named(audited, "split-difference") == [("0 of 5,000 training items are in the database (declared 5,000)",)]
     (found,) = audited.differences.values()
-    assert found.to_text() == (
+    assert to_text(found) == (
         "split against the protocol cifar10_s1\n\n"
-        "compared                 of    here  declared\n"
-        "sizes                 query   1,000     1,000\n"
-        "sizes                 train   5,000     5,000\n"
-        "sizes              database  54,000    59,000\n"
-        "overlaps  query in database       0         0\n"
-        "overlaps     query in train       0         0\n"
-        "overlaps  train in database       0     5,000\n\n"
-        "This split resembles cifar10_s1 in sizes and overlaps, but the training set is left out of the database."
+        "compared                         here  declared\n"
+        "sizes of query                  1,000     1,000\n"
+        "sizes of train                  5,000     5,000\n"
+        "sizes of database              54,000    59,000\n"
+        "overlaps of query in database       0         0\n"
+        "overlaps of query in train          0         0\n"
+        "overlaps of train in database       0     5,000\n\n"
+        "This split resembles cifar10_s1 in sizes and overlaps, but 0 of 5,000 training items are in the database "
+        "(declared 5,000)."
     )
-    assert "| overlaps | train in database | 0 | 5,000 |" in found.to_markdown()
-    document = json.loads(found.to_json())
-    assert document["compared"][2] == {"compared": "sizes", "of": "database", "here": "54,000", "declared": "59,000"}
+    assert "| overlaps of train in database | 0 | 5,000 |" in to_markdown(found)
     assert audit(parts, against="cifar10_54k").differences["split"].findings() == []
 
 
@@ -169,9 +161,7 @@ def test_a_split_is_compared_with_a_protocol():
     ("sizes", "mismatches"),
     [
         ({}, [("query 999 (declared 1,000)", "train 4,500 (declared 5,000)")]),
-        ({"train": 4_500}, [("query 999 (declared 1,000)",)]),
         ({"train": 4_501}, [("query 999 (declared 1,000)", "train 4,500 (expected 4,501)")]),
-        ({"train": 4_500, "query": 999}, []),
         ({"train": 4_500, "query": 998}, [("query 999 (expected 998)",)]),
         ({"train": 4_500, "query": 999, "validation_query": 3}, [("validation_query 0 (expected 3)",)]),
     ],
@@ -186,14 +176,3 @@ def test_expected_sizes_replace_declared_ones_and_need_no_protocol(sizes, mismat
     alone = audit(parts, sizes=sizes)
     assert named(alone, "size-mismatch") == [items for items in expected if items]
     assert ("differ from those expected, so" in str(alone).replace("\n          ", "")) == any(expected)
-
-
-def test_the_counts_of_a_class_are_named_with_those_expected():
-    y = np.arange(60_000) % 10
-    query = np.arange(1_000)
-    query[[0, 10, 20]] = [60_000 - 9, 60_000 - 19, 60_000 - 29]  # three items of class 1 in place of class 0
-    parts = {"query": query, "train": np.arange(1_000, 6_000), "database": np.setdiff1d(np.arange(60_000), query)}
-    made = audit(parts, labels=y, protocol="cifar10_s1").findings["split"]
-    (finding,) = [one for one in made if one.name == "class-imbalance"]
-    assert finding.items == ("class 0: 97 (expected 100)",)
-    assert "Class sizes in the partition: 97 items in 1 class, 100 in 8, 103 in 1" in finding.consequence

@@ -5,7 +5,7 @@ import pytest
 
 from protocol.auditing import Dataset, Split, read_excluded
 from protocol.checks import ProtocolError
-from protocol.duplicates import find_duplicate_vectors
+from protocol.duplicates import find_duplicates
 
 IDS = np.array(["a", "b", "c", "d", "e", "f"])
 PARTS = {"query": np.array([3, 0, 5]), "database": np.array([1, 2]), "train": np.array([4])}
@@ -48,13 +48,13 @@ def test_listed_items_are_excluded_wherever_they_are_queries(tmp_path):
 def test_the_file_of_find_duplicates_is_read(tmp_path):
     rows = np.random.default_rng(0).normal(size=(6, 8))
     rows[5] = rows[2] + 0.001
-    find_duplicate_vectors(rows, most=1).to_csv(tmp_path / "pairs.csv")
+    find_duplicates(rows, vectors=True, most=1).to_csv(tmp_path / "pairs.csv")
     assert read_excluded(tmp_path / "pairs.csv").about == "1 pair"
     assert positions(tmp_path, (tmp_path / "pairs.csv").read_text()) == [2]
 
 
 WRONG = {
-    "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected a judgement from 0 to 3, got 'near-duplicate'.",
+    "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected the judgement 0 (exact copy), ",
     "": "the file is empty. It should contain a table of pairs or items.",
     "0\n2\n": "needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id; "
     "its header is '0'. (Positions would mean different queries in every run.)",

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from audited import audit
 
-from protocol.auditing.inputs.forms import one_form
+from protocol.auditing.items import one_form
 from protocol.checks import ProtocolError
 
 FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text(encoding="utf-8"))
@@ -76,11 +76,6 @@ def test_equal_names_are_compared_where_partitions_must_be_disjoint(protocol, is
     assert "equal-file-names" in str(in_query)
 
 
-def test_a_line_break_in_an_id_does_not_end_it():
-    assert audited(["a\nb", "c"], ["b", "d"]) == []
-    assert audited(["a\nB", "c"], ["d", "A\nb"]) == [("ids-differ-in-form", "warning", ("a\nB ~ A\nb",))]
-
-
 def test_lists_that_share_some_ids_may_share_others_in_another_form():
     assert [name for name, *_ in audited(["a", "b"], ["a", "B"])] == ["query-in-database", "ids-differ-in-form"]
     assert [name for name, *_ in audited(["a", "A"], ["a", "A"])] == ["query-in-database"]
@@ -103,32 +98,14 @@ def test_every_pair_of_lists_is_compared():
 @pytest.mark.parametrize(("number", "plain"), FORMS["numbers"])
 def test_one_number_in_two_notations_is_refused(number, plain):
     for one, other in ((number, plain), (plain, number)):
-        with pytest.raises(ProtocolError, match=f"are the same number, .* as plain digits, such as {plain}"):
+        with pytest.raises(ProtocolError, match=r"are the same number, .* as plain digits"):
             audit(query=[one, "2"], database=[other, "3"])
-    assert audited([number, "x1"], [plain, "y1"])[0][0] == "ids-differ-in-form"
 
 
 def test_numbers_that_are_written_alike_or_are_among_names_are_ids():
     assert audited(["7.0", "8.0"], ["9.0", "10.0"]) == []
     assert audited(["2007_000027", "2007_000032"], ["2007_000033", "2008_000002"]) == []
     assert [name for name, *_ in audited(["007", "008"], ["007", "009"])] == ["query-in-database"]
-
-
-def test_row_numbers_as_pandas_writes_them_are_refused_by_file(tmp_path):
-    (tmp_path / "query.txt").write_text("7\n12\n")
-    (tmp_path / "database.txt").write_text("1.0\n12.0\n")
-    with pytest.raises(ProtocolError, match=r"database.txt: '12.0' and '12' in .*query.txt are the same number"):
-        audit(query=tmp_path / "query.txt", database=tmp_path / "database.txt")
-
-
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("option", ["query", "ids"])
-def test_text_in_utf_16_without_a_byte_order_mark_is_refused(encoding, option, tmp_path):
-    (tmp_path / "a.txt").write_bytes("a.jpg\nb.jpg\n".encode(encoding))
-    lists = {"query": ["a", "b"], "database": ["c", "d"]} | {option: tmp_path / "a.txt"}
-    message = "line 1: a NUL character, as in UTF-16. Save the file as UTF-8"
-    with pytest.raises(ProtocolError, match=f"a.txt: {message}"):
-        audit(**lists)
 
 
 def test_a_list_of_one_item_is_a_warning(tmp_path):

@@ -40,41 +40,18 @@ def run(arguments):
 
 WORDS = st.sampled_from([*NAMES, "0", "1", "-1", "1e9", "nan", "9" * 30, "id", "partition", "query", "train", "\ufeff"])
 MARKS = st.sampled_from([" ", ",", ";", "\t", "\n", "\r\n", "\r", '"', "\x00", "\n\n"])
-LOG = st.sampled_from(
-    ["epoch 1 ", "mAP: 0.5", "map", "epoch", "0.7", "NaN", "{", "}", "[", "]", '"map": ', "null", "1e999"]
-)
-TABLE = st.sampled_from(["query,database,judgement\n", "0.5", "3", "a;b"])
-ODD_TEXT = st.lists(st.one_of(WORDS, MARKS, LOG, TABLE), max_size=30).map(lambda parts: "".join(parts).encode())
+LOG = st.sampled_from(["map", "epoch", "0.7", "NaN", "{", "}", "[", '"map": ', "query,database,judgement\n", "3"])
+ODD_TEXT = st.lists(st.one_of(WORDS, MARKS, LOG), max_size=30).map(lambda parts: "".join(parts).encode())
 ODD_BYTES = st.one_of(st.binary(max_size=60), ODD_TEXT)
-SHAPES = st.sampled_from([(), (0,), (1,), (4,), (4, 1), (1, 4), (4, 2), (6,), (6, 3), (2, 2, 2)])
-DTYPES = st.sampled_from(["u1", "i8", "u8", "f4", "f8", "?", "U3", "S3", "c16", "M8[s]"])
-
-
-@st.composite
-def odd_arrays(draw):
-    """Return the bytes of an .npy file."""
-    shape, dtype = draw(SHAPES), np.dtype(draw(DTYPES))
-    numbers = draw(st.lists(st.integers(0, 255), min_size=8, max_size=8))
-    if dtype.kind in "uif" and draw(st.booleans()):
-        array = np.resize(np.array(numbers) % 7, shape).astype(dtype)
-    else:
-        content = bytes(numbers) * (np.prod(shape, dtype=int) * dtype.itemsize // 8 + 1)
-        array = np.frombuffer(content, dtype=dtype, count=int(np.prod(shape, dtype=int))).reshape(shape)
-    stream = io.BytesIO()
-    np.save(stream, array)
-    return stream.getvalue()
-
-
-SUFFIXES = st.sampled_from([".txt", ".csv", ".tsv", ".csv.gz", ".npy", ".npz", ".h5", ".json", ".jsonl", ".odd", ""])
-FILES = st.one_of(st.tuples(SUFFIXES, ODD_BYTES), st.tuples(st.sampled_from([".npy", ".npy", ".txt"]), odd_arrays()))
+SUFFIXES = st.sampled_from([".txt", ".csv", ".csv.gz", ".npy", ".npz", ".h5", ".json", ".jsonl", ".odd"])
 OPTIONS = "split query database train validation-query validation-database ids labels features pairs groups"
 OPTIONS += " known-pairs training-log"
 
 
 @pytest.mark.parametrize("option", OPTIONS.split())
 @settings(FUZZ, max_examples=15)
-@given(file=FILES, by_row=st.booleans())
-def test_an_odd_file_in_any_option_ends_with_a_status(tmp_path_factory, option, file, by_row):
+@given(suffix=SUFFIXES, content=ODD_BYTES, by_row=st.booleans())
+def test_an_odd_file_in_any_option_ends_with_a_status(tmp_path_factory, option, suffix, content, by_row):
     folder = tmp_path_factory.getbasetemp() / "fuzz"
     folder.mkdir(exist_ok=True)
     np.save(folder / "query.npy", [0, 1])
@@ -82,23 +59,9 @@ def test_an_odd_file_in_any_option_ends_with_a_status(tmp_path_factory, option, 
     (folder / "query.txt").write_text("a.jpg\nb.jpg\n")
     (folder / "database.txt").write_text("c.jpg\nd.jpg\n")
     given_ = {part: folder / f"{part}{'.npy' if by_row else '.txt'}" for part in ("query", "database")}
-    suffix, content = file
     given_[option] = folder / f"odd{suffix}"
     given_[option].write_bytes(content)
     run([given_["split"]] if option == "split" else [f"--{name}={path}" for name, path in given_.items()])
-
-
-WORDED = ("--protocol", "--distance", "--fail-on", "--fix-also", "--json", "--write-fixed", "--nothing")
-
-
-@FUZZ
-@given(option=st.sampled_from(WORDED), value=st.text(max_size=12).filter(lambda text: not {"/", "\0"} & set(text)))
-def test_odd_values_end_with_a_status(tmp_path_factory, option, value):
-    folder = tmp_path_factory.mktemp("values")
-    for part in ("query", "database"):
-        (folder / f"{part}.txt").write_text(f"{part}.jpg\n")
-    value = folder / value if option in ("--json", "--write-fixed") else value
-    run([*(f"--{part}={folder / part}.txt" for part in ("query", "database")), f"{option}={value}"])
 
 
 # Never a wrong "clean"
@@ -111,7 +74,6 @@ VARIED = {
     "nfd": lambda text: unicodedata.normalize("NFD", text),
     "png": lambda text: text.replace(".jpg", ".png"),
     "short": lambda text: text.removeprefix("00"),
-    "slash": "{}/".format,
 }
 
 
@@ -165,7 +127,7 @@ def oracle(lists):
 
 def plain(name):
     """Return the normal form of an id."""
-    name = unicodedata.normalize("NFC", name).casefold().removeprefix("./").removesuffix("/")
+    name = unicodedata.normalize("NFC", name).casefold().removeprefix("./")
     name = name.removeprefix("/data/images/").removeprefix("./")
     for extension in (".jpg", ".png"):
         name = name.removesuffix(extension)

@@ -1,9 +1,7 @@
-"""Groups divided between partitions are found, with groups from files and arrays, or guessed from file names."""
+"""Groups divided between partitions are found, with groups from files, arrays, mappings and patterns."""
 
-import contextlib
 import itertools
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +11,7 @@ from hypothesis import strategies as st
 
 from protocol.auditing import Dataset, Split
 from protocol.auditing.checks.known import audit_groups
-from protocol.auditing.inputs.groups import Groups, guessed_groups
-from protocol.checks import ProtocolError
-from protocol.cli import main
+from protocol.auditing.evidence import Groups
 from protocol.splits import PARTITIONS
 
 LISTS = {"query": [0, 1, 2], "train": [3, 4, 5], "database": [6, 7, 8, 9]}
@@ -50,12 +46,6 @@ def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warni
     )
     assert finding.fix
     assert "Soomro" in finding.treatment
-
-
-def test_undivided_groups_are_not_a_finding():
-    together = ["a", "a", "b", "c", "c", "c", "d", "d", "e", "e"]
-    assert "group-split" not in str(audit(**LISTS, groups=together))
-    assert "group-split (needs groups)" in audit(**LISTS).to_text(why=True)
 
 
 PAIRS = [
@@ -107,80 +97,16 @@ def test_items_without_a_group_are_counted(groups, sentence):
     assert sentence_about(audit(**LISTS, groups=groups)).startswith(f"Groups (groups): {sentence}")
 
 
-# Groups from names
-
-
-def dataset(*names, y=None):
-    return Dataset(ids=np.array(names), y=None if y is None else np.array(y))
-
-
-def test_groups_that_coincide_with_classes_are_not_used():
-    names = [f"class{row % 3}_{row}.png" for row in range(9)]
-    assert guessed_groups(dataset(*names)).names == ["class0", "class1", "class2"]
-    with pytest.raises(ProtocolError, match=r"^groups: ids such as .* do not contain groups, as `v_PullUps_g21_c02`"):
-        guessed_groups(dataset(*names, y=[row % 3 for row in range(9)]))
-
-
-def test_guessed_groups_cause_warnings_with_a_remark():
-    lists = {"query": ["s1_frame1", "s2_frame1"], "train": ["s1_frame2", "s3_frame1"], "database": ["s4_frame1"]}
-    audited = audit(**lists, groups="auto")
-    assert splits_of(audited) == [("warning", 1, ("s1 (query 1, train 1)",))]
-    assert audited.n_errors == 0
-    assert sentence_about(audited) == (
-        "Groups (names that end with the number of a frame or slice, `scene12_frame0045`: 1 group with 2 or more "
-        "items, 2 items at most, for example `s1_frame1` is in the group s1): 4 groups of 5 items. They are guessed "
-        "from file names."
-    )
-    assert "(groups: guessed from file names)" in str(audited).replace("\n           ", " ")
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=12, unique=True))
-def test_any_names_give_groups_or_are_refused(names):
-    with contextlib.suppress(ProtocolError):
-        groups = guessed_groups(dataset(*names))
-        sizes = np.bincount(groups.codes[groups.codes >= 0])
-        assert 2 <= sizes.max() <= len(names) / 2
+UCF101 = r"re:v_(.*_g\d+)_c\d+"
 
 
 def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared):
     folder = shared / "data" / "published_codes" / "ucf101"
     query, database = (np.load(folder / f"{part}_path.npy") for part in ("test", "database"))
-    audited = audit(query=query, database=database, train=database, groups="auto")
+    audited = audit(query=query, database=database, train=database, groups=UCF101)
     assert splits_of(audited) == []
-    assert "2,525 groups with 2 or more items, 7 items at most" in sentence_about(audited)
+    assert "2,525 groups of 13,320 items" in sentence_about(audited)
     moved = np.flatnonzero(np.char.find(query, "v_YoYo_g07_c03") >= 0)
     leaking = np.append(database, query[moved])
-    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups="auto")
-    assert splits_of(audited) == [("warning", 1, ("YoYo_g07 (query 3, train 1)",))]
-    groups = {path: path.rpartition("_c")[0] for path in np.append(query, database).tolist()}
-    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=groups)
-    assert splits_of(audited) == [("error", 1, ("YoYo/v_YoYo_g07 (query 3, train 1)",))]
-
-
-def test_a_pattern_may_be_longer_than_the_name_of_a_file():
-    clips = [f"v_{action}_g01_c01.avi" for action in ("YoYo", "Kick")]
-    pattern = f"re:^v_({'|'.join(['YoYo', 'Kick', *(f'Other{number}' for number in range(60))])})"
-    assert not audit(query=clips[:1], database=clips[1:], groups=pattern).n_errors
-
-
-# The command
-
-HMDB51 = "re:^[^/]*/(.*)_[a-z]_(?:cm|nm)_np"
-
-
-def test_the_command_prints_divided_groups_and_fails(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    clip = "cartwheel/Geena_und_die_Radschl_ge___;-)_cartwheel_f_cm_np1_ri_med_{}.avi"
-    lists = {}
-    for name, numbers in {"query": [0, 1], "train": [2, 3], "database": [4]}.items():
-        others = [f"kick/{name}_{number}_kick_f_nm_np1_fr_bad_0.avi" for number in range(2)]
-        clips = [clip.format(number) for number in numbers]
-        Path(f"{name}.txt").write_text("\n".join([*clips, *others, f"{name}.avi"]))
-        lists[name] = f"{name}.txt"
-    assert main(["audit", *(f"--{name}={file}" for name, file in lists.items()), "--groups", HMDB51]) == 1
-    printed = capsys.readouterr().out
-    assert printed == f"{audit(**lists, groups=HMDB51)!r}\n"
-    printed = " ".join(printed.split())
-    assert "error group-split: 1 Geena_und_die_Radschl_ge___;-)_cartwheel (query 2, train 2)" in printed
-    assert f"Groups ({HMDB51}): 7 groups of 11 items; 3 of 14 items without a group" in printed
+    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=UCF101)
+    assert splits_of(audited) == [("error", 1, ("YoYo_g07 (query 3, train 1)",))]

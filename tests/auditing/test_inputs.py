@@ -9,11 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from protocol.auditing import Dataset, audit
-from protocol.auditing.inputs import items
-from protocol.auditing.inputs.groups import groups_from
-from protocol.auditing.inputs.items import features_from, modalities_from
-from protocol.auditing.inputs.known_pairs import known_pairs_for
-from protocol.auditing.inputs.log_formats import read_log
+from protocol.auditing.checks.training_log import read_logs
+from protocol.auditing.evidence import features_from, groups_from, modalities_from
+from protocol.auditing.known_pairs import known_pairs_for
 from protocol.checks import ProtocolError
 from protocol.evaluation.exclusion import excluded_rows
 
@@ -51,7 +49,8 @@ def features(values, dataset):
 
 
 def training_log(values, dataset):
-    return read_log(values).series, values
+    pattern = None if str(values).endswith((".csv", "l", ".txt")) else "mAP (?P<value>.*)"
+    return read_logs(values, pattern), values
 
 
 READERS = {read.__name__: read for read in (groups, known_pairs, pairs, features, training_log)}
@@ -75,22 +74,6 @@ def test_an_input_is_read_or_refused_in_one_line(tmp_path, monkeypatch, case):
         result, source = read(values, dataset)
         assert result == case["result"]
         assert case.get("source", "") in source
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, f'[{{"map": {"9" * 5000}}}]'])
-def test_json_that_python_refuses_is_an_error_of_one_line(tmp_path, text):
-    (tmp_path / "a.json").write_text(text)
-    with pytest.raises(ProtocolError, match=r"a\.json: not valid JSON \(.*\)\. It should contain a list of "):
-        read_log(tmp_path / "a.json")
-
-
-def test_large_json_is_refused_unless_it_has_one_record_per_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(items, "_JSON_BYTES", 20)
-    (tmp_path / "a.json").write_text('{"map": 0.5}\n{"map": 0.4}\n')
-    assert read_log(tmp_path / "a.json").series[0].values.tolist() == [0.5, 0.4]
-    (tmp_path / "a.json").write_text('[{"map": 0.5}, {"map": 0.4}]\n')
-    with pytest.raises(ProtocolError, match=r"JSON of more than 0 MiB can't be read\. Write one record per line\.$"):
-        read_log(tmp_path / "a.json")
 
 
 PIECES = ["1", "2", ",", "\n", "a", '"', "-", "9" * 30, "", "query,database,judgement\n"]

@@ -47,14 +47,6 @@ def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
         assert (words in not_checked) == (not possible)
 
 
-def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
-    (tmp_path / "q.txt").write_text("a 1 0\nb 0 1\n")
-    audited = audit(query=tmp_path / "q.txt", database=["c", "d"])
-    assert "class-missing, class-imbalance, query-without-relevant for database (need labels)" in audited.to_text(
-        why=True
-    )
-
-
 def test_clean_and_not_checked_are_one_statement():
     audited = audit(query=["a", "c"], database=["b", "d"])
     for text in (audited.to_markdown(), audited._repr_html_()):
@@ -83,28 +75,9 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
     assert several.to_text().count("more data") == 1
 
 
-def test_errors_precede_warnings(tmp_path):
-    text = str(audit(query=[0, 1], database=[1, 2, 3], labels=[0, 1, 1, 0, 1, 2]))
-    assert 0 < text.index("  error ") < text.index("  warning ")
-
-
 def test_an_empty_partition_counts_as_missing():
     lists = {"query": ["a"], "database": ["b"]}
     assert str(audit(**lists, train=[])) == str(audit(**lists)).replace("query database", "query database train")
-
-
-def test_runs_are_compared_if_a_protocol_is_declared_and_all_items_are_known():
-    splits = {"query": [0], "database": [1, 2]}, {"query": [2], "database": [0, 1]}
-    for options, words in (
-        ({}, "runs-not-independent (needs other runs of a declared protocol)"),
-        ({"protocol": "improved"}, "runs-not-independent, for runs that are not identical (needs ids or labels of the"),
-        ({"protocol": "improved", "labels": [0, 1, 0]}, ""),
-        ({"protocol": "standard"}, ""),  # all that are not queries are in the database
-    ):
-        texts = [lines[-1] for lines in audit(*splits, **options).about.values()]
-        assert all(words in text and ("runs-not-independent" in text) == bool(words) for text in texts), options
-    (text,) = (lines[-1] for lines in audit(splits[0], protocol="standard").about.values())
-    assert "runs-not-independent (needs other runs" in text
 
 
 # One input is removed at a time.

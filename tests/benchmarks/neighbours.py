@@ -2,7 +2,6 @@ r"""Speed, exactness and memory of the search for nearest neighbours compared wi
 
 `python tests/benchmarks/neighbours.py` compares with scikit-learn's brute-force search, with faiss where it is
 installed, and with the bare float32 matrix product, on one core, in turns; the least CPU time of the turns counts.
-`--scale million` searches 1,000,000 x 768 memory-mapped vectors for 1,000 queries and prints time and memory.
 
 CPU seconds on one core of a Xeon with AVX-512, k = 100 (scikit-learn 1.9.1):
 
@@ -19,12 +18,7 @@ All lists contain the nearest items, also where vectors are moved by 1,000, but 
 of 200 queries among vectors of integers, 2 got every item that is as far as the k-th.
 """
 
-import argparse
-import tempfile
-import threading
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,54 +103,7 @@ def exactness(n_queries: int = 200, n_database: int = 20_000) -> None:
             say(f"  {title:16} {name:24} {sum(right):4} / {sum(ties)}")
 
 
-class _Memory(threading.Thread):
-    """Follows the memory of the process that is not mapped from files."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.peak, self.stop = 0.0, threading.Event()
-
-    def run(self) -> None:
-        while not self.stop.wait(0.02):
-            lines = Path("/proc/self/status").read_text().splitlines()
-            self.peak = max(self.peak, *(int(line.split()[1]) / 2**20 for line in lines if line.startswith("RssAnon")))
-
-
-def million(folder: str | None, threads: int, distance: str) -> None:
-    """Print time and memory of 1,000 queries against 1,000,000 x 768 memory-mapped float32 vectors."""
-    n, d = 1_000_000, 768
-    with tempfile.TemporaryDirectory(dir=folder) as made:
-        path = Path(made) / "database.npy"
-        file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, d))
-        for start in range(0, n, 10_000):
-            file[start : start + 10_000] = vectors(10_000, d, seed=start + 2)
-        del file
-        database, query, memory = np.load(path, mmap_mode="r"), vectors(1000, d, seed=1), _Memory()
-        memory.start()
-        wall, cpu = time.perf_counter(), time.process_time()
-        found = nearest(query, database, K, distance=distance, threads=threads)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        memory.stop.set()
-        memory.join()
-    say(f"1,000 x 1,000,000 x 768, {distance}, k = {K}, {threads} threads: {found.indices.size} neighbours")
-    say(f"  {wall:.1f} s, {cpu:.1f} CPU s, peak memory above the mapped file {memory.peak:.2f} GB")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", choices=["peers", "million"], default="peers", help="default: peers")
-    parser.add_argument("--turns", type=int, default=3, help="turns of which the best counts; default: 3")
-    parser.add_argument("--threads", type=int, default=1, help="threads at the scale of a million; default: 1")
-    parser.add_argument("--distance", default="cosine", help="at the scale of a million; default: cosine")
-    parser.add_argument("--folder", help="where the file of 3 GB is written and removed; default: the system's")
-    arguments = parser.parse_args()
-    if arguments.scale == "million":
-        million(arguments.folder, arguments.threads, arguments.distance)
-    else:
-        exactness()
-        speed(1_000, 100_000, 768, arguments.turns)
-        speed(10_000, 59_000, 512, arguments.turns)
-
-
 if __name__ == "__main__":
-    main()
+    exactness()
+    speed(1_000, 100_000, 768, turns=3)
+    speed(10_000, 59_000, 512, turns=3)

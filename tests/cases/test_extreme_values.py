@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.auditing.inputs.copies import WithinDistance
+from protocol.auditing.evidence import WithinDistance
 from protocol.checks import ProtocolError
 from protocol.evaluation import Hashing, Nearest, quantisation
 from protocol.hashers import TrainingSet

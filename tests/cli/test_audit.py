@@ -1,25 +1,19 @@
 """`protocol audit`: its exit status, and the findings as text, JSON and Markdown."""
 
 import csv
-import gzip
 import io
 import json
-import os
-import pty
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from protocol import audit, registry
+from protocol import registry
 from protocol.auditing import KIND_OF, Dataset, audit_splits, write_findings
-from protocol.auditing.inputs.reading import read_lists
+from protocol.auditing.runs import read_lists
 from protocol.cli import main
 from protocol.provenance import storage
-from protocol.splits import read_list, write_list
+from protocol.splits import write_list
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
@@ -115,27 +109,14 @@ def test_the_user_chooses_the_findings_that_fail(folder, fail_on, leak, warned, 
     assert main(["audit", *lists, "database.txt", "--fail-on", fail_on]) == leak
 
 
-def test_every_item_of_a_finding_is_in_the_json_and_five_are_in_the_text(folder, capsys):
-    _, (found,) = audited("--query", "query.txt", "--database", "query.txt")
-    assert (found["count"], sorted(found["items"])) == (20, sorted(IDS[PARTS["query"]]))
-    assert capsys.readouterr().out.count("image/") == 5
-    leaking("train.txt")
-    _, found = audited(*LISTS[:4], "--train", "train.txt")
-    reported = [item for one in json.loads(Path("found.json").read_text()) for item in one["items"]]
-    assert [one["finding"] for one in found] == ["query-in-train"]  # once, and not as other overlaps
-    assert len(reported) == len(set(reported)) == 42
-
-
-def test_lists_may_be_row_numbers_with_labels_or_ids_of_all_rows(folder):
-    numbers = [part.replace(".txt", ".npy") for part in LISTS]
-    np.savez("both.npz", a=np.append(PARTS["query"], PARTS["train"][0]), b=Y)
-    assert names(*numbers) == (0, [])
-    lists = ["--query", "both.npz:a", *numbers[2:]]
-    status, (found,) = audited(*lists, "--labels", "both.npz:b", "--protocol", "improved")
-    assert (status, found["finding"], found["items"]) == (1, "query-in-train", [str(PARTS["train"][0])])
-    status, found = audited(*lists, "--ids", "ids.txt")
-    assert [(one["finding"], one["count"]) for one in found] == [("query-in-train", 1), ("unused-items", 40)]
-    assert found[0]["items"] == [IDS[PARTS["train"][0]]]
+def test_colour_is_only_for_terminals_that_allow_it(folder, capsys, monkeypatch):
+    leaking()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    for value, coloured in (("", True), ("1", False)):
+        monkeypatch.setenv("NO_COLOR", value)
+        assert main(["audit", *LISTS]) == 1
+        assert ("\x1b[" in capsys.readouterr().out) == coloured
 
 
 def pipeline(folder, *, seeds=(0, 1), name="improved"):
@@ -177,14 +158,6 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     assert f"{paths[0]}: changed since it was written (expected sha256 " in capsys.readouterr().err
 
 
-def test_runs_that_repeat_each_other_are_found_by_their_files(folder):
-    status, found = audited(*pipeline(folder, seeds=(0, 1, 0)))
-    assert status == 1
-    assert {(one["finding"], one["file"], *one["items"]) for one in found} == {
-        ("runs-not-independent", "2/splits.h5", "0/splits.h5")
-    }
-
-
 def test_a_split_drawn_with_another_seed_than_recorded_is_found(folder):
     (path,) = pipeline(folder, seeds=(0,))
     storage.write(path, PARTS, storage.read_provenance(path) | {"seed": 9})
@@ -194,62 +167,6 @@ def test_a_split_drawn_with_another_seed_than_recorded_is_found(folder):
     other = storage.provenance("dataset y", parameters={}, inputs={})
     storage.write("items.h5", {"ids": np.char.encode(IDS), "class_names": []}, other)
     assert names(path) == (0, [])  # the split was not drawn from these items
-
-
-def test_a_split_is_compared_with_another_and_with_a_protocol(folder, capsys):
-    Path("moved.txt").write_text("".join(Path("database.txt").read_text().splitlines(keepends=True)[3:]))
-    against = "query=query.txt,database=moved.txt,train=train.txt"
-    assert names(*LISTS, "--against", against) == (0, [])
-    out = capsys.readouterr().out
-    assert "database    300    297      297" in out
-    assert "These items are in database here, and in no partition in query.txt moved.txt train.txt." in out
-    (finding,) = [one for one in json.loads(Path("found.json").read_text()) if one["finding"] == "split-difference"]
-    assert finding["items"] == [IDS[row] for row in PARTS["database"][:3]]
-    assert main(["audit", *LISTS, "--against", against, "--fail-on", "information"]) == 1
-    assert main(["audit", *LISTS, "--against", "voc2012_1k", "--markdown"]) == 0
-    assert "| sizes | query | 20 | 1,000 |" in capsys.readouterr().out
-
-
-def test_expected_sizes_need_no_protocol(folder, capsys):
-    assert names(*LISTS, "--sizes", "query=20,train=40") == (0, [])
-    assert main(["audit", *LISTS, "--sizes", "query=20,train=40", "--why"]) == 0
-    assert "size-mismatch for database (needs" in capsys.readouterr().out
-    assert names(*LISTS, "--sizes", "query=20,train=40,database=300") == (0, [])
-    assert "size-mismatch" not in capsys.readouterr().out
-    assert names(*LISTS, "--sizes", "query=21,train=40") == (1, [("size-mismatch", "error", 1)])
-
-
-@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
-def test_colour_is_only_for_terminals_that_allow_it(folder, variables, coloured):
-    leaking()
-    master, slave = pty.openpty()
-    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
-    command = [sys.executable, "-m", "protocol", "audit", *LISTS]
-    done = subprocess.Popen(command, stdout=slave, env=environment | variables)
-    os.close(slave)
-    output = b""
-    while True:
-        try:
-            read = os.read(master, 1 << 16)
-        except OSError:  # the other side is closed
-            break
-        if not read:
-            break
-        output += read
-    os.close(master)
-    assert done.wait() == 1
-    assert (b"\x1b[" in output) == coloured
-
-
-@pytest.mark.parametrize("name", ["q.csv.gz", "q.txt", "q.lst", "q.csv"])
-@pytest.mark.parametrize("mark", [",", ";"])
-def test_every_query_in_the_database_is_found_whatever_divides_the_lines(folder, name, mark):
-    content = "".join(f"{item}{mark}1{mark}0\n" for item in IDS[:20]).encode()
-    Path(name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    write_list("d.csv", np.arange(100), IDS, np.arange(400) % 2)
-    status, found = names("--query", name, "--database", "d.csv")
-    assert status == 1
-    assert ("query-in-database", "error", 20) in found
 
 
 # Real lists
@@ -272,81 +189,3 @@ def test_the_lists_of_deephash_are_clean(nuswide, capsys):
     lists = "DeepHash-pytorch's lists of NUS-WIDE-21"
     assert f"The query list has the 2,100 file names of the query list in {lists}." in out
     assert f"The database list has the 10,500 file names of the train list in {lists}." in out
-
-
-def test_the_lists_of_hashnet_have_images_without_labels_and_concepts_without_images(nuswide):
-    test, train = (str(nuswide / f"hashnet_81/{part}.txt.gz") for part in ("test", "train"))
-    assert names("--query", test, "--database", train) == (
-        0,
-        [("class-missing", "warning", 2), ("query-without-relevant", "warning", 1_131)],
-    )
-    turned = {name: count for name, _, count in names("--query", train, "--database", test)[1]}
-    assert turned["query-without-relevant"] >= 2_185
-
-
-def test_the_two_toolkits_share_photos_across_roles(nuswide):
-    """The number in a file's name identifies a photo: one toolkit's test images are in the other's training set."""
-
-    def photos(toolkit, part):
-        ids, _ = read_list(nuswide / toolkit / f"{part}.txt.gz")
-        numbers = [re.split("[_.]", name.rpartition("/")[2])[1] for name in ids.tolist()]
-        Path(f"{toolkit}-{part}.txt").write_text("\n".join(numbers))
-        return f"{toolkit}-{part}.txt"
-
-    for own, other, count in (("hashnet_81", "deephash_21", 186), ("deephash_21", "hashnet_81", 70)):
-        lists = [photos(own, "test"), photos(own, "train"), photos(other, "train")]
-        status, found = names("--query", lists[0], "--database", lists[1], "--train", lists[2])
-        assert status == 1
-        assert ("query-in-train", "error", count) in found
-
-
-def sharded(lines, n_shards=11):
-    """Write a list to the files database0.txt, database1.txt, ..., database10.txt."""
-    shards = [lines[start::n_shards] for start in range(n_shards)]
-    for number, of_shard in enumerate(shards):
-        Path(f"database{number}.txt").write_text("".join(of_shard))
-    return shards
-
-
-@pytest.mark.parametrize("form", ["pattern", "files", "paths"])
-def test_a_list_may_be_in_several_files_sorted_by_number(folder, form, capsys):
-    leaking()
-    shards = sharded(Path("database.txt").read_text().splitlines(keepends=True))
-    files = [f"database{number}.txt" for number in range(11)]
-    Path("whole.txt").write_text("".join(line for shard in shards for line in shard))
-    whole = audit(query="query.txt", database="whole.txt")
-    if form == "paths":
-        found = audit(query="query.txt", database=list(map(Path, files)))
-    else:
-        given = ["database[0-9]*.txt"] if form == "pattern" else files
-        assert main(["audit", "--query", "query.txt", "--database", *given, "--json", "found.json"]) == 1
-        assert json.loads(Path("found.json").read_text())[0]["count"] == 2
-        assert capsys.readouterr().out.startswith("query.txt database0.txt to database10.txt (11 files)\n  error ")
-        found = audit(query="query.txt", database=given[0] if form == "pattern" else list(map(Path, given)))
-    (run,), (expected,) = found.runs, whole.runs
-    assert run.split["database"].tolist() == expected.split["database"].tolist()
-    assert [one.count for one in found.findings[run.file]] == [one.count for one in whole.findings[expected.file]]
-    fixed = found.write_fixed("fixed")
-    assert fixed.audit.n_errors == 0
-    written = [Path("fixed", file).read_text() for file in files]
-    leaked = Path("query.txt").read_text().splitlines(keepends=True)[:2]
-    assert written == ["".join(line for line in shard if line not in leaked) for shard in shards]
-
-
-def test_shards_of_different_kinds_and_patterns_without_files_are_refused(folder, capsys):
-    sharded(Path("database.txt").read_text().splitlines(keepends=True))
-    np.save("rows.npy", np.arange(3))
-    for database, message in (
-        (["none*.txt"], "none*.txt: no file matches this pattern."),
-        (
-            ["database0.txt", "rows.npy"],
-            "rows.npy: contains row numbers, but database0.txt contains ids with labels for 5 classes.",
-        ),
-        (["database0.txt", "missing.txt"], "missing.txt: no such file."),
-        (["database0.txt", ""], "--database: the name of the file is empty."),
-    ):
-        assert main(["audit", "--query", "query.txt", "--database", *database]) == 2
-        assert message in capsys.readouterr().err
-    arguments = ["--query", "query.txt", "--database", "database0.txt", "database1.txt", "--json", "database1.txt"]
-    assert main(["audit", *arguments]) == 2
-    assert "is also an input and would be overwritten" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from protocol.auditing import audit
 from protocol.checks import ProtocolError, printable
 from protocol.cli import main
 from protocol.comparison import compare
-from protocol.duplicates import find_duplicate_vectors
+from protocol.duplicates import find_duplicates
 from protocol.evaluation import evaluate
 
 ESCAPE = "\x1b[31m"
@@ -246,7 +246,7 @@ def test_control_characters_in_names_are_escaped_in_every_printed_result(here):
     split = here / f"fixed{ESCAPE}"
     audited = audit(query=["a", "b"], database=["b", f"c{ESCAPE}"])
     vectors = sides[0].astype(np.float32)
-    found = find_duplicate_vectors(vectors, query_ids=[f"{ESCAPE}{item}" for item in range(4)])
+    found = find_duplicates(vectors, vectors=True, query_ids=[f"{ESCAPE}{item}" for item in range(4)])
     compared = compare(one, other)
     trec = one.to_trec(here / f"run{ESCAPE}")
     for shown in (one, trec, compared, audited, found):

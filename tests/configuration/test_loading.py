@@ -23,7 +23,6 @@ USERS = {
     "embeddings": ["features.npy"],
     "image_folder": ["images/"],
     "imagenet100": ["imagenet100/"],
-    "texts": ["texts/"],
 }
 NETWORKS = [entry.name for entry in registry.entries("hasher") if entry.extra == "learned"]
 SHAPES = {"embeddings": (2_000, 384)}

@@ -195,7 +195,6 @@ def test_the_report_reads_what_the_experiment_has():
     assert (plan.selection_table, plan.duplicates, planned(reproduction=False).claims) == ([], [], [])
     assert plan.examples[:2] == [f"<results>/gist/examples/{split}/radii.csv" for split in ("standard", "improved")]
     assert len(plan.examples) == 7 * 2
-    assert plan.dimensions == {"gist": 512}
     assert plan.options_of_scores == {
         f"gist {truth} {split}": "" for truth in SMALL["ground_truths"] for split in SMALL["splits"]
     }

@@ -9,8 +9,7 @@ import pytest
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, check_statistics
-from protocol.downloads import File
+from protocol.datasets import Data, File, check_statistics
 from protocol.registry import DatasetRecord
 
 FACTS = {

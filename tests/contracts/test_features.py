@@ -16,17 +16,8 @@ def colour():
     return np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), dtype=np.uint8)
 
 
-def texts():
-    words = [
-        " ".join(f"word{number}" for number in row) for row in np.random.default_rng(0).integers(0, 3000, (120, 90))
-    ]
-    return np.array(words, dtype=np.dtypes.StringDType())
-
-
 def taken(feature):
-    """Return an input of the kind that the feature accepts: images, texts or vectors."""
-    if feature.reads == "texts":
-        return texts()
+    """Return an input of the kind that the feature accepts: images or vectors."""
     return colour() if feature.reads == "images" else np.random.default_rng(0).random((40, 6))
 
 
@@ -50,9 +41,6 @@ def check_others_refused(feature):
     if feature.reads == "images":
         expected = r"images: expected uint8 \(n, height, width\)"
         wrong = [images[:0], images / 255, images[0, 0], images[..., :2], images.tolist()]
-    elif feature.reads == "texts":
-        expected = r"texts: expected StringDType \(n,\), not empty"
-        wrong = [images, texts()[:0], texts()[:, None], texts().astype("U2000"), texts().tolist()]
     else:
         expected = r"vectors: expected numbers of shape \(n, d\)"
         wrong = [images, vectors[:0], vectors[:, 0], [[1.0]], vectors.astype(str), vectors > 100]

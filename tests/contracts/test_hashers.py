@@ -389,18 +389,6 @@ def uses_up(self, training):
     training.used = True
 
 
-def without_enough_rows(self, X, y):
-    if len(X) < 2:
-        raise ProtocolError("can't fit")
-    return X
-
-
-def of_any_width(cls, arrays):
-    hasher = Right.from_arrays.__func__(cls, arrays | {"W_": np.zeros((D, 32))} if "W_" in arrays else arrays)
-    hasher.W_ = arrays["W_"]
-    return hasher
-
-
 RANDOM = functools.partial(check_seed, random=True)
 FIXED = functools.partial(check_seed, random=False)
 WITHIN = functools.partial(check_bits_beyond_features, within=True)
@@ -413,28 +401,21 @@ WRONG = {
     check_codes: [
         encoding("Integers", lambda self, bits: bits.astype(int)),
         CAPPED,
-        encoding("Constant", lambda self, bits: np.ones_like(bits)),
     ],
     check_second_fit: [
         but("Unseeded", _fit=lambda self, training, rng: Right._fit(self, training, np.random.default_rng())),
         but("ContinuesTheFirstFit", _fit=continues_the_first_fit),
         but("ReturnsNothing", fit=lambda self, X: Right.fit(self, X) and None),
-        but("SetsNothing", set_params=lambda self, **new: self if "seed" in new else Right.set_params(self, **new)),
         fitting("Centres", lambda self, X, y: np.subtract(X, X.mean(axis=0), out=X)),
-        fitting("Reseeds", lambda self, X, y: self.set_params(seed=self.seed + 1) and X),
         seeing("ScalesQueries", lambda X: np.multiply(X, 2, out=X)),
     ],
     check_a_training_set_can_be_shared_by_fits: [recording("UsesUpATrainingSet", uses_up)],
     check_refuses_other_inputs_than_finite_matrices: [
         fitting("FillsHoles", lambda self, X, y: np.nan_to_num(X)),
-        seeing("FillsHolesInQueries", np.nan_to_num),
         fitting("TakesVectors", lambda self, X, y: np.atleast_2d(X)),
         but("TakesAnyWidth", transform=lambda self, X: matrix(X) @ self.W_[: np.shape(X)[1]] > 0),
-        but("Fits", transform=lambda self, X: Right.transform(self if hasattr(self, "W_") else self.fit(X), X)),
-        but("StoresNothing", to_arrays=lambda self: Right.to_arrays(self) if hasattr(self, "W_") else {}),
     ],
     check_refuses_wrong_parameters: [
-        but("ChecksInFit", check=lambda self: None, fit=lambda self, X: Right.check(self) or Right.fit(self, X)),
         but("ChecksNothing", check=lambda self: None),
     ],
     check_rows_are_encoded_independently: [
@@ -445,27 +426,20 @@ WRONG = {
     check_duplicate_rows: [ROW_NUMBERS, JITTERS],
     check_one_row: [
         recording("NeedsRows", lambda self, training: vars(self).update(W_=self.W_ * training.X.T.var(1, ddof=1)[0])),
-        fitting("NeedsRowsWithoutAnError", without_enough_rows),
     ],
     check_scikit_learns_conventions: [
-        but("OtherDefault", get_params=lambda self, deep=True: {"n_bits": self.n_bits}),
         but("NoTags", __sklearn_tags__=None),
         but("Converts", __init__=lambda self, n_bits=32, *, seed=0: Right.__init__(self, n_bits, seed=str(seed))),
-        but("Adds", __init__=lambda self, n_bits=32, *, seed=0: vars(self).update(n_bits=n_bits, seed=seed, a=1)),
         but("IgnoresUnknown", set_params=lambda self, **new: vars(self).update(new) or self),
-        but("NamelessRepr", __repr__=object.__repr__),
     ],
     check_fit_record: [
         recording("RecordsNumPy", lambda self, training: {"n_iter": np.int64(3)}),
-        recording("RecordsTuples", lambda self, training: {"sizes": (1, 2)}),
     ],
     check_a_model_survives_a_file: [
         but("Rounds", to_arrays=lambda self: Right.to_arrays(self) | {"W_": self.W_.round(1)}),
-        loading("ForgetsItsSeed", lambda cls, arrays: Right.from_arrays.__func__(cls, arrays).set_params(seed=0)),
     ],
     check_odd_models_are_refused: [
         loading("LoadsAnything", lambda cls, arrays: cls()),
-        loading("LoadsAnyWidth", of_any_width),
     ],
     RANDOM: [but("Seedless", _fit=lambda self, training, rng: Right._fit(self, training, np.random.default_rng(0)))],
     FIXED: [Right],
@@ -484,15 +458,11 @@ WRONG = {
 MEAN = {"mean_": ("float32", "d")}
 MISTAKES = [
     (r"_encode: expected an array of bool, shape \(20, 8\), got float32 of", {"_encode": lambda self, X: X[:, :8]}),
-    (r"_encode: expected .* \(20, 8\), got bool of shape \(20, 7\)\.$", {"_encode": lambda self, X: X[:, :7] > 0}),
     (r"_encode: expected .* got bool of shape \(20, 1\)\.$", {"_encode": lambda self, X: X[:, :1] > 0}),  # not repeated
     (r"_encode: expected .* got list\.$", {"_encode": lambda self, X: (X[:, :8] > 0).tolist()}),
-    (r"_fit: must return a dict .*, not ndarray\. Set learned", {"_fit": lambda self, training, rng: training.mean}),
+    (r"_fit: must return a dict, the fit record, not ndarray\.$", {"_fit": lambda self, training, rng: training.mean}),
     (r"_fit: does not set self\.mean_, which `learned` declares\.$", {"learned": MEAN}),
-    (
-        r"_fit: W_: expected float32, got float64\. Write: self\.W_ = \.\.\.\.astype\('float32'\)\.$",
-        {"learned": {"W_": ("float32", "d", "n_bits")}},
-    ),
+    (r"_fit: W_: expected float32 of shape .*, got float64 of", {"learned": {"W_": ("float32", "d", "n_bits")}}),
     (r"_fit: W_: expected .* \(8, 40\), got .* \(40, 8\)", {"learned": {"W_": ("float64", "n_bits", "d")}}),
 ]
 

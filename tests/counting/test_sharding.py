@@ -8,17 +8,9 @@ import pytest
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, count, count_in_shards, shard, sharding
-from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, ground_truth_sha256, part_of
+from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, ground_truth_sha256
 
 N_QUERIES, N_DATABASE = 7, 103
-
-
-class Rows:
-    """A class of relevance that a user wrote, without a method `part`."""
-
-    def __init__(self, complete):
-        self.row, self.levels, self.kind = complete.row, complete.levels, complete.kind
-        self.n_queries, self.n_database = complete.n_queries, complete.n_database
 
 
 def relevances(rng):
@@ -35,7 +27,6 @@ def relevances(rng):
         "labels": LabelRelevance(rng.integers(0, 4, N_QUERIES), rng.integers(0, 5, N_DATABASE)),
         "sets": LabelRelevance(rng.random((N_QUERIES, 5)) < 0.6, many),
         "neighbours": neighbours,
-        "rows": Rows(neighbours),
     }
 
 
@@ -111,10 +102,10 @@ def test_shards_divide_the_database():
     assert {part.stop - part.start for part in edges} == {25, 26}
 
 
-@pytest.mark.parametrize("name", ["labels", "sets", "neighbours", "rows"])
+@pytest.mark.parametrize("name", ["labels", "sets", "neighbours"])
 def test_a_part_of_the_relevance_is_the_relevance_of_the_part(name):
     complete = relevances(np.random.default_rng(5))[name]
-    part = part_of(complete, 40, 90)
+    part = complete.part(40, 90)
     assert (part.n_queries, part.n_database, part.kind) == (N_QUERIES, 50, complete.kind)
     np.testing.assert_array_equal(part.levels, complete.levels)
     for query in range(N_QUERIES):

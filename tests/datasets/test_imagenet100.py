@@ -17,9 +17,8 @@ IMAGES = {
 DATABASE, TEST = list(IMAGES)[:3], list(IMAGES)[3:]
 
 
-def line(image, place=None):
-    place = IMAGES[image] if place is None else place
-    return f"/home/someone/imagenet/{image} " + " ".join("1" if i == place else "0" for i in range(100)) + "\n"
+def line(image):
+    return f"/home/someone/imagenet/{image} " + " ".join("1" if i == IMAGES[image] else "0" for i in range(100)) + "\n"
 
 
 @pytest.fixture
@@ -69,12 +68,8 @@ def test_missing_images_are_counted_and_the_first_is_named(written, folder):
     ("text", "message"),
     [
         (line(TEST[0]) + "a/b.JPEG 1 0\n", "test.txt: line 2: expected a path and 100 flags, one of them 1"),
-        (line(TEST[0], place=100), "line 1: expected a path and 100 flags, one of them 1, got '/home/someone/im"),
         (line(TEST[0]).replace(" 0", " 1", 1), "line 1: expected"),
-        (line(TEST[0]).replace(" 0", " x", 1), "line 1: expected"),
-        ("<html>Not found</html>", "line 1: expected"),
         ("", "test.txt: the list of images is empty."),
-        ("ü", "test.txt: line 1: expected a path and 100 flags"),
     ],
 )
 def test_a_wrong_list_is_named_by_line(written, folder, text, message):

@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 
-from protocol.checks import ProtocolError
-from protocol.features import Preprocessing, extracted, prepared
-from protocol.features.cross_modal import ImageToText, TextToImage
+from protocol.features import Preprocessing, prepared
+from protocol.features.cross_modal import ImageToText
 from protocol.features.precomputed import Precomputed
 from protocol.provenance import storage
 
@@ -56,13 +54,3 @@ def test_one_modality_is_that_of_all_partitions_and_has_no_pairs(tmp_path):
             np.testing.assert_allclose(items.vectors(part, QUERY), expected("image", QUERY, STEPS[""]), atol=1e-5)
         assert items.pairs(TRAIN) is None
         np.testing.assert_array_equal(items.raw(TRAIN), VECTORS["image"][TRAIN])
-
-
-def test_each_modality_is_read_from_the_file(tmp_path):
-    features, _ = written(tmp_path, TextToImage())
-    for modality, name in (("", "text"), ("database/", "image")):
-        with extracted(features, modality) as items:
-            np.testing.assert_array_equal(items.raw(QUERY)[:], VECTORS[name][QUERY])
-    features, _ = written(tmp_path, Precomputed(name="text"))
-    with pytest.raises(ProtocolError, match=r"features\.h5: no array 'database/X'; it contains X, image\.$"):
-        extracted(features, "database/").__enter__()

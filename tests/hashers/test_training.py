@@ -35,14 +35,6 @@ def test_the_log_has_step_objective_and_time_left(caplog, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("before", [[], [3.0, 2.0]])
-def test_a_resumed_training_estimates_time_from_its_own_steps(caplog, monkeypatch, before):
-    monkeypatch.setattr(training.time, "monotonic", iter(np.arange(0, 1000, 10.0)).__next__)
-    with caplog.at_level(logging.INFO), training.progress("T", len(before) + 4, before) as steps:
-        steps.step(1.0)
-    assert caplog.messages == [f"T: step {len(before) + 1} of {len(before) + 4}, objective 1.0000, 30 s left"]
-
-
 def job(output, *, killed):
     """Write checkpoints for two code lengths, and return their contents before."""
     with checkpoints(output) as checkpoint:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from scipy.io import savemat
 
-from protocol.auditing.inputs.items import lists_from
+from protocol.auditing.items import lists_from
 from protocol.checks import ProtocolError
 from protocol.inputs.labels import label_pair, labels_from
 from protocol.inputs.lists import read_listings

@@ -29,7 +29,7 @@ def compared(query, database):
 
 
 def duplicates(query, database):
-    pairs = hp.find_duplicate_vectors(query, database, most=50, least=0.5).pairs
+    pairs = hp.find_duplicates(query, database, vectors=True, most=50, least=0.5).pairs
     return [values.tolist() for values in (pairs.query, pairs.database, pairs.score)]
 
 

@@ -51,13 +51,6 @@ def test_both_means_their_difference_and_the_ranks():
     assert found.loc["lsh", "empty@r2"]["rank_all"] == 2
 
 
-def test_an_undefined_mean_has_no_rank():
-    values = {(0, "itq", "mAP"): np.nan, (0, "lsh", "mAP"): 0.2}
-    found = with_and_without(scores(values), scores(values)).set_index("hasher")
-    assert found.loc["lsh", "rank_all"] == 1
-    assert pd.isna(found.loc["itq", "rank_all"])
-
-
 def section(results, own):
     config = results.config | {"metrics": ["mAP", "empty@r2"]}
     return duplicates_section(dataclasses.replace(results, duplicates=own, config=config))

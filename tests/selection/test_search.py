@@ -41,17 +41,6 @@ def test_scores_are_the_metric_of_each_point_at_each_length():
     assert np.ptp(found[9]) > 0.01  # a grid whose points differ
 
 
-def test_other_options_apply_to_every_point():
-    hasher, seen = registry.get("hasher", "dsh"), []
-
-    def spy(**options):
-        seen.append(options)
-        return hasher(**options)
-
-    search(spy, points({"alpha": [1.5, 2.0]}), X["train"], validation(), seeds={4: 11}, options={"n_iter": 1})
-    assert seen == [{"n_bits": 4, "seed": 11, "n_iter": 1, "alpha": alpha} for alpha in (1.5, 2.0)]
-
-
 def test_a_point_that_can_not_be_fitted_is_reported():
     grid = points({"alpha": [2, 99]})
     with pytest.raises(

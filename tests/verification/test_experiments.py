@@ -9,7 +9,7 @@ import pytest
 from project import SMALL, Results
 
 from protocol import audit, codes, load_split
-from protocol.auditing import audit_fit, experiment, write_findings
+from protocol.auditing import experiment, write_findings
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, evaluate
@@ -119,7 +119,7 @@ def test_the_table_of_the_audit_is_found_again_wherever_the_experiment_lies(tiny
 
 def test_an_error_in_what_was_fitted_is_a_failure_although_the_table_lists_it(folder, monkeypatch):
     path = sorted(folder.glob("gist/*/run0/preprocessing.h5"))[0]
-    leak = audit_fit({"maker": "preprocessing", "fitted_on": ""}, np.zeros((2, 2)))
+    leak = experiment.audit_fit({"maker": "preprocessing", "fitted_on": ""}, np.zeros((2, 2)))
     monkeypatch.setattr(experiment, "audit_experiment", lambda **files: {str(path): leak})
     write_findings(folder / "audit.csv", {f"results/small/{path.relative_to(folder)}": leak})
     checks = [check for check in verify(folder).checks if check.place == "small/audit.csv"]

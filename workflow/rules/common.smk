@@ -38,7 +38,7 @@ except ModuleNotFoundError as error:
     )
 from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
-from protocol.downloads import Place, check_recorded
+from protocol.datasets import Place, check_recorded
 from protocol.metrics import in_database_order
 from protocol.provenance.storage import check_writable
 

@@ -1,7 +1,7 @@
 """Audit every split of the experiment, and everything that was fitted on it."""
 
-from protocol.auditing import audit_libraries, write_findings
-from protocol.auditing.experiment import audit_experiment
+from protocol.auditing import write_findings
+from protocol.auditing.experiment import audit_experiment, audit_libraries
 
 
 def main(job):

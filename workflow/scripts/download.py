@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from protocol import registry
-from protocol.downloads import Place, fetch, require_local
+from protocol.datasets import Place, fetch
 
 
 def main(job):
-    """Download the file that the wildcard names. Offline, the error lists every missing file of the dataset."""
+    """Download the file that the wildcard names."""
     files = {file.name: file for file in registry.DATASETS.entry(job.params.dataset).files}
     sources = {key: job.config[key] for key in ("mirror", "mirror_sha256", "offline")}
     place = Place(job.params.dataset, Path(job.output.file).parents[2], **sources)
-    require_local(files.values(), place)
     fetch(files[job.wildcards.file], place)
 
 

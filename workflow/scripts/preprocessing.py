@@ -1,7 +1,9 @@
 """Fit the preprocessing of one feature on the training set of one run."""
 
+import numpy as np
+
 from protocol import registry
-from protocol.features import Preprocessing, extracted, side_by_side
+from protocol.features import Preprocessing, extracted
 from protocol.provenance import storage
 
 
@@ -19,7 +21,7 @@ def main(job):
         parameters={"steps": dict(job.params.steps), "options": job.params.options},
         inputs=dict(job.input.items()),
         seed=job.params.seed,
-        fitted_on=storage.array_digest(side_by_side(raws)),
+        fitted_on=storage.array_digest(np.hstack(raws)),
     )
     storage.write(job.output.preprocessing, arrays, provenance)
 

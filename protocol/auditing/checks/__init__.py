@@ -15,7 +15,7 @@ from protocol.auditing.checks.overlaps import (
     names_not_compared,
 )
 from protocol.auditing.findings import NOT_CHECKED, Finding, Findings
-from protocol.auditing.inputs.reading import UNDECLARED, Run
+from protocol.auditing.runs import UNDECLARED, Run
 from protocol.splits import PARTITIONS
 
 

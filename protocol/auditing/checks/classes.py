@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.inputs.split import Dataset, Split
+from protocol.auditing.items import Dataset, Split
 from protocol.evaluation import CONVENTIONS
 from protocol.splits import Drawn, SplitProtocol
 

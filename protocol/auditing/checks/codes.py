@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.inputs.split import Split
+from protocol.auditing.items import Split
 from protocol.checks import ProtocolError
 from protocol.codes import unpack
 from protocol.evaluation.code_pairs import CodePair, read_codes

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Findings, findings_of
-from protocol.auditing.inputs.reading import Run
-from protocol.auditing.inputs.split import distinct
+from protocol.auditing.runs import Run
 from protocol.checks import ProtocolError, integer, need, one_of
 from protocol.inputs.validation import n_classes
 from protocol.provenance.storage import array_digest
@@ -141,7 +140,7 @@ def _in_one_numbering(runs: Sequence[Run]) -> list[dict[str, NDArray[np.int64]]]
         return [{part: run.split[part] for part in PARTITIONS} for run in runs]
     if any(one is None for one in ids):
         return None
-    numbers = np.unique(np.concatenate([one[:] for one in ids]), return_inverse=True)[1]
+    numbers = np.unique(np.concatenate(ids), return_inverse=True)[1]
     of_runs = np.split(numbers, np.cumsum([len(one) for one in ids])[:-1])
     return [
         {part: np.sort(number[run.split[part]]) for part in PARTITIONS}
@@ -164,7 +163,7 @@ def _n_items(runs: Sequence[Run]) -> int | None:
         len(p[part]) for p in splits for part in required
     ):
         return None
-    return len(distinct(np.concatenate([items for parts in splits for items in parts.values()])))
+    return len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
 
 
 def _expects(run: Run, part: str) -> bool:

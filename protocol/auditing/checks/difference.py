@@ -1,12 +1,10 @@
 """Compare two splits item by item, or a split with a declared protocol."""
 
 import itertools
-import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +12,8 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.auditing.checks.identification import Match, compare
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.inputs.reading import Run, read_lists, read_runs
-from protocol.auditing.inputs.split import Dataset, Split
+from protocol.auditing.items import Dataset, Split
+from protocol.auditing.runs import Run, read_lists, read_runs
 from protocol.checks import ProtocolError, one_of, printable
 from protocol.inputs.conversion import is_file
 from protocol.scores import tables
@@ -23,32 +21,12 @@ from protocol.splits import PARTITIONS
 
 _NONE = "none"
 _KIND = "split-difference"
-_Table = tuple[list[str], list[list[str]]]
-
-
-class _Texts(ABC):
-    """The text and the Markdown of a comparison."""
-
-    n_names: ClassVar[int] = 1
-
-    def to_text(self) -> str:
-        """Return the comparison as aligned columns."""
-        title, shown, sentences = self._parts()
-        return "\n\n".join([title, *(_aligned(*table) for table in shown), *sentences])
-
-    def to_markdown(self) -> str:
-        """Return the comparison as tables."""
-        title, shown, sentences = self._parts()
-        parts = [tables.markdown(header, rows, numbers=header[self.n_names :]) for header, rows in shown]
-        return "\n\n".join([f"#### {title}", *parts, *sentences])
-
-    @abstractmethod
-    def _parts(self) -> tuple[str, list[_Table], list[str]]:
-        """Return the title, tables whose first `n_names` columns are names, and sentences."""
+_Shown = tuple[str, list[tuple[list[str], list[list[str]]]], list[str]]
+"""The title of a comparison, its tables, and sentences."""
 
 
 @dataclass(frozen=True)
-class Difference(_Texts):
+class Difference:
     """The differences between two splits of the same items.
 
     Parameters
@@ -94,29 +72,20 @@ class Difference(_Texts):
             one for what, items in listed for one in findings_of(_KIND, "information", len(items), items, what=what)
         ]
 
-    def to_json(self) -> str:
-        """Return all differences as a JSON object, including all items that moved."""
-        document = vars(self) | {
-            "sizes": {part: dict(zip(("here", "there", "both"), n, strict=True)) for part, n in self.sizes.items()},
-            "matrix": [{"here": a, "there": b, "count": count} for (a, b), count in self.matrix.items()],
-            "moved": [{"here": a, "there": b, "items": items} for (a, b), items in self.moved.items()],
-        }
-        return json.dumps(document, indent=2, ensure_ascii=False)
-
-    def _parts(self) -> tuple[str, list[_Table], list[str]]:
+    def shown(self) -> _Shown:
+        """Return the title, a table of sizes and one of moves, and sentences."""
         sizes = [[part, *(f"{count:,}" for count in counts)] for part, counts in self.sizes.items()]
         names = [*self.sizes, _NONE]
-        matrix = [[f"{a} here", *(f"{self.matrix.get((a, b), 0):,}" for b in names)] for a in names]
+        matrix = [[f"{a} here", *(f"{self.matrix[a, b]:,}" for b in names)] for a in names]
         header, across = ["partition", "here", "there", "in both"], ["items", *(f"{name} there" for name in names)]
         lines = [f"{part}: the same items, listed in another order." for part in self.reordered]
         lines += [f"{part}: exists only {side}, so it is not compared." for part, side in self.not_given.items()]
-        title = f"{printable(self.here)} against {printable(self.there)}, items compared by {self.by}"
-        sentences = list(map(printable, lines)) if lines or self.moved else ["No difference."]
-        return title, [(header, sizes), (across, matrix)], sentences
+        title = f"{self.here} against {self.there}, items compared by {self.by}"
+        return title, [(header, sizes), (across, matrix)], lines if lines or self.moved else ["No difference."]
 
 
 @dataclass(frozen=True)
-class ProtocolDifference(_Texts):
+class ProtocolDifference:
     """The differences between a split and a declared protocol: sizes, overlaps, classes and official splits.
 
     Parameters
@@ -128,12 +97,6 @@ class ProtocolDifference(_Texts):
 
     here: str
     match: Match
-    n_names: ClassVar[int] = 2
-
-    @property
-    def there(self) -> str:
-        """The name of the protocol."""
-        return self.match.name
 
     def findings(self) -> list[Finding]:
         """Return one finding that lists the differences."""
@@ -141,17 +104,29 @@ class ProtocolDifference(_Texts):
         what = f"The split differs from the protocol {self.match.name} in these respects"
         return findings_of(_KIND, "information", len(lines), lines, what=what)
 
-    def to_json(self) -> str:
-        """Return the comparison as a JSON object."""
-        _, ((header, rows),), _ = self._parts()
-        compared = [dict(zip(header, row, strict=True)) for row in rows]
-        lines = {"here": self.here, "there": self.there, "compared": compared, "differences": self.match.differences}
-        return json.dumps(lines, indent=2, ensure_ascii=False)
+    def shown(self) -> _Shown:
+        """Return the title, a table of the comparisons, and a sentence."""
+        rows = [[f"{one.by} of {one.what}", one.here, one.declared] for one in self.match.comparisons]
+        title = f"{self.here} against the protocol {self.match.name}"
+        return title, [(["compared", "here", "declared"], rows)], [f"This split {self.match.sentence()}."]
 
-    def _parts(self) -> tuple[str, list[_Table], list[str]]:
-        rows = [[one.by, one.what, one.here, one.declared] for one in self.match.comparisons]
-        title = f"{printable(self.here)} against the protocol {self.match.name}"
-        return title, [(["compared", "of", "here", "declared"], rows)], [f"This split {self.match.sentence()}."]
+
+def to_text(one: Difference | ProtocolDifference) -> str:
+    """Return a comparison as aligned columns."""
+    title, compared, sentences = one.shown()
+    parts = []
+    for header, rows in compared:
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        aligned = [[line[0], *map(str.rjust, line[1:], widths[1:])] for line in (header, *rows)]
+        parts.append(tables.text(aligned[0], aligned[1:]))
+    return "\n\n".join([printable(title), *parts, *map(printable, sentences)])
+
+
+def to_markdown(one: Difference | ProtocolDifference) -> str:
+    """Return a comparison as Markdown tables."""
+    title, compared, sentences = one.shown()
+    parts = [tables.markdown(header, rows, numbers=header[1:]) for header, rows in compared]
+    return "\n\n".join([f"#### {printable(title)}", *parts, *map(printable, sentences)])
 
 
 def difference_of(run: Run, against: str | tuple[str, Split]) -> Difference | ProtocolDifference:
@@ -179,9 +154,8 @@ def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | No
     """
     if against is None or (isinstance(against, str) and against in registry.names("split")):
         return against
-    lists = _lists(against)
-    if lists:
-        run = read_lists(lists, dataset)
+    if isinstance(against, str) and against.partition("=")[0] in PARTITIONS:
+        run = read_lists(_lists(against), dataset)
         return run.file, run.split
     if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
         one_of(against, registry.names("split"), "split", listing="protocol list splits")
@@ -194,10 +168,8 @@ def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | No
     return run.file if is_file(against) else "the other split", run.split
 
 
-def _lists(against: Any) -> dict[str, str]:
-    """Return the files in ``query=F,database=F`` by partition; an empty mapping for any other value."""
-    if not isinstance(against, str) or against.partition("=")[0] not in PARTITIONS:
-        return {}
+def _lists(against: str) -> dict[str, str]:
+    """Return the files in ``query=F,database=F`` by partition."""
     lists = {}
     for entry in against.split(","):
         part, _, file = entry.partition("=")
@@ -205,9 +177,9 @@ def _lists(against: Any) -> dict[str, str]:
         if not file:
             raise ProtocolError(f"against: {against}: no file after {part}=.")
         lists[part] = file
-    missing = [part for part in ("query", "database") if part not in lists]
-    if missing:
-        raise ProtocolError(f"against: {against}: the list of the {missing[0]} items is missing.")
+    for part in ("query", "database"):
+        if part not in lists:
+            raise ProtocolError(f"against: {against}: the list of the {part} items is missing.")
     return lists
 
 
@@ -254,22 +226,23 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
         mask[np.searchsorted(items, entries)] = True
     in_a, in_b = masks[: len(parts)], masks[len(parts) :]
     counts = zip(*(side.sum(axis=1).tolist() for side in (in_a, in_b, in_a & in_b)), strict=True)
-    same = (in_a == in_b).all(axis=1)
+    with_none = [np.vstack([side, ~side.any(axis=0)]).astype(np.int64) for side in (in_a, in_b)]
+    matrix = (with_none[0] @ with_none[1].T).ravel().tolist()
+    differ = np.flatnonzero((in_a != in_b).any(axis=0))
+    patterns, pattern_of = np.unique(masks[:, differ], axis=1, return_inverse=True)
+    moved = {}
+    for number in range(patterns.shape[1])[::-1]:
+        before, after = (tuple(itertools.compress(parts, side)) for side in np.split(patterns[:, number], 2))
+        numbers = items[differ[pattern_of == number]].tolist()
+        moved[before, after] = tuple(str(item) if names is None else names[item] for item in numbers)
     reordered = tuple(
         part
-        for part, is_same in zip(parts, same, strict=True)
+        for part, is_same in zip(parts, (in_a == in_b).all(axis=1), strict=True)
         if is_same and not np.array_equal(entries_a[part], entries_b[part])
     )
-    return Difference(
-        here,
-        there,
-        by,
-        dict(zip(parts, counts, strict=True)),
-        _matrix(in_a, in_b, parts),
-        _moved(items, names, in_a, in_b, parts),
-        reordered,
-        not_given,
-    )
+    names_of_parts = [*parts, _NONE]
+    pairs = dict(zip(itertools.product(names_of_parts, names_of_parts), matrix, strict=True))
+    return Difference(here, there, by, dict(zip(parts, counts, strict=True)), pairs, moved, reordered, not_given)
 
 
 def _common_numbers(
@@ -304,37 +277,5 @@ def _comparable_names(ids_a: list[str], ids_b: list[str]) -> tuple[list[str], li
     return ids_a, ids_b, "ids"
 
 
-def _matrix(a: NDArray[np.bool_], b: NDArray[np.bool_], parts: Sequence[str]) -> dict[tuple[str, str], int]:
-    names = [*parts, _NONE]
-    first, second = (np.vstack([side, ~side.any(axis=0)]) for side in (a, b))
-    counts = (np.count_nonzero(row & second, axis=1).tolist() for row in first)
-    return dict(zip(itertools.product(names, names), itertools.chain(*counts), strict=True))
-
-
-def _moved(
-    items: NDArray[np.int64],
-    names: Sequence[str] | None,
-    a: NDArray[np.bool_],
-    b: NDArray[np.bool_],
-    parts: Sequence[str],
-) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
-    """Return the items that are in different partitions, by these, in the order of partitions and items."""
-    codes = 2 ** np.arange(2 * len(parts))[::-1] @ np.concatenate([a, b])
-    differ = np.flatnonzero((a != b).any(axis=0))
-    moved = {}
-    for code in np.unique(codes[differ])[::-1]:
-        rows = differ[codes[differ] == code]
-        before, after = (tuple(itertools.compress(parts, side[:, rows[0]])) for side in (a, b))
-        moved[before, after] = tuple(str(item) if names is None else names[item] for item in items[rows].tolist())
-    return moved
-
-
 def _named(parts: Sequence[str]) -> str:
     return " and ".join(parts) or "no partition"
-
-
-def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as text with right-aligned columns, except the first."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [[line[0], *map(str.rjust, line[1:], widths[1:])] for line in (header, *rows)]
-    return tables.text(lines[0], lines[1:])

@@ -1,23 +1,78 @@
-"""Identify the declared protocol, or the published lists, that a split matches or resembles, and the differences."""
+"""Identify the declared protocol, or the published lists, that a split matches or resembles, and the differences.
 
+Lists published with toolkits are recognised by their properties in ``published.toml``: sizes, overlaps and digests.
+"""
+
+import hashlib
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.checks.classes import class_counts, has_several
-from protocol.auditing.checks.published import PUBLISHED, PublishedLists, digest_of_names
-from protocol.auditing.inputs.split import Split, distinct
+from protocol.auditing.items import Split
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
+PACKAGE_DATA = "published.toml"
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official splits")
-_NOUNS = {"query": "queries", "train": "training items"}
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
+
+
+@dataclass(frozen=True)
+class PublishedLists:
+    """The lists of one dataset in one toolkit.
+
+    Parameters
+    ----------
+    name : str
+        Their name in sentences.
+    protocol : str
+        The declared protocol that they implement, or are intended to implement.
+    n_classes : int
+        The number of labels per line.
+    sizes : mapping of str to int
+        Sizes by partition; unknown partitions are omitted.
+    shared : mapping of (str, str) to int
+        The number of items that two partitions share; unknown pairs are omitted.
+    digests : mapping of str to str
+        By partition, the result of `digest_of_names` for the file names in the list.
+    """
+
+    name: str
+    protocol: str
+    n_classes: int
+    sizes: Mapping[str, int]
+    shared: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+
+def digest_of_names(names: Iterable[str]) -> str:
+    """Return the SHA-256 of the distinct file names, without their folders, in alphabetical order.
+
+    Examples
+    --------
+    >>> digest_of_names(["images/b.jpg", "a.jpg"]) == digest_of_names(["./data/a.jpg", "b.jpg", "b.jpg"])
+    True
+    """
+    distinct = sorted({str(name).replace("\\", "/").rpartition("/")[2] for name in names})
+    return hashlib.sha256("\n".join(distinct).encode()).hexdigest()
+
+
+def _published() -> tuple[PublishedLists, ...]:
+    content = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+    for properties in content.values():
+        properties["shared"] = {tuple(pair.split("/")): n for pair, n in properties.get("shared", {}).items()}
+    return tuple(PublishedLists(name, **properties) for name, properties in content.items())
+
+
+PUBLISHED = _published()
+"""The lists that an audit recognises."""
 
 
 @dataclass(frozen=True)
@@ -111,17 +166,17 @@ class _Facts:
     shared: Mapping[tuple[str, str], int]
     n_classes: int | None
     counts: Mapping[str, NDArray[np.int64]]
+    n_listed: int
+    n_queries_trained_on: int  # training items outside the database that are queries
 
-    @cached_property
-    def n_queries_trained_on(self) -> int:
-        """The number of training items outside the database that are queries."""
-        trained_on = self.split.shared("query", "train")
-        return int((~np.isin(trained_on, self.split["database"])).sum())
-
-    @cached_property
-    def n_listed(self) -> int:
-        """The number of distinct items in all partitions."""
-        return len(distinct(self.split.listed))
+    @classmethod
+    def of(cls, split: Split) -> "_Facts":
+        classes, counts = class_counts(split)
+        sizes = {name: len(part) for name, part in split.parts.items() if len(part)}
+        shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
+        n_trained_on = int((~np.isin(split.shared("query", "train"), split["database"])).sum())
+        n_classes = len(classes) if split.dataset.y is not None else None
+        return cls(split, sizes, shared, n_classes, counts, len(np.unique(split.listed)), n_trained_on)
 
 
 def identify(split: Split, declared: str | None = None) -> str:
@@ -139,12 +194,12 @@ def identify(split: Split, declared: str | None = None) -> str:
     added to it.
 
     >>> parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
-    >>> from protocol.auditing.inputs.split import Dataset
+    >>> from protocol.auditing.items import Dataset
     >>> identify(Split(parts, Dataset()))
     'This split matches cifar10_54k in sizes and overlaps.'
     >>> parts["database"] = np.append(parts["database"], np.arange(8))
     >>> identify(Split(parts, Dataset()))
-    'This split resembles cifar10_54k in sizes and overlaps, but 8 queries are in the database.'
+    'This split resembles cifar10_54k in sizes and overlaps, but 8 of 1,000 queries are in the database (declared 0).'
     """
     matches, sentences = nearest(split), _recognised(split)
     if declared is None:
@@ -192,7 +247,7 @@ def nearest(split: Split) -> list[Match]:
     training set of half the size, or all queries in the database, is still a variant of a protocol. Ties are broken by
     the number of comparisons, the larger first, and then by name.
     """
-    facts = _facts(split)
+    facts = _Facts.of(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
     matches = [_match(name, protocol, facts) for name, protocol in declared.items() if not _is_open(protocol)]
     matches += [_match_lists(lists, facts) for lists in PUBLISHED]
@@ -201,22 +256,11 @@ def nearest(split: Split) -> list[Match]:
 
 def compare(split: Split, name: str) -> Match:
     """Return all comparisons of a split with one declared protocol; open sizes are omitted."""
-    return _match(name, registry.get("split", name), _facts(split))
+    return _match(name, registry.get("split", name), _Facts.of(split))
 
 
 def _is_open(protocol: SplitProtocol) -> bool:
     return bool(protocol.open or protocol.listed)
-
-
-def _facts(split: Split) -> _Facts:
-    classes, counts = class_counts(split)
-    return _Facts(
-        split,
-        sizes={name: len(part) for name, part in split.parts.items() if len(part)},
-        shared={(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])},
-        n_classes=len(classes) if split.dataset.y is not None else None,
-        counts=counts,
-    )
 
 
 def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
@@ -234,18 +278,13 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
         *_classes(facts, protocol),
         *_official(facts, protocol),
     ]
-    return Match(name, comparisons, _missing(facts, sizes))
+    return Match(name, comparisons, [part for part in facts.sizes if part not in sizes])
 
 
 def _match_lists(lists: PublishedLists, facts: _Facts) -> Match:
     comparisons = [*_sizes(facts, lists.sizes), *_overlaps(facts, lists.shared)]
     comparisons += _dataset(facts, None, lists.n_classes)
-    return Match(lists.name, comparisons, _missing(facts, lists.sizes), lists)
-
-
-def _missing(facts: _Facts, sizes: Mapping[str, int]) -> list[str]:
-    """Return the partitions of a split without a declared size."""
-    return [part for part in facts.sizes if part not in sizes]
+    return Match(lists.name, comparisons, [part for part in facts.sizes if part not in lists.sizes], lists)
 
 
 def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
@@ -273,20 +312,9 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
             declared = min(shared[a, b], size)
             if (a, b) == ("train", "database") and declared:
                 declared -= facts.n_queries_trained_on  # these are reported as queries
-            text = _overlap_sentence(a, b, actual, declared, size)
+            noun = "queries" if a == "query" else "training items"
+            text = f"{actual:,} of {size:,} {noun} are in {_the(b)} (declared {declared:,})"
             yield _numbers("overlaps", f"{a} in {b}", actual, declared, abs(actual - declared) / size, text)
-
-
-def _overlap_sentence(a: str, b: str, actual: int, declared: int, size: int) -> str:
-    where, every = _the(b), f"all {size:,} queries are" if a == "query" else "the whole training set is"
-    if not declared:
-        return f"{every if actual == size else _number(actual, a)} in {where}"
-    if not actual:
-        none = "the training set is left out of" if a == "train" else f"none of the {size:,} {_NOUNS[a]} are in"
-        return f"{none} {where}"
-    return (
-        f"{_number(declared - actual, a)} not in {where}" if actual < declared else f"{_number(actual, a)} in {where}"
-    )
 
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
@@ -351,13 +379,6 @@ def _the(part: str) -> str:
     return {"train": "the training set", "database": "the database"}.get(
         part, f"the {part.replace('_', ' ')} partition"
     )
-
-
-def _number(count: int, part: str) -> str:
-    """Return a number of items, with its noun and verb."""
-    if count == 1:
-        return f"1 {'query' if part == 'query' else 'training item'} is"
-    return f"{count:,} {_NOUNS[part]} are"
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.checks.overlaps import must_be_disjoint
+from protocol.auditing.evidence import Copies, Groups
 from protocol.auditing.findings import Finding, Removal, findings_of
-from protocol.auditing.inputs.copies import Copies
-from protocol.auditing.inputs.groups import Groups
-from protocol.auditing.inputs.known_pairs import EXACT, SIMILAR, KnownPairs
-from protocol.auditing.inputs.reading import Known
-from protocol.auditing.inputs.split import Split
+from protocol.auditing.items import Split
+from protocol.auditing.known_pairs import EXACT, SIMILAR, KnownPairs
 from protocol.checks import counted
 from protocol.splits import PARTITIONS, SplitProtocol
 
@@ -97,7 +95,7 @@ def divided_pairs(split: Split, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     --------
     The text of image 1 is in the training set, and image 1 is a query.
 
-    >>> from protocol.auditing.inputs.split import Dataset
+    >>> from protocol.auditing.items import Dataset
     >>> split = Split({"query": np.array([1]), "train": np.array([0, 10, 11])}, Dataset())
     >>> divided_pairs(split, np.array([[0, 10], [1, 11], [2, 12]]))
     array([[ 1, 11]])
@@ -135,7 +133,7 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
     """Return a finding for each pair of partitions between which groups are divided; see `GROUP_PAIRS`.
 
     Items that are in both partitions do not count, because they are a separate finding; nor do training items in the
-    database. Guessed groups cause warnings at most. ``count`` is the number of divided groups; ``items`` lists
+    database. ``count`` is the number of divided groups; ``items`` lists
     them with their numbers of items in both partitions.
     """
     findings = []
@@ -148,7 +146,7 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
         divided = np.flatnonzero(~apart).tolist()
         findings += findings_of(
             "group-split",
-            "warning" if groups.guessed else severity,
+            severity,
             len(divided),
             [f"{groups.names[code]} ({a} {in_a[code]:,}, {b} {in_b[code]:,})" for code in divided],
             removals=[Removal(b, split[b][np.isin(groups.codes[split[b]], divided)], a)],
@@ -156,16 +154,6 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
             b=b,
             n_a=counted(int(in_a[divided].sum()), "item"),
             n_b=counted(int(in_b[divided].sum()), "item"),
-            source="guessed from file names" if groups.guessed else groups.source,
+            source=groups.source,
         )
-    return findings
-
-
-def audit_known(split: Split, known: Known) -> list[Finding]:
-    """Return the findings on modalities and groups, as far as they are known."""
-    findings = []
-    if known.modalities is not None:
-        findings += audit_modalities(split, known.modalities)
-    if known.groups is not None:
-        findings += audit_groups(split, known.groups)
     return findings

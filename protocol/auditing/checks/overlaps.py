@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal
-from protocol.auditing.inputs.forms import alike, form_keys, has_folders, names_repeat, with_same_name
-from protocol.auditing.inputs.split import Split
+from protocol.auditing.items import Split, alike, form_keys, names_repeat
 from protocol.splits import PARTITIONS, VALIDATION, SplitProtocol
 
 
@@ -114,7 +113,7 @@ def audit_forms(split: Split, protocol: SplitProtocol) -> list[Finding]:
 
     Row numbers in arrays have only one form, and if the ids of the dataset are given, distinct ids are distinct items.
     Equal names are compared for partitions that should be disjoint, unless names repeat within a list; see
-    `protocol.auditing.inputs.forms`.
+    `protocol.auditing.items`.
     """
     ids = split.dataset.ids
     if ids is None or split.dataset.n_items is not None:
@@ -130,7 +129,7 @@ def audit_forms(split: Split, protocol: SplitProtocol) -> list[Finding]:
             findings += split.findings("ids-differ-in-form", "warning", items, partners=partners, a=a, b=b)
             if compares_names and must_be_disjoint(split, protocol, a, b):
                 others = np.setdiff1d(only_a, items, assume_unique=True)
-                others, partners = with_same_name(others, only_b, ids)
+                others, partners = alike(others, only_b, ids, by_name=True)
                 lists = f"the lists of {a} and {b}"
                 findings += split.findings("equal-file-names", "warning", others, partners=partners, lists=lists)
     return findings
@@ -139,7 +138,7 @@ def audit_forms(split: Split, protocol: SplitProtocol) -> list[Finding]:
 def names_not_compared(split: Split) -> bool:
     """Return whether equal file names in different folders were not compared, because names repeat within a list."""
     ids = split.dataset.ids
-    if ids is None or split.dataset.n_items is not None or not has_folders(ids):
+    if ids is None or split.dataset.n_items is not None or not any("/" in one or "\\" in one for one in ids.tolist()):
         return False
     keys = form_keys(ids)
     return names_repeat(keys[items] for items in split.parts.values())

@@ -1,335 +1,339 @@
-"""Check training logs: whether the reported score is the best of several evaluations on the test set."""
+r"""Check training logs: whether the reported value is the best of several evaluations on the test set.
 
+A log is a table (``.csv``, ``.tsv``), JSON lines (``.json``, ``.jsonl``), or any text with one regular expression. Its
+named groups are ``value`` (the test score) and optionally ``bits``, ``epoch`` and ``reported`` (the score that the
+program itself reports in the end). The columns of tables have the same names; the test scores may also be in the column
+``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in the order of their lines, and an epoch that
+is lower than the previous one begins another run.
+"""
+
+import csv
+import json
 import math
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.auditing.findings import NOT_CHECKED, Finding, findings_of
-from protocol.auditing.inputs.log_formats import Log, Series, read_log
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.conversion import is_file
+from protocol.inputs.text import lines
 
-_PERCENT = 100.0
-_DECIMALS = 6  # maximum number of decimals for comparing scores
-_NAMED = 3  # maximum number of scores in a sentence
+_GROUPS = ("value", "bits", "epoch", "reported")
+_VALUES = ("map", "test_map", "value")
+EXAMPLE = r"--pattern 'epoch:(?P<epoch>\d+), bit:(?P<bits>\d+).*mAP:(?P<value>[\d.]+)'"
+CERTAIN = 10
+"""The number of evaluations from which scores that never decrease, and repeat exactly, are no coincidence."""
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_JSON_LINES = (".json", ".jsonl", ".ndjson")
+_Row = tuple[str, Mapping[str, str]]
+"""The location of an evaluation, and its texts by the names in `_GROUPS`."""
 
 
-class Reported:
-    """The score that a paper reports, with its precision.
+@dataclass
+class History:
+    """The evaluations of one code length in one run of a log.
 
     Parameters
     ----------
-    value : float, int or str
-        A string also determines the precision: ``"0.800"`` means 0.7995 to 0.8005.
+    name : str
+        The code length, if the log has it, and the number of the run, if it is not the first.
+    values : list of float
+        The test scores, in the order of the log; NaN for those that are not finite.
+    epochs : list of str
+        The epoch of each, "" if the log has none.
+    decimals : int
+        The largest number of decimals of a score.
+    reported : str
+        The last score that the log itself reports, "" if none.
+    """
+
+    name: str
+    values: list[float] = field(default_factory=list)
+    epochs: list[str] = field(default_factory=list)
+    decimals: int = 0
+    reported: str = ""
+
+    @property
+    def best(self) -> float:
+        """The best score."""
+        return float(np.nanmax(self.values))
+
+    def matches(self, reported: str, score: float) -> bool:
+        """Return whether a reported score may be one of this history: equal to as many decimals as both have.
+
+        Percentages are compared with fractions, and vice versa.
+        """
+        value = float(reported)
+        is_fraction = np.nanmax(np.abs(self.values)) <= 1
+        scale = 100.0 if is_fraction and abs(value) > 1 else 0.01 if not is_fraction and abs(value) <= 1 else 1.0
+        unit = max(10.0 ** -_decimals(reported), scale * 10.0**-self.decimals)
+        return abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9)
+
+    def finding(self, reported: str, *, running_best: str, is_elsewhere: bool) -> list[Finding]:
+        """Return a finding if the reported score is, or may be, the best of several.
+
+        Parameters
+        ----------
+        reported : str
+            The reported score, "" if it is not known.
+        running_best : str
+            The severity if the log has the best score so far instead of each score; otherwise "".
+        is_elsewhere : bool
+            Whether the reported score is the last score of a history of this log, which is no selection.
+        """
+        n, last, best = len(self.values), self.values[-1], self.best
+        where = f"At {self.name}, the" if self.name else "The"
+        if running_best and (not reported or self.matches(reported, best)):
+            what = f"reported value {reported or f'{best:.15g}'} is the best of {n:,} seen on the test set"
+            why = f"never decrease and repeat exactly, so each {'is' if running_best == 'error' else 'may be'} the best"
+            return self._found(running_best, f"{where} {what}: the scores in this log {why} so far")
+        if n == 1 or last == best or running_best:
+            return []
+        scores = f"best of {n:,} seen on the test set is {best:.15g}{self._at_best()}, and the last is {last:.15g}"
+        if not reported:
+            return self._found("warning", f"{where} {scores}: compare both with the reported value")
+        is_best, is_last = self.matches(reported, best), self.matches(reported, last)
+        if is_best and is_last:
+            return self._found("warning", f"{where} {scores}: {reported} has too few decimals to tell them apart")
+        if is_best:
+            what = f"reported value {reported} is the best of {n:,} seen on the test set{self._at_best()}; the last is"
+            if is_elsewhere:
+                remark = ", unless the last value of another code length or run is reported"
+                return self._found("warning", f"{where} {what} {last:.15g}{remark}")
+            return self._found("error", f"{where} {what} {last:.15g}")
+        if is_last or is_elsewhere:
+            return []
+        return self._found("warning", f"{where} {scores}: the reported value {reported} is neither of them")
+
+    def _at_best(self) -> str:
+        epoch = self.epochs[int(np.nanargmax(self.values))]
+        return f" (epoch {epoch})" if epoch else ""
+
+    def _found(self, severity: str, what: str) -> list[Finding]:
+        return findings_of("selection-on-test", severity, 1, [self.name or "test scores"], what=what)
+
+
+def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str]]:
+    """Return a finding for each code length whose reported score is, or may be, the best, and sentences about the log.
+
+    Parameters
+    ----------
+    histories : sequence of History
+    reported : str
+        The reported score as `reported_score` returns it; if it is "", that which the log itself reports.
+
+    Returns
+    -------
+    findings : list of Finding
+        An error if the reported score is the best and not the last one, or if the log has only the best so far. A
+        warning if it is neither, has too few decimals to tell, or is not known and the last one is not the best; or
+        if the log is too short to be certain that it has only the best so far.
+    sentences : list of str
+    """
+    running_best = _running_best(histories)
+    known = [one for one in histories if reported and any(one.matches(reported, score) for score in one.values)]
+    chosen = [(one, reported or one.reported) for one in known or histories]  # others say nothing about this score
+    last = [text for one, text in chosen if text and not running_best and one.matches(text, one.values[-1])]
+    findings = [
+        found
+        for one, text in chosen
+        for found in one.finding(text, running_best=running_best, is_elsewhere=text in last)
+    ]
+    counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
+    missing = sum(math.isnan(value) for one in histories for value in one.values)
+    omitted = f", {missing:,} without a finite score" if missing else ""
+    sentences = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
+    if reported and not known:
+        sentences.append(f"{NOT_CHECKED}the origin of the reported {reported}, which is not in this log")
+    elif not running_best and any(len(one.values) > 1 and not text for one, text in chosen):
+        sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
+    return findings, sentences
+
+
+def _running_best(histories: Sequence[History]) -> str:
+    """Return the severity if a log has the best scores so far: they never decrease, and some are equal in three digits.
+
+    It is an error with at least `CERTAIN` evaluations, a warning with fewer, and "" for other logs.
+    """
+    steps = np.concatenate([np.diff(one.values) for one in histories])
+    digits = max(one.decimals + 2 * (np.nanmax(one.values) > 1) for one in histories)
+    if not ((steps >= 0).all() and (steps == 0).any() and (steps > 0).any() and digits >= 3):
+        return ""
+    return "error" if len(steps) + len(histories) >= CERTAIN else "warning"
+
+
+def reported_score(value: Any) -> str:
+    """Return a reported score as text, whose decimals are its precision: ``"0.800"`` means 0.7995 to 0.8005.
 
     Raises
     ------
     ProtocolError
         If it is not a finite number.
     """
-
-    def __init__(self, value: Any) -> None:
-        try:
-            if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, float, np.number)):
-                raise TypeError
-            decimal = Decimal(str(value).strip())
-            self.value = float(decimal)
-        except (InvalidOperation, TypeError, ValueError, OverflowError):
-            raise ProtocolError(f"reported: expected a number such as 0.797, got {str(value)[:40]!r}.") from None
-        if not math.isfinite(self.value):
-            raise ProtocolError(f"reported: expected a finite number, got {str(value)[:40]!r}.")
-        self.text = str(value).strip()
-        exponent = decimal.as_tuple().exponent
-        self.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
-
-    def matches(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score may be that of a log: equal to as many decimals as both have.
-
-        Percentages are compared with fractions, and vice versa.
-
-        Parameters
-        ----------
-        score : float or ndarray of float64
-        values : ndarray of float64, shape (n,)
-            All scores of this kind in the log, which determine the number of decimals, and whether they are fractions.
-        """
-        half = 0.5 * max(10.0**-self.decimals, self._scale(values) * 10.0 ** -_decimals(values))
-        return bool(np.any(self._distance(score, values) <= half * (1 + 1e-9)))
-
-    def equals(self, score: float, values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score equals one of a log in all its decimals; parameters as for `matches`."""
-        return bool(self._distance(score, values) <= 1e-9 * max(1, abs(self.value)))
-
-    def coarser(self, values: NDArray[np.float64]) -> str:
-        """Return which of both has too few decimals, the reported score or the log, as the beginning of a clause."""
-        is_coarse = 10.0**-self.decimals >= self._scale(values) * 10.0 ** -_decimals(values) * (1 - 1e-9)
-        return f"the reported {self.text} has" if is_coarse else "the log has"
-
-    def _distance(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.abs(np.asarray(score) * self._scale(values) - self.value)
-
-    def _scale(self, values: NDArray[np.float64]) -> float:
-        """Return the factor between the scores of a log and the reported one, for percentages and fractions."""
-        largest = float(np.abs(values).max())
-        if largest <= 1 < abs(self.value):
-            return _PERCENT
-        return 1 / _PERCENT if abs(self.value) <= 1 < largest else 1.0
+    text = str(value).strip()
+    if not _is_finite(text):
+        raise ProtocolError(f"reported: expected a finite number such as 0.797, got {text[:40]!r}.")
+    return text
 
 
-def _decimals(values: NDArray[np.float64]) -> int:
-    """Return the number of decimals of the scores in a log."""
-    return next((n for n in range(_DECIMALS) if np.allclose(np.round(values, n), values, rtol=0, atol=1e-9)), _DECIMALS)
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """A test score, and the best of its evaluations, which the log itself may track.
+def _decimals(text: str) -> int:
+    try:
+        exponent = Decimal(text).as_tuple().exponent
+    except InvalidOperation:
+        return 0
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+# Reading
+
+
+def read_logs(files: Any, pattern: str | None = None) -> dict[str, list[History]]:
+    """Read training logs from one or several files: the evaluations of each code length and run, by file.
 
     Parameters
     ----------
-    series : Series
-        Its role is ``"best"`` if the log contains only the best score.
-    step : str
-        The unit of the steps.
-    best : float
-    at : str
-        The location of the best score, for the reader.
-    """
-
-    series: Series
-    step: str
-    best: float
-    at: str = ""
-
-    @property
-    def is_tracked(self) -> bool:
-        """Whether the log contains only the best score."""
-        return self.series.role == "best"
-
-    @property
-    def last(self) -> float:
-        """The last finite score."""
-        return float(self.series.values[-1])
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether it matters which evaluation is reported."""
-        return self.is_tracked or self.best > self.last or self.series.ends_missing
-
-    @property
-    def is_choice(self) -> bool:
-        """Whether several scores could be reported."""
-        return self.is_undecided or len(self.series.values) > 1
-
-    def what(self) -> str:
-        """Return a clause with the number of evaluations, the best and the last score, and their difference."""
-        name, n = self.series.name, len(self.series.values)
-        if self.is_tracked:
-            return f"{name} is the best of several evaluations, {_text(self.best)}; the log lacks the last one"
-        times = "once" if n == 1 else f"{n:,} times"
-        which = "last with a finite score" if self.series.ends_missing else "last"
-        return (
-            f"{name} is evaluated on the test set {times} in this log: the best is {_text(self.best)} ({self.at}), the "
-            f"{which} {_text(self.last)} ({self.step} {self.series.steps[-1]:.15g}), a difference of "
-            f"{_text(self.best - self.last)}"
-        )
-
-    def findings(self, severity: str, verdict: str) -> list[Finding]:
-        """Return a finding on this score."""
-        name = self.series.name
-        return findings_of("selection-on-test", severity, 1, [name], what=self.what(), verdict=verdict)
-
-
-def audit_training_log(log: Log, reported: Reported | None = None) -> list[Finding]:
-    """Return a finding for each test score if the best of several evaluations is, or may be, the reported one.
-
-    Parameters
-    ----------
-    log : Log
-    reported : Reported or None
-        None if it is not known.
-
-    Returns
-    -------
-    list of Finding
-        An error if the reported score is the best and not the last one. A warning if this is undecidable: no score is
-        given and the last one is not the best or not finite, the given one is neither, it has too few decimals, or the
-        log contains only the best. Nothing for a single evaluation, or if the reported score is the last one or that of
-        the step with the best validation score.
-    """
-    scores = _judged(log)
-    if reported is None:
-        undecided = [score for score in scores if score.is_undecided]
-        return [finding for score in undecided for finding in score.findings("warning", _unknown(log, score))]
-    compared = [(score, *_compared(score, log, reported)) for score in scores]
-    severities = _severities({kind for _, kind, _ in compared})
-    findings = []
-    for score, kind, verdict in compared:
-        if kind in severities and score.is_choice:
-            severity, unless = severities[kind]
-            findings += score.findings(severity, verdict + unless)
-    return findings
-
-
-def _severities(kinds: Set[str]) -> dict[str, tuple[str, str]]:
-    """Return the severity of each category of `_compared`, and a restriction, by the categories of all scores."""
-    if kinds & {"permitted", "doubtful"}:  # the reported score may be the last one of some score
-        unless = ", unless it is the last value of another score: name the column"
-        return {"doubtful": ("warning", ""), "best": ("warning", unless)}
-    return {"best": ("error", "")} if "best" in kinds else {"other": ("warning", "")}
-
-
-def _compared(score: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
-    """Compare the reported score with a score in the log; return a category, and the verdict as a clause.
-
-    The category is ``"permitted"`` if it is the last one, or that of the step with the best validation score;
-    ``"doubtful"`` if this is undecidable; ``"best"``; or ``"other"``.
-    """
-    if score.is_tracked:
-        return "other", _unknown(log, score)
-    values, ends_missing = score.series.values, score.series.ends_missing
-    matching = [one for one in _permitted(log, score) if reported.matches(one[0], values)]
-    is_best = reported.matches(score.best, values)
-    if matching:
-        value, which = max(matching)
-        if not is_best or value >= score.best or any(reported.equals(value, values) for value, _ in matching):
-            return "permitted", ""
-        best = f"the best ({score.best:g}, {score.at})"
-        return "doubtful", f"{reported.coarser(values)} too few decimals to distinguish {best} from {which} ({value:g})"
-    if ends_missing and reported.matches(score.last, values):
-        why = f"the last evaluation has no finite score, and the reported {reported.text} is an earlier one"
-        return "doubtful", why
-    if is_best:
-        return "best", f"the reported {reported.text} is the best, so the {log.step} was chosen on the test set"
-    return "other", f"the reported {reported.text} is not the last, and the log does not show how it was chosen"
-
-
-def _permitted(log: Log, score: _Judged) -> list[tuple[float, str]]:
-    """Return the scores that may be reported, each with its name: those chosen by validation, and the last one."""
-    validated = f"the {log.step} chosen on the validation set"
-    permitted = [(value, validated) for value in _validated(log, score.series)]
-    return permitted if score.series.ends_missing else [*permitted, (score.last, "the last")]
-
-
-def _unknown(log: Log, score: _Judged) -> str:
-    """Return the verdict if the reported score is not known."""
-    if score.series.ends_missing:
-        return "the last evaluation has no finite score, so an earlier one may be reported"
-    if any(series.role == "best" for series in log.series):
-        return "the log tracks the best one, and it is not known whether that one is reported"
-    return "it is not known which of them is reported"
-
-
-def _judged(log: Log) -> list[_Judged]:
-    """Return the test scores of a log with their best values, and best scores that it tracks without the others."""
-    by_role, by_words = _by_role(log), defaultdict(list)
-    tests, bests = ([series for series in by_role[role] if len(series.values)] for role in ("test", "best"))
-    for series in bests:
-        by_words[_words(series)].append(series)
-    scores, used = [], set()
-    for series in tests:
-        at = f"{log.step} {series.steps[series.values.argmax()]:.15g}"
-        candidates = [(float(series.values.max()), at)]
-        for tracked in bests if len(bests) == len(tests) == 1 else by_words[_words(series)]:
-            used.add(tracked.name)
-            candidates.append((float(tracked.values.max()), f"tracked as {tracked.name}"))
-        scores.append(_Judged(series, log.step, *max(candidates, key=itemgetter(0))))
-    alone = [series for series in bests if series.name not in used]
-    return scores + [_Judged(series, log.step, float(series.values.max())) for series in alone]
-
-
-def _by_role(log: Log) -> Mapping[str, list[Series]]:
-    """Return the series of a log by their roles."""
-    by_role = defaultdict(list)
-    for series in log.series:
-        by_role[series.role].append(series)
-    return by_role
-
-
-def _words(series: Series) -> tuple[str, ...]:
-    """Return the words that the name of a score shares with that of its tracked best value."""
-    words = re.split(r"[\W_]+", series.name.lower())
-    return tuple(word for word in words if word not in ("best", "max", "test"))
-
-
-def _validated(log: Log, test: Series) -> list[float]:
-    """Return the test scores at the steps with the best validation scores of the same owner and run."""
-    scores: list[float] = []
-    for series in log.series:
-        belongs = series.owner in ("", test.owner) and series.run == test.run
-        if series.role == "validation" and len(series.values) and belongs:
-            scores += test.values[test.steps == series.steps[series.values.argmax()]].tolist()
-    return scores
-
-
-def _text(score: float) -> str:
-    return f"{round(score, 4):g}"
-
-
-def about_log(log: Log, reported: Reported | None) -> list[str]:
-    """Return sentences about the content of a log, and the checks that were not possible."""
-    by_role = _by_role(log)
-    tests = by_role["test"] or by_role["best"]
-    described = [_described(log, series) for series in tests[:_NAMED]]
-    described += [f"and {len(tests) - _NAMED:,} other scores"] if len(tests) > _NAMED else []
-    sentences = [
-        f"Training log; test scores: {'; '.join(described)}" if described else "Training log without test scores"
-    ]
-    if by_role["validation"]:
-        names = ", ".join(series.name for series in by_role["validation"][:_NAMED])
-        sentences.append(f"Assumed to be validation scores, by their names: {names}")
-    missing = _not_possible(tests, by_role["test"] + by_role["best"], reported)
-    return [*sentences, *([NOT_CHECKED + missing] if missing else [])]
-
-
-def _not_possible(tests: Sequence[Series], scores: Sequence[Series], reported: Reported | None) -> str:
-    """Return the check that was not possible, if any; `tests` are the judged series, `scores` also tracked ones."""
-    n_evaluations = max((len(series.values) for series in tests), default=0)
-    if not n_evaluations:
-        return "selection-on-test (needs a column of test scores: FILE:COLUMN)"
-    if reported is None:
-        return "which evaluation is reported (needs the reported score)" if n_evaluations > 1 else ""
-    is_in_log = any(reported.matches(series.values, series.values) for series in scores if len(series.values))
-    return "" if is_in_log else f"the origin of the reported {reported.text}, which is not in this log"
-
-
-def _described(log: Log, series: Series) -> str:
-    n = len(series.values)
-    text = f"{series.name}, {counted(n, 'evaluation')}"
-    if n:
-        text += f" ({log.step} {series.steps[0]:.15g}" + (f" to {series.steps[-1]:.15g})" if n > 1 else ")")
-    return text + (f", {series.n_missing:,} without a finite score omitted" if series.n_missing else "")
-
-
-def read_logs(files: Any) -> dict[str, Log]:
-    """Read training logs from one or several files, each optionally with the name of a column, ``F:column``.
+    files : path or sequence of path
+        ``F:COLUMN`` names the column of the test scores.
+    pattern : str or None
+        The regular expression that is searched for in each line, for files that are not tables.
 
     Raises
     ------
     ProtocolError
-        If one can't be read; see `read_log`.
+        If one can't be read, has no test score, or a score is not a number.
     """
     several = [files] if is_file(files) else files
     if not isinstance(several, Sequence) or not several or not all(map(is_file, several)):
         got = type(files).__name__ if several else "an empty list"
         raise ProtocolError(f"training_log: expected a file, or a list of files, got {got}.")
-    return {str(file): read_log(*file_and_column(file)) for file in several}
+    return {str(file): _histories(_rows(file, pattern), str(file)) for file in several}
 
 
-def file_and_column(file: Any) -> tuple[Path, str | None]:
-    """Return the path and the column in ``F:column``; an existing file with this complete name takes precedence."""
-    path, mark, column = str(file).rpartition(":")
+def _rows(file: Any, pattern: str | None) -> Iterator[_Row]:
+    if pattern is not None:
+        return _matching_lines(Path(file), _compiled(pattern))
+    path, column = _file_and_column(file)
+    suffix = next((suffix for suffix in map(str.lower, path.suffixes[::-1]) if suffix != ".gz"), "")
+    if suffix in _DELIMITERS:
+        return _renamed(_table(path, _DELIMITERS[suffix]), path, column)
+    if suffix in _JSON_LINES:
+        return _renamed(_json_lines(path), path, column)
+    raise ProtocolError(f"{path}: printed text needs a regular expression for its evaluations, such as {EXAMPLE}")
+
+
+def _file_and_column(file: Any) -> tuple[Path, str]:
+    """Return the path and the column in ``F:COLUMN``; an existing file with this complete name takes precedence."""
+    path, _, column = str(file).rpartition(":")
     try:
-        is_path = not mark or not path or not column or Path(file).exists()
+        return (Path(path), column) if path and column and not Path(file).exists() else (Path(file), "")
     except (OSError, ValueError) as error:  # too long, or a null character
         raise ProtocolError(f"training_log: {str(file)[:80]!r} is not a usable path ({error}).") from error
-    return (Path(file), None) if is_path else (Path(path), column)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        expression = re.compile(pattern)
+    except re.error as error:
+        raise ProtocolError(f"pattern: {pattern!r} is not a regular expression ({error}).") from error
+    names = set(expression.groupindex)
+    if "value" not in names or not names <= set(_GROUPS):
+        raise ProtocolError(
+            f"pattern: {pattern!r} needs the named group (?P<value>...), and may have those named bits, epoch and "
+            "reported."
+        )
+    return expression
+
+
+def _matching_lines(path: Path, expression: re.Pattern[str]) -> Iterator[_Row]:
+    n_matching = 0
+    for number, line in enumerate(lines(path, "a training log"), start=1):
+        if match := expression.search(line):
+            n_matching += 1
+            yield f"line {number}", {name: text for name, text in match.groupdict().items() if text is not None}
+    if not n_matching:
+        raise ProtocolError(f"{path}: no line matches the pattern {expression.pattern!r}.")
+
+
+def _table(path: Path, delimiter: str) -> Iterator[_Row]:
+    reader = csv.DictReader(lines(path, "a training log"), delimiter=delimiter, restkey="")
+    try:
+        for row in reader:
+            if row.get(""):
+                raise ProtocolError(f"{path}: line {reader.line_num}: more fields than the header has.")
+            yield f"line {reader.line_num}", row
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: can't be read as a table ({error}).") from error
+
+
+def _json_lines(path: Path) -> Iterator[_Row]:
+    for number, line in enumerate(lines(path, "a training log"), start=1):
+        if line.strip():
+            try:
+                row = json.loads(line, parse_float=str, parse_int=str, parse_constant=str)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict):
+                raise ProtocolError(f'{path}: line {number}: expected a JSON object such as {{"map": 0.7}}.')
+            yield f"line {number}", {name: str(text) for name, text in row.items() if text is not None}
+
+
+def _renamed(rows: Iterator[_Row], path: Path, column: str) -> Iterator[_Row]:
+    """Yield rows with the columns that are read, by the names in `_GROUPS`; `column` has the test scores, if named."""
+    names, columns = [column.lower()] if column else _VALUES, dict[str, None]()
+    for where, row in rows:
+        texts = {str(name).lower(): (text or "").strip() for name, text in row.items()}
+        columns |= dict.fromkeys(texts)
+        texts["value"] = next(filter(None, map(texts.get, names)), "")
+        texts.setdefault("epoch", texts.get("step", ""))
+        yield where, {name: texts[name] for name in _GROUPS if texts.get(name)}
+    if not set(names) & set(columns):
+        problem = f"no column {column!r}" if column else "no column named map, test_map or value"
+        known = ", ".join(columns)[:200] or "none"
+        raise ProtocolError(f"{path}: {problem}; its columns: {known}. Name the test scores: {path.name}:COLUMN.")
+
+
+def _histories(rows: Iterator[_Row], file: str) -> list[History]:
+    histories: dict[tuple[str, int], History] = {}
+    runs: dict[str, tuple[int, float]] = {}  # by code length: the number of the run, and its last epoch
+    for where, row in rows:
+        bits, epoch = row.get("bits", ""), row.get("epoch", "")
+        run, previous = runs.get(bits, (1, -math.inf))
+        at = float(epoch) if _is_finite(epoch) else previous
+        if "value" in row and at < previous:
+            run += 1
+        name = ", ".join([f"{bits} bits"] * bool(bits) + [f"run {run} of the log"] * (run > 1))
+        history = histories.setdefault((bits, run), History(name))
+        history.reported = row.get("reported", history.reported)
+        if "value" in row:
+            runs[bits] = (run, at)
+            history.values.append(_number(row["value"], f"{file}: {where}"))
+            history.epochs.append(epoch)
+            history.decimals = max(history.decimals, _decimals(row["value"]))
+        if history.reported:
+            _number(history.reported, f"{file}: {where}: reported")
+    evaluated = [one for one in histories.values() if not np.isnan(one.values).all()]
+    if not evaluated:
+        raise ProtocolError(f"{file}: no evaluation with a finite score.")
+    return evaluated
+
+
+def _number(text: str, where: str) -> float:
+    """Return a score; NaN if it is not finite."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise ProtocolError(f"{where}: expected a number, got {text[:40]!r}.") from None
+    return value if math.isfinite(value) else math.nan

@@ -5,8 +5,6 @@ import pytest
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.codes import unpack
-from protocol.hashers import packed_codes
 from protocol.hashers.cross_modal.cca_itq import CCAITQ
 from protocol.provenance import storage
 
@@ -55,12 +53,6 @@ def test_a_modality_taken_for_the_other_is_refused(name):
         model.transform_database(np.where(np.arange(400)[:, None] == 7, np.nan, TEXT))
     with pytest.raises(ProtocolError, match=r"\.transform_database: the hasher is not fitted\. Call fit\(X\) first\.$"):
         registry.get("hasher", name)().transform_database(TEXT)
-
-
-def test_packed_codes_of_the_database_are_of_its_modality():
-    model = fitted("cvh", 8)
-    (packed,) = packed_codes({"": model}, [TEXT[:10], TEXT[10:]], of_database=True).values()
-    np.testing.assert_array_equal(unpack(packed, 8), model.transform_database(TEXT))
 
 
 @pytest.mark.parametrize("constant", ["image", "text", "both"])

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.inputs.copies import Copies, stored_copies
-from protocol.auditing.inputs.forms import check_numbers
-from protocol.auditing.inputs.groups import Groups
-from protocol.auditing.inputs.items import lists_from, name_of
-from protocol.auditing.inputs.known_pairs import KnownPairs, known_pairs_for
-from protocol.auditing.inputs.split import Dataset, Split, StoredTexts
+from protocol.auditing.evidence import Known
+from protocol.auditing.items import Dataset, Split, check_numbers, lists_from
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.inputs.conversion import is_file
+from protocol.inputs.conversion import is_file, named
 from protocol.inputs.conversion import items_from as as_items
 from protocol.inputs.lists import Listing
 from protocol.inputs.validation import class_labels, rows
@@ -28,33 +24,6 @@ from protocol.splits import PARTITIONS, SplitProtocol, official_parts, places_of
 _LARGEST = 2**63 - 1
 UNDECLARED = "from_lists"
 """The protocol that declares nothing: partitions may overlap in any way."""
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What is known about the items of a split, and what the split should be; empty or None if it was not given.
-
-    Parameters
-    ----------
-    copies : mapping of str to Copies
-        Searches for copies of items, by the kind of similarity, for the reader.
-    modalities : ndarray of int64, shape (n_pairs, 2)
-        The two modalities of each item, such as an image and its text.
-    judged : KnownPairs
-        Manually judged pairs of (near-)duplicates.
-    groups : Groups
-    sizes : mapping of str to int
-        The expected sizes of partitions, which replace those of the protocol.
-    against : str, or tuple of str and Split
-        What the split is compared with: a declared protocol, or another split and its name.
-    """
-
-    copies: Mapping[str, Copies] = field(default_factory=dict)
-    modalities: NDArray[np.int64] | None = None
-    judged: KnownPairs | None = None
-    groups: Groups | None = None
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    against: str | tuple[str, Split] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,11 +68,6 @@ class Run:
         return int(self.split.listed.max()) + 1
 
 
-def stored_knowledge(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Known:
-    """Return what is known about a dataset of the pipeline: copies, by its content or features, and judged pairs."""
-    return Known(stored_copies(content, features, dataset), judged=known_pairs_for(None, dataset))
-
-
 def read_dataset(path: str | Path) -> Dataset:
     """Read the properties of a dataset from its ``items.h5``."""
     items = storage.read(path)
@@ -112,7 +76,7 @@ def read_dataset(path: str | Path) -> Dataset:
         if array is None or array.ndim != 1 or array.dtype.kind != "S":
             raise ProtocolError(f"{path}: {name}: expected strings (n,), got {_described(array)}.")
     try:
-        ids, class_names = StoredTexts(items["ids"]), storage.decoded(items["class_names"])
+        ids, class_names = (storage.decoded(items[name]) for name in ("ids", "class_names"))
     except UnicodeDecodeError as error:
         raise ProtocolError(f"{path}: ids and class_names are not UTF-8 text.") from error
     official = official_parts(items)
@@ -136,7 +100,7 @@ def _described(array: NDArray | None) -> str:
 
 
 def read_runs(
-    splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None, known: Known = Known()
+    splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None, known: Known | None = None
 ) -> list[Run]:
     """Read complete splits, each as a run.
 
@@ -150,7 +114,7 @@ def read_runs(
         The known properties of the dataset.
     protocol : str or None
         The intended protocol; None for the one that a file records, if any.
-    known : Known
+    known : Known, optional
         What is known about the items of all splits.
 
     Raises
@@ -162,14 +126,17 @@ def read_runs(
     runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
-        name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
-        parts, record = (_parts(split, name), {}) if file is None else (_read_parts(file), _provenance(file))
+        name = named(file, "split" if len(splits) == 1 else f"split {number}")
+        record = {} if file is None else _provenance(file)
         if dataset.n_items is not None:
             items = None
         elif items is None and record:
             items = _items_above(Path(file), record)
+        parts = _parts(split, name) if file is None else read_parts(file)
         run = _run(name, parts, dataset if items is None else read(items), record, protocol)
-        runs[name] = dataclasses.replace(run, source=parts if file is None else file, known=known, items=items)
+        runs[name] = dataclasses.replace(
+            run, source=parts if file is None else file, known=known or Known(), items=items
+        )
     return list(runs.values())
 
 
@@ -179,14 +146,6 @@ def _file_of(split: Any) -> tuple[Any, Path | None]:
         return split, None
     path = getattr(split, "path", None)
     return (path, split.items) if isinstance(path, Path) else (None, None)
-
-
-def _read_parts(file: str | Path) -> dict[str, NDArray]:
-    parts = read_parts(file)
-    for part, listed in parts.items():
-        if listed.ndim != 1:
-            raise ProtocolError(f"{file}: {part}: expected row numbers or ids (n,), got {_described(listed)}.")
-    return parts
 
 
 def _provenance(file: str | Path) -> dict[str, Any]:
@@ -209,7 +168,7 @@ def _provenance(file: str | Path) -> dict[str, Any]:
     return record
 
 
-def _parts(split: Any, name: str) -> dict[str, NDArray]:
+def _parts(split: Any, name: str) -> dict[str, Any]:
     """Return the partitions of a split that is not a file."""
     if not isinstance(split, Mapping):
         raise ProtocolError(
@@ -218,16 +177,17 @@ def _parts(split: Any, name: str) -> dict[str, NDArray]:
         )
     for part in split:
         one_of(part, PARTITIONS, f"{name}: partition")
-    return {part: as_items(items, f"{name}: {part}") for part, items in split.items() if items is not None}
+    return {part: items for part, items in split.items() if items is not None}
 
 
 def _run(
-    name: str, parts: Mapping[str, NDArray], dataset: Dataset, provenance: Mapping[str, Any], requested: str | None
+    name: str, parts: Mapping[str, Any], dataset: Dataset, provenance: Mapping[str, Any], requested: str | None
 ) -> Run:
     declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
     protocol = requested or declared
     registry.get("split", protocol)
-    split = _split({part: Listing(name, items, None, "") for part, items in parts.items()}, dataset)
+    items = {part: as_items(values, f"{name}: {part}") for part, values in parts.items()}
+    split = split_of({part: Listing(name, values, None, "") for part, values in items.items()}, dataset)
     all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
     run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
     if protocol != declared or not provenance:
@@ -257,8 +217,8 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     """
     name = protocol or UNDECLARED
     registry.get("split", name)
-    names = {part: name_of(items, part) for part, items in lists.items()}
-    split = _split(lists_from(lists), dataset)
+    names = {part: named(items, part) for part, items in lists.items()}
+    split = split_of(lists_from(lists), dataset)
     return _usable(Run(" ".join(names.values()), split, name, source=lists))
 
 
@@ -278,57 +238,44 @@ def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def _split(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
+def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     arrays = {part: listing.ids for part, listing in lists.items() if listing.ids is not None and len(listing)}
     names = {part: listing.name for part, listing in lists.items()}
-    dataset, labels = numbered(lists, dataset)
-    _check_widths(dataset, {names[part]: matrix.shape[1] for part, matrix in labels.items() if matrix.ndim == 2})
+    dataset, labels = _numbered(lists, dataset)
+    widths = {names[part]: matrix.shape[1] for part, matrix in labels.items() if matrix.ndim == 2}
+    if dataset.y is not None and dataset.y.ndim == 2:
+        widths = {"the labels": dataset.y.shape[1], **widths}
+    if len(set(widths.values())) > 1:
+        counts = ", ".join(f"{n:,} in {name}" for name, n in widths.items())
+        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
+    if dataset.ids is None and all(items.dtype.kind in "iu" for items in arrays.values()):
+        n_items = dataset.n_rows(max((int(items.max()) for items in arrays.values()), default=0) + 1)
+        return Split({part: rows(items, n_items, names[part]) for part, items in arrays.items()}, dataset)
     if dataset.ids is None:
-        if all(items.dtype.kind in "iu" for items in arrays.values()):
-            return Split(_by_row(arrays, dataset, names), dataset)
         dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
     parts = {part: places_of(items, dataset.ids, names[part]) for part, items in arrays.items()}
     return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, labels), labels)
 
 
-def numbered(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, dict[str, NDArray]]:
+def _numbered(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, dict[str, NDArray]]:
     """Return the labels in lists with the class numbers of the dataset, or with those of all names in the lists."""
     labels = {part: listing.labels for part, listing in lists.items() if listing.labels is not None}
     classes = next((listing.classes for listing in lists.values() if listing.classes), ())
-    is_named = bool(classes) or any(array.dtype.kind == "U" for array in labels.values())
-    if is_named and dataset.y is not None and not dataset.class_names:
+    are_words = any(array.dtype.kind == "U" for array in labels.values())
+    if (classes or are_words) and dataset.y is not None and not dataset.class_names:
         raise ProtocolError("labels: the lists name their classes, but the labels have numbers. Give both in one form.")
-    if any(array.dtype.kind == "U" for array in labels.values()):
-        names = list(dataset.class_names) or sorted(set(np.concatenate(list(labels.values())).tolist()))
-        numbers = {name: number for number, name in enumerate(names)}
+    words = sorted(set(np.concatenate(list(labels.values())).tolist())) if are_words else classes
+    numbers = {name: number for number, name in enumerate(dataset.class_names or words)}
+    if are_words:
         labels = {part: np.array([numbers.get(name, -1) for name in array.tolist()]) for part, array in labels.items()}
-        return dataclasses.replace(dataset, class_names=names), labels
-    if classes and not dataset.class_names:
-        return dataclasses.replace(dataset, class_names=classes), labels
-    if classes:
-        numbers = {name: number for number, name in enumerate(dataset.class_names)}
-        columns = [numbers.get(name, -1) for name in classes]
-        matrices = {part: np.zeros((len(array), len(numbers)), dtype=np.bool_) for part, array in labels.items()}
-        for part, matrix in matrices.items():
-            known = [(at, column) for at, column in enumerate(columns) if column >= 0]
-            matrix[:, [column for _, column in known]] = labels[part][:, [at for at, _ in known]]
-        return dataset, matrices
-    return dataset, labels
-
-
-def _by_row(arrays: Mapping[str, NDArray], dataset: Dataset, names: Mapping[str, str]) -> dict[str, NDArray[np.int64]]:
-    n_items = dataset.n_rows(max((int(items.max()) for items in arrays.values()), default=0) + 1)
-    return {part: rows(items, n_items, names[part]) for part, items in arrays.items()}
-
-
-def _check_widths(dataset: Dataset, n_classes: dict[str, int]) -> None:
-    """Raise ProtocolError if lists have labels for another number of classes than each other or the dataset."""
-    if dataset.y is not None and dataset.y.ndim == 2:
-        n_classes = {"the labels": dataset.y.shape[1], **n_classes}
-    if len(set(n_classes.values())) > 1:
-        counts = ", ".join(f"{n:,} in {name}" for name, n in n_classes.items())
-        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
+    elif classes:
+        for part, columns in labels.items():
+            labels[part] = np.zeros((len(columns), len(numbers)), dtype=np.bool_)
+            for name, column in zip(classes, columns.T, strict=True):
+                if name in numbers:
+                    labels[part][:, numbers[name]] = column
+    return dataclasses.replace(dataset, class_names=list(numbers) or dataset.class_names), labels
 
 
 def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Dataset:

@@ -6,6 +6,12 @@ https://github.com/cvjena/cifair, commit 4c27642, folder ``meta``). ``TestID`` a
 official order (the training batches 1 to 5 one after the other), ``Distance`` is the distance in the authors' CNN
 features, and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 for a very similar image. Pairs within
 the test set and within the training set were not judged, so a split drawn from all images may have further duplicates.
+
+The file of the key `exclude_queries` has pairs too, or items, for which an experiment leaves out queries. A table of
+pairs has the columns ``query`` and ``database``, as `protocol find-duplicates` and its contact sheet write it; with the
+column ``judgement``, only exact copies and near-duplicates count. A list of items has the header ``id``. Items are the
+dataset's ids, or its row numbers. Positions in the list of one split, as `protocol audit` writes them, are refused,
+because they are other items in every run.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.inputs.items import is_row, numbers_by_id, numbers_of, read_rows
-from protocol.auditing.inputs.split import Dataset, Split
-from protocol.checks import ProtocolError, one_of
+from protocol.auditing.items import Dataset, Split, is_row, numbers_by_id, numbers_of, read_rows
+from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import as_numpy, is_file
 from protocol.inputs.text import unsafe
@@ -28,15 +33,14 @@ PACKAGE_DATA = "*.csv"
 EXACT, NEAR, SIMILAR = range(3)
 """The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
 _CIFAIR = ("testid", "trainid", "judgment")
-_COLUMNS = ("query", "database", "judgement")
+_PAIR = ("query", "database")
+_JUDGEMENTS = ("0", "1", "2", "3", "")
 _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
 _SIZE = 60_000
 _PARTS = {"train": np.arange(_TEST), "test": np.arange(_TEST, _SIZE)}
 _LARGEST = 2**62
-_NOT_JUDGED = ("", "3")
 _ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, then the {_SIZE - _TEST:,} test images"
-_HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
 
 
 _IDS: dict[str, Callable[[int], str]] = {
@@ -119,9 +123,9 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     ----------
     values : str, Path, array_like of int, shape (n_pairs, 3), or None
         A name in `SHIPPED`; or a CSV file whose header has the columns ``query``, ``database`` and ``judgement`` (ids
-        or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official splits), and possibly
-        others, which are ignored; or an array with the columns row number, row number and judgement. A judgement is 0
-        (exact copy), 1 (near-duplicate) or 2 (very similar). Rows with judgement 3 (different) or none are skipped.
+        or row numbers), and possibly others, which are ignored; or an array with the columns row number, row number
+        and judgement. A judgement is 0 (exact copy), 1 (near-duplicate) or 2 (very similar). Rows with judgement 3
+        (different) or none are skipped.
     dataset : Dataset
     n_listed : int, default=0
         The largest row number in the lists plus one, to check that they fit the dataset.
@@ -147,7 +151,8 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         raise ProtocolError(f"known_pairs: {values!r} does not fit the dataset of the split, {dataset.name!r}.")
     known = _of_file(_table(values), dataset, name=values, n_listed=n_listed)
     limits = "only pairs of an official test and an official training image were judged"
-    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
+    assumed = "" if dataset.ids is not None or {"test", "train"} <= set(dataset.official) else _ASSUMED
+    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits, assumed=assumed)
 
 
 def known_pairs_sha256(name: str) -> str:
@@ -162,7 +167,7 @@ def _table(name: str) -> Path:
 def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
     name = "known_pairs"
     array = as_numpy(values, name)
-    if array.ndim != 2 or array.shape[1] != len(_COLUMNS) or array.dtype.kind not in "iuf":
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iuf":
         raise ProtocolError(
             f"{name}: expected two row numbers and a judgement per row, shape (n, 3), got shape {array.shape} of "
             f"{array.dtype}."
@@ -176,33 +181,30 @@ def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
     return KnownPairs(name, _numbers(rows[:, :2].ravel().tolist(), replace(dataset, ids=None), name), rows[:, 2])
 
 
-def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed: int) -> KnownPairs:
-    """Return the pairs in a file; `name` is the name of the dataset, if known."""
-    is_official, items, judgement = _read(path, has_ids=dataset.ids is not None)
-    has_parts = {"test", "train"} <= set(dataset.official)
-    if not is_official:
-        pairs = _numbers(items, dataset, str(path))
-    else:
-        sides = []
-        for part, numbers in zip(("test", "train"), np.array(items).astype(np.int64).reshape(-1, 2).T, strict=True):
-            rows = (dataset.official if has_parts else _PARTS)[part]
-            if numbers.max() >= len(rows):
-                raise ProtocolError(
-                    f"{path}: there is no {part} image {numbers.max():,}; the last one is {len(rows) - 1:,}."
-                )
-            sides.append(rows[numbers])
-        pairs = np.stack(sides, axis=1)
-        if not has_parts:
-            pairs = _cifar_numbers(dataset, name, path, n_listed)[pairs]
+def _of_file(path: Path, dataset: Dataset, *, name: str = "", n_listed: int) -> KnownPairs:
+    """Return the pairs in a file, or those that are shipped for the dataset `name`."""
+    items, judgement = _read(path, _CIFAIR if name else (*_PAIR, "judgement"), are_numbers=dataset.ids is None)
+    pairs = _numbers(items, dataset, str(path)) if not name else _official_pairs(items, dataset, name, n_listed)
     listed = (pairs >= 0).all(axis=1)
     if not listed.any() and dataset.ids is not None:
-        first = f"test image {items[0]}" if is_official else items[0]
+        first = f"test image {items[0]}" if name else items[0]
         raise ProtocolError(
             f"{path}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the first "
             f"pair has {first!r}."
         )
-    assumed = _ASSUMED if is_official and not has_parts and dataset.ids is None else ""
-    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=int((~listed).sum()), assumed=assumed)
+    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=int((~listed).sum()))
+
+
+def _official_pairs(items: Sequence[str], dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int64]:
+    """Return the item numbers of pairs of an official test and an official training image."""
+    has_parts = {"test", "train"} <= set(dataset.official)
+    sides = np.array(items).astype(np.int64).reshape(-1, 2).T
+    rows = [(dataset.official if has_parts else _PARTS)[part] for part in ("test", "train")]
+    for part, numbers, of_part in zip(("test", "train"), sides, rows, strict=True):
+        if numbers.max() >= len(of_part):
+            raise ProtocolError(f"{name}: there is no {part} image {numbers.max():,} in this dataset.")
+    pairs = np.stack([of_part[numbers] for of_part, numbers in zip(rows, sides, strict=True)], axis=1)
+    return pairs if has_parts else _cifar_numbers(dataset, name, n_listed)[pairs]
 
 
 def _numbers(items: Sequence[Any], dataset: Dataset, name: str) -> NDArray[np.int64]:
@@ -211,7 +213,7 @@ def _numbers(items: Sequence[Any], dataset: Dataset, name: str) -> NDArray[np.in
     return numbers_of(items, dataset, n_items, name).reshape(-1, 2)
 
 
-def _cifar_numbers(dataset: Dataset, name: str | None, path: Path, n_listed: int) -> NDArray[np.int64]:
+def _cifar_numbers(dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int64]:
     """Return the item number of each of CIFAR's images in the order of `protocol.datasets`, -1 for unlisted ones.
 
     Items are found by the ids of `protocol.datasets`, or, if they are row numbers, by their order, with the 50,000
@@ -221,47 +223,124 @@ def _cifar_numbers(dataset: Dataset, name: str | None, path: Path, n_listed: int
         n_items = max(dataset.n_items or _SIZE, n_listed)
         if n_items != _SIZE:
             raise ProtocolError(
-                f"{name or path}: row numbers must be those of {_SIZE:,} images, the training images first, not of "
-                f"{n_items:,}."
+                f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
             )
         return np.arange(_SIZE)
-    names = [name] if name else list(_IDS)
-    for dataset_name in names:
-        numbers = numbers_by_id(map(_IDS[dataset_name], range(_SIZE)), dataset.ids)
-        if (numbers >= 0).any():
-            return numbers
-    examples = " or ".join(repr(_IDS[one](_TEST)) for one in names)
-    raise ProtocolError(
-        f"{name or path}: these pairs have ids such as {examples}, but the lists have ids such as "
-        f"{str(dataset.ids[0])!r}. Give a file with the columns query,database,judgement and your ids."
-    )
+    numbers = numbers_by_id(map(_IDS[name], range(_SIZE)), dataset.ids)
+    if not (numbers >= 0).any():
+        raise ProtocolError(
+            f"{name}: these pairs have ids such as {_IDS[name](_TEST)!r}, but the lists have ids such as "
+            f"{str(dataset.ids[0])!r}. Give a file with the columns query,database,judgement and your ids."
+        )
+    return numbers
 
 
-def _read(path: Path, *, has_ids: bool) -> tuple[bool, list[str], NDArray[np.int64]]:
-    """Return whether a file has the columns of ciFAIR, the items of all judged pairs in turn, and their judgements.
-
-    Items are numbers in the columns of ciFAIR, and unless the dataset has ids.
-    """
-    (_, header), *rows = read_rows(path, "a table of judged pairs")
-    names = [unsafe(name).lower() for name in header]
-    columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
-    if columns is None:
-        raise ProtocolError(f"{path}: the columns must be {_HEADERS}, got {','.join(header)[:80]!r}.")
+def _read(path: Path, columns: Sequence[str], *, are_numbers: bool) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the items of all judged pairs in a file in turn, and their judgements."""
+    header, rows = _cells(path, "a table of judged pairs")
+    if not set(columns) <= set(header):
+        raise ProtocolError(f"{path}: the columns must be {','.join(columns)}, got {','.join(header)[:80]!r}.")
     items, judgements = [], []
-    for line, fields in rows:
-        *pair, judgement = (unsafe(fields[names.index(column)]) for column in columns)
-        if judgement in _NOT_JUDGED:
+    for line, row in rows:
+        *pair, judgement = (row[column] for column in columns)
+        _check_judgement(judgement, path, line)
+        if judgement not in _JUDGEMENTS[:3]:
             continue
-        if judgement not in ("0", "1", "2"):
-            raise ProtocolError(
-                f"{path}: line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
-                f"3 (different), got {judgement[:80]!r}."
-            )
-        wrong = [item for item in pair if not is_row(item)]
-        if wrong and (columns == _CIFAIR or not has_ids):
+        wrong = [item for item in pair if are_numbers and not is_row(item)]
+        if wrong:
             raise ProtocolError(f"{path}: line {line}: expected two item numbers, got {wrong[0][:80]!r}.")
         items += pair
         judgements.append(int(judgement))
     if not items:
         raise ProtocolError(f"{path}: no judged pairs.")
-    return columns == _CIFAIR, items, np.array(judgements, dtype=np.int64)
+    return items, np.array(judgements, dtype=np.int64)
+
+
+def _cells(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the columns of a table in lower case, and the line and the cells of each row."""
+    (_, header), *rows = read_rows(path, what)
+    names = [unsafe(name).lower() for name in header]
+    return names, [(line, dict(zip(names, map(unsafe, fields), strict=True))) for line, fields in rows]
+
+
+def _check_judgement(judgement: str, path: Path, line: int) -> None:
+    if judgement not in _JUDGEMENTS:
+        raise ProtocolError(
+            f"{path}: line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
+            f"3 (different), got {judgement[:80]!r}."
+        )
+
+
+# Queries to exclude
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """The items in a file of the key `exclude_queries`.
+
+    Parameters
+    ----------
+    path : Path
+    items : list of str
+        Ids or row numbers; those of pairs one pair after another.
+    are_pairs : bool
+    """
+
+    path: Path
+    items: list[str]
+    are_pairs: bool
+
+    @property
+    def about(self) -> str:
+        """How many pairs or items the file has."""
+        return counted(len(self.items) // 2, "pair") if self.are_pairs else counted(len(self.items), "item")
+
+    def queries(self, split: Split) -> NDArray[np.int64]:
+        """Return the positions, from 0, of the queries to exclude, in the original list of queries, ascending.
+
+        A query of a pair is excluded if the other item is in the database or the training set; a listed item always.
+
+        Raises
+        ------
+        ProtocolError
+            If an item is not in the dataset, or no query would remain.
+        """
+        dataset = split.dataset
+        numbers = numbers_of(self.items, dataset, dataset.n_items or 0, str(self.path))
+        if (numbers < 0).any():
+            known = "" if dataset.ids is None else f", whose ids are like {str(dataset.ids[0])!r}"
+            unknown = self.items[int(np.argmin(numbers))]
+            raise ProtocolError(f"{self.path}: {unknown!r} is not an item of the dataset{known}.")
+        if self.are_pairs:
+            pairs = numbers.reshape(-1, 2)
+            positions = KnownPairs(str(self.path), pairs, np.full(len(pairs), NEAR)).queries(split)
+        else:
+            positions = np.flatnonzero(np.isin(split.entries["query"], numbers))
+        if len(positions) == len(split.entries["query"]):
+            raise ProtocolError(f"{self.path}: excludes all {len(positions):,} queries.")
+        return positions
+
+
+def read_excluded(path: str | Path) -> Excluded:
+    """Read a file of the key `exclude_queries`.
+
+    Raises
+    ------
+    ProtocolError
+        If it can't be read, or has neither the columns ``query`` and ``database`` nor ``id``.
+    """
+    path = Path(path)
+    header, rows = _cells(path, "a table of pairs or items")
+    columns = _PAIR if set(_PAIR) <= set(header) else ("id",)
+    if not set(columns) <= set(header):
+        raise ProtocolError(
+            f"{path}: needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column "
+            f"id; its header is {','.join(header)[:80]!r}. (Positions would mean different queries in every run.)"
+        )
+    items = []
+    for line, row in rows:
+        judgement = row.get("judgement", "0") if columns == _PAIR else "0"
+        _check_judgement(judgement, path, line)
+        if judgement in _JUDGEMENTS[:2]:
+            items += [row[column] for column in columns]
+    return Excluded(path, items, columns == _PAIR)

@@ -1,11 +1,9 @@
 """Write findings as text, Markdown, HTML, JSON and CSV."""
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from protocol.auditing.findings import KIND_OF, NOT_CHECKED, SEVERITIES, Finding
@@ -19,10 +17,9 @@ KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequenc
 _HEADER = ("severity", "finding", "count", "examples", "consequence", "how to fix it", "in the papers")
 _WIDTH = 100
 _COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "information": "\x1b[36m", "clean": "\x1b[32m"}
-_NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
-_CLEAN, _NOTHING_FOUND = "clean", "no errors or warnings"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _ORDER = {name: position for position, name in enumerate(KIND_OF)}
+_Sentences = Mapping[str, Sequence[str]]
 
 
 def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
@@ -52,17 +49,8 @@ def rows_of(findings: Mapping[str, Sequence[Finding]]) -> list[tuple[Any, ...]]:
     ]
 
 
-def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
-    """Return findings as a JSON list of objects."""
-    return json.dumps(records(findings), indent=2, ensure_ascii=False)
-
-
 def text(
-    findings: Mapping[str, Sequence[Finding]],
-    about: Mapping[str, Sequence[str]] = _NOTHING,
-    *,
-    colour: bool = False,
-    why: bool = False,
+    findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, colour: bool = False, why: bool = False
 ) -> str:
     """Return findings for a terminal: a heading for each file, a paragraph for each finding, and the totals.
 
@@ -88,35 +76,29 @@ def text(
         parts.append(painted(printable(file), _BOLD))
         if not _has_faults(of_file):
             n_missing = len(_missing(about.get(file, ())))
-            incomplete = (
-                f"{_NOTHING_FOUND}; {counted(n_missing, 'check')} {'was' if n_missing == 1 else 'were'} not made"
+            made = (
+                f"no errors or warnings; {counted(n_missing, 'check')} {'was' if n_missing == 1 else 'were'} not made"
             )
-            parts.append(f"  {incomplete}" if n_missing else f"  {painted(_CLEAN, _COLOURS['clean'])}")
+            parts.append(f"  {made if n_missing else painted('clean', _COLOURS['clean'])}")
         for _, one in ordered({file: of_file}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
             parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
             details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
             parts += [_paragraph(line, 11) for line in details if line]
         parts += [_paragraph(line, 2) for line in about.get(file, ()) if not line.startswith(NOT_CHECKED)]
-    return "\n".join([*parts, "", summary(findings), *_not_checked(about, why=why)])
-
-
-def _not_checked(about: Mapping[str, Sequence[str]], *, why: bool) -> list[str]:
-    """Return how many checks were not possible; if `why`, these checks, with their files if these are not all."""
     files: dict[str, list[str]] = {}
     for file, sentences in about.items():
         for check in _missing(sentences):
             files.setdefault(check, []).append(file)
-    if not files:
-        return []
-    needs = f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"
-    if not why:
-        return [f"{needs} --why lists them (in Python, `about`)"]
-    lines = [check if len(own) == len(about) else f"{check}: {', '.join(own)}" for check, own in files.items()]
-    return [needs, *(f"  {line}" for line in lines)]
+    last = [f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"] if files else []
+    if why:
+        last += [f"  {one}{'' if len(of) == len(about) else ': ' + ', '.join(of)}" for one, of in files.items()]
+    elif last:
+        last[0] += " --why lists them (in Python, `about`)"
+    return "\n".join([*parts, "", summary(findings), *last])
 
 
-def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
+def markdown(findings: Mapping[str, Sequence[Finding]], about: _Sentences) -> str:
     """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
     parts = []
     for file, of_file in findings.items():
@@ -127,7 +109,7 @@ def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequ
     return "\n".join([*parts, summary(findings)])
 
 
-def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
+def html(findings: Mapping[str, Sequence[Finding]], about: _Sentences) -> str:
     """Return findings for a notebook: a table for each file, and the totals; parameters as for `text`."""
     parts = []
     for file, of_file in findings.items():
@@ -142,7 +124,7 @@ def _sentences(findings: Sequence[Finding], about: Sequence[str]) -> list[str]:
     if _has_faults(findings):
         return list(about)
     missing = "; ".join(_missing(about))
-    last = f"{_NOTHING_FOUND}; not checked: {missing}" if missing else _CLEAN
+    last = f"no errors or warnings; not checked: {missing}" if missing else "clean"
     return [*(line for line in about if not line.startswith(NOT_CHECKED)), last]
 
 
@@ -186,12 +168,5 @@ def _examples(finding: Finding) -> str:
 
 
 def _paragraph(words: str, indent: int) -> str:
-    margin = " " * indent
-    return textwrap.fill(
-        printable(words),
-        _WIDTH,
-        initial_indent=margin,
-        subsequent_indent=margin,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    filled = textwrap.fill(printable(words), _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.indent(filled, " " * indent)

@@ -1,0 +1,460 @@
+"""What is known about the items of a dataset: copies under other ids, groups, modalities, and judged pairs.
+
+Copies have identical content, or features within a distance. Groups are those of a file, an array or a mapping, or
+derived from the ids by a regular expression of the user.
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.items import Dataset, Split, numbers_of, read_rows
+from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
+from protocol.checks import ProtocolError, counted, number
+from protocol.inputs.arrays import read_stored
+from protocol.inputs.conversion import as_numpy, is_file, items_from, named, numbers_from
+from protocol.inputs.text import lines
+from protocol.provenance import storage
+from protocol.truth import neighbours_within
+
+PATTERN = "re:"
+"""The beginning of a value of ``--groups`` that is a regular expression."""
+_HEADER = ("id", "item", "image", "file", "filename", "path", "row")
+_ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
+
+_BLOCK_BYTES = 32 << 20
+_QUERIES = 4096  # per block, which bounds the number of pairs in memory for any distance
+
+# Copies
+
+Partners = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class EqualContent:
+    """A search for items with identical content.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (n_items,)
+        The first item with the same content as each item, as `first_equal` returns it.
+    """
+
+    first: NDArray[np.int64]
+    is_equal: ClassVar[bool] = True
+
+    def partners(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Partners:
+        """Return, for each item of two partitions in ascending order, its copy in the other one, or -1.
+
+        There is only one partner per item, the first of its copies, because a group of n copies has n (n - 1) / 2
+        pairs.
+        """
+        return self._in(a, b), self._in(b, a)
+
+    def _in(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+        lowest, highest = np.full((2, len(self.first)), -1)
+        lowest[self.first[b[::-1]]] = b[::-1]  # among items with identical content, the last assignment wins
+        highest[self.first[b]] = b
+        content = self.first[a]
+        copies = np.where(lowest[content] == a, highest[content], lowest[content])
+        return np.where(copies == a, -1, copies)  # an item is not a copy of itself
+
+
+@dataclass(frozen=True, eq=False)
+class WithinDistance:
+    """An exact search for items within a Euclidean distance, which may be different items.
+
+    Parameters
+    ----------
+    X : array, shape (n_items, d)
+        Features.
+    distance : float
+    """
+
+    X: Any
+    distance: float
+    is_equal: ClassVar[bool] = False
+
+    def partners(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Partners:
+        """Return the partners as `EqualContent` does: the first item within the distance, not the nearest."""
+        of_a, of_b = np.full(len(a), -1), np.full(len(b), -1)
+        database = np.asarray(self.X[b])
+        for start in range(0, len(a), _QUERIES):
+            items = a[start : start + _QUERIES]
+            indptr, near = neighbours_within(np.asarray(self.X[items]), database, self.distance)
+            rows = np.repeat(np.arange(len(items)), np.diff(indptr))
+            others = b[near] != items[rows]
+            rows, near = rows[others], near[others]
+            with_copy, first = np.unique(rows, return_index=True)
+            of_a[start + with_copy] = b[near[first]]
+            with_copy, first = np.unique(near, return_index=True)
+            of_b[with_copy] = np.where(of_b[with_copy] < 0, items[rows[first]], of_b[with_copy])
+        return of_a, of_b
+
+
+Copies = EqualContent | WithinDistance
+
+
+def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> dict[str, Copies]:
+    """Return searches for copies in a dataset of the pipeline: identical images, or features if it has no images.
+
+    Parameters
+    ----------
+    content, features : path
+        ``content.h5`` and each ``features.h5``.
+    dataset : Dataset
+    """
+    has_images = "images" in storage.read_provenance(content)["arrays"]
+    files = {"equal images": (content, "images")} if has_images else {}
+    for path in () if has_images else features:
+        name = storage.read_provenance(path)["maker"].removeprefix("feature ")
+        files[f"equal features, {name}"] = (path, "X")
+    copies: dict[str, Copies] = {}
+    for alike, (path, array) in files.items():
+        with storage.streamed(path, array) as rows:
+            if len(rows) == dataset.n_items:  # otherwise rows are local descriptors, many of which are equal by nature
+                copies[alike] = EqualContent(first_equal(rows, str(path)))
+    return copies
+
+
+def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
+    """Return, for each row of an array, the index of the first row with the same values.
+
+    The array is read in blocks, and rows are compared by digests of 128 bits.
+
+    Raises
+    ------
+    ProtocolError
+        If a row contains NaN or infinity.
+
+    Examples
+    --------
+    >>> first_equal(np.array([[1, 2], [0, 0], [1, 2], [1, 2]]))
+    array([0, 1, 0, 0])
+    """
+    n_rows = max(1, _BLOCK_BYTES // max(1, rows.dtype.itemsize * int(np.prod(rows.shape[1:]))))
+    digests = bytearray()
+    for start in range(0, len(rows), n_rows):
+        block = np.ascontiguousarray(rows[start : start + n_rows])
+        if block.dtype.kind == "f":
+            if not np.isfinite(block).all():
+                raise ProtocolError(f"{name}: NaN or infinity in or after row {start:,}.")
+            block = block + 0.0  # -0.0 becomes 0.0
+        for row in block.view(np.uint8).reshape(len(block), -1):
+            digests += hashlib.blake2b(row.data, digest_size=16).digest()
+    _, first, group = np.unique(np.frombuffer(digests, dtype="V16"), return_index=True, return_inverse=True)
+    return first[group]
+
+
+def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
+    """Return the features of a dataset, one row per item; an ``.npy`` file is memory-mapped.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n_items, d)
+    dataset : Dataset
+    n_listed : int
+        The largest item number of a split plus one, which is the minimum number of rows.
+
+    Raises
+    ------
+    ProtocolError
+        If they are not a matrix or have the wrong number of rows, or the order of the dataset's ids is not known.
+    """
+    X, name = numbers_from(values, "features"), named(values, "features")
+    if dataset.n_items is None and dataset.ids is not None:
+        raise ProtocolError(f"{name}: the lists contain ids, so the ids of its rows are needed (ids).")
+    n_items = dataset.n_rows(n_listed)
+    if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
+        raise ProtocolError(
+            f"{name}: expected features of shape ({n_items}, d), one row per item, got shape {X.shape}."
+        )
+    return X
+
+
+# Groups
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The group of each item of a dataset.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n_items,)
+        The number of each item's group; -1 for items without a group.
+    names : sequence of str
+        The names of the groups, by number.
+    source : str
+        The origin of the groups, for the reader.
+    """
+
+    codes: NDArray[np.int64]
+    names: Sequence[str]
+    source: str
+
+    def sizes(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the given items in each group."""
+        codes = self.codes[items]
+        return np.bincount(codes[codes >= 0], minlength=len(self.names))
+
+    def about(self, split: Split) -> str:
+        """Return a sentence about the origin of the groups and the number of items without a group."""
+        listed = np.unique(split.listed)
+        sizes = self.sizes(listed)
+        n_grouped, n_without = int(sizes.sum()), len(listed) - int(sizes.sum())
+        sentence = f"Groups ({self.source}): {counted(int((sizes > 0).sum()), 'group')} of {counted(n_grouped, 'item')}"
+        without = f"; {n_without:,} of {counted(len(listed), 'item')} without a group, so not checked" * bool(n_without)
+        return f"{sentence}{without}."
+
+
+def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
+    """Return the group of each item.
+
+    Parameters
+    ----------
+    values : path, array_like of shape (n_items,), or mapping of id to group
+        A ``.csv`` file has lines ``id,group`` (or ``row,group`` if the lists contain row numbers), with or without a
+        header; other text has one group per line, in the order of the row numbers;
+        ``.npy`` and similar files contain an array. An empty string means no group. ``"re:PATTERN"`` is a regular
+        expression that is searched for in the ids; its one group is the group of the item.
+    dataset : Dataset
+    n_listed : int
+        The largest item number of the split plus one.
+
+    Raises
+    ------
+    ProtocolError
+        If the groups can't be read or do not match the items.
+    """
+    if isinstance(values, str) and values.startswith(PATTERN):
+        return _by_pattern(values, dataset)
+    name, n_items = named(values, "groups"), dataset.n_rows(n_listed)
+    items, groups = _entries(values, name)
+    codes, names = _encoded(groups, name)
+    if items is None:
+        if dataset.n_items is None and dataset.ids is not None:
+            raise ProtocolError(
+                f"{name}: one group per line, but the lists contain ids. Write lines `id,group` (.csv)."
+            )
+        if len(groups) < n_items or (dataset.n_items is not None and len(groups) > n_items):
+            raise ProtocolError(f"{name}: {counted(len(groups), 'group')} for {counted(n_items, 'item')}.")
+    else:
+        numbers = numbers_of(items, dataset, n_items, name)
+        listed, of_entries = np.flatnonzero(numbers >= 0), codes
+        codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
+        codes[numbers[listed]] = of_entries[listed]
+        different = listed[codes[numbers[listed]] != of_entries[listed]]
+        if different.size:
+            raise ProtocolError(f"{name}: {str(items[different[0]])!r} is in two groups.")
+    if not (codes >= 0).any():
+        raise ProtocolError(f"{name}: no item of the split has a group.")
+    return Groups(codes, names, name)
+
+
+def _entries(values: Any, name: str) -> tuple[Sequence[Any] | None, Sequence[Any]]:
+    """Return the ids or row numbers of items, None if every item has a group, and the groups."""
+    if isinstance(values, Mapping):
+        return list(values), list(values.values())
+    if not is_file(values) or any(kind in name.lower() for kind in _ARRAYS):
+        array = read_stored(values) if is_file(values) else as_numpy(values, name)
+        if array.ndim != 1 or array.dtype.kind not in "iuUTO":
+            raise ProtocolError(
+                f"{name}: expected one group per item, integers or strings of shape (n_items,), got shape "
+                f"{array.shape} of {array.dtype}."
+            )
+        return None, array.tolist()
+    path = Path(values)
+    if path.suffix.lower() != ".csv":
+        return None, [line.strip() for line in lines(path, "one group per line")]
+    rows = [row for _, row in read_rows(path, "lines `id,group`")]
+    if len(rows[0]) != 2:
+        raise ProtocolError(f"{path}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
+    if rows[0][0].lower() in _HEADER:
+        del rows[0]
+    return [item for item, _ in rows], [group for _, group in rows]
+
+
+def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the group number of each value, -1 for empty ones, and the groups' names in order of first occurrence."""
+    numbers: dict[str, int] = {}
+    codes = np.empty(len(values), dtype=np.int64)
+    for position, value in enumerate(values):
+        is_missing = value is None or (isinstance(value, float) and math.isnan(value))  # as in pandas
+        if not is_missing and not isinstance(value, (str, int, np.integer)):
+            kind = type(value).__name__
+            raise ProtocolError(f"{name}: expected groups as integers or strings, got {kind} at position {position}.")
+        text = "" if is_missing else str(value).strip()
+        codes[position] = numbers.setdefault(text, len(numbers)) if text else -1
+    return codes, list(numbers)
+
+
+def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
+    """Return groups derived from the ids by a regular expression of the user."""
+    try:
+        expression = re.compile(pattern.removeprefix(PATTERN))
+    except re.error as error:
+        raise ProtocolError(f"groups: {pattern!r} is not a regular expression ({error}).") from error
+    if expression.groups != 1:
+        raise ProtocolError(f"groups: {pattern!r} needs one group in parentheses, and others written as (?:...).")
+    if dataset.ids is None:
+        raise ProtocolError("groups: a regular expression needs ids (file names), but the lists contain row numbers.")
+    matches = map(expression.search, map(str, dataset.ids.tolist()))
+    codes, names = _encoded([match[1] if match else None for match in matches], "groups")
+    if not names:
+        raise ProtocolError(f"groups: {pattern!r} matches none of the ids (the first: {str(dataset.ids[0])[:80]!r}).")
+    return Groups(codes, names, pattern)
+
+
+# Modalities
+
+
+def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.int64]:
+    """Return the items that are the two modalities of each pair, such as an image and its text.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n_pairs, 2)
+        Ids or row numbers; a file has two per line, separated by blanks or a comma.
+    dataset : Dataset
+    n_listed : int
+        The largest item number of a split plus one.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pairs, 2)
+        Item numbers, without the pairs of which an item is not in the dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, a line or a row is not a pair, or no pair belongs to the dataset.
+    """
+    name, expected = named(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
+    items: list[Any] = []
+    if is_file(values):
+        for line_number, line in enumerate(lines(Path(values), f"two {expected} per line"), start=1):
+            pair = line.replace(",", " ").split()
+            if len(pair) != 2:
+                raise ProtocolError(f"{name}: line {line_number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
+            items += pair
+    else:
+        array = as_numpy(values, name)
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise ProtocolError(f"{name}: expected pairs of {expected}, shape (n, 2), got shape {array.shape}.")
+        items = items_from(array.ravel(), name).tolist()
+    numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
+    known = numbers[(numbers >= 0).all(axis=1)]
+    if not len(numbers) or (dataset.ids is not None and not len(known)):
+        raise ProtocolError(f"{name}: no pair consists of listed {expected}.")
+    return known
+
+
+# All evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known about the items of a split, and what the split should be; empty or None if it was not given.
+
+    Parameters
+    ----------
+    copies : mapping of str to Copies
+        Searches for copies of items, by the kind of similarity, for the reader.
+    modalities : ndarray of int64, shape (n_pairs, 2)
+        The two modalities of each item, such as an image and its text.
+    judged : KnownPairs
+        Manually judged pairs of (near-)duplicates.
+    groups : Groups
+    sizes : mapping of str to int
+        The expected sizes of partitions, which replace those of the protocol.
+    against : str, or tuple of str and Split
+        What the split is compared with: a declared protocol, or another split and its name.
+    """
+
+    copies: Mapping[str, Copies] = field(default_factory=dict)
+    modalities: NDArray[np.int64] | None = None
+    judged: KnownPairs | None = None
+    groups: Groups | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    against: str | tuple[str, Split] | None = None
+
+
+def stored_knowledge(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Known:
+    """Return what is known about a dataset of the pipeline: copies, by its content or features, and judged pairs."""
+    return Known(stored_copies(content, features, dataset), judged=known_pairs_for(None, dataset))
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Additional information about the items of a dataset, for `audit`, as files or arrays.
+
+    Parameters
+    ----------
+    features : path or array_like, shape (n_items, d), optional
+        Features in the order of the row numbers; items with equal features count as copies of each other.
+    distance : float, optional
+        The maximum Euclidean distance in the features between copies; by default 0.
+    pairs : path or array_like, shape (n_pairs, 2), optional
+        The ids or row numbers of the two modalities of each item, which must be in the same partitions.
+    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
+        Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
+        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar),
+        or an array of row numbers and judgements. For splits of the pipeline on these datasets,
+        the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
+        its test images.
+    groups : path, array_like of shape (n_items,), mapping of id to group, or ``"re:PATTERN"``, optional
+        The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
+        has lines ``id,group`` (``.csv``) or one group per line. See `groups_from`.
+    query_codes : path, array_like or `protocol.Codes`, optional
+        The codes of the queries of one split, in the order of its list; labels are required as well.
+    database_codes : path, array_like or `protocol.Codes`, optional
+        The codes of the database of the same split, in the order of its list.
+    """
+
+    features: Any = None
+    distance: float | None = None
+    pairs: Any = None
+    known_pairs: Any = None
+    groups: Any = None
+    query_codes: Any = None
+    database_codes: Any = None
+
+    def __post_init__(self) -> None:
+        if (self.query_codes is None) != (self.database_codes is None):
+            given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
+            raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
+
+    def files(self) -> dict[str, Any]:
+        """Return the files and arrays by name, None for those that were not given."""
+        return {name: value for name, value in vars(self).items() if name != "distance"}
+
+    def copies(self, items: Path | None, dataset: Dataset, n_listed: int) -> dict[str, Copies]:
+        """Return the search for copies by the features, or by the content next to the `items` of the pipeline."""
+        if self.distance is not None:
+            number(self.distance, "distance")
+            if self.features is None:
+                raise ProtocolError("distance needs features as well.")
+        if self.features is not None:
+            X = features_from(self.features, dataset, n_listed)
+            if self.distance:
+                return {f"features within {self.distance:g}": WithinDistance(X, self.distance)}
+            return {"equal features": EqualContent(first_equal(X, named(self.features, "features")))}
+        content = items and items.with_name("content.h5")
+        if not (content and content.is_file()):
+            return {}
+        return stored_copies(content, sorted(content.parent.glob("*/features.h5")), dataset)
+
+    def known(self, dataset: Dataset, n_listed: int) -> Known:
+        """Return what else is known about the items of a dataset; `n_listed` is the largest item number plus one."""
+        judged = known_pairs_for(self.known_pairs, dataset, n_listed)
+        modalities = None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed)
+        groups = None if self.groups is None else groups_from(self.groups, dataset, n_listed)
+        return Known(modalities=modalities, judged=judged, groups=groups)

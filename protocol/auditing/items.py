@@ -1,0 +1,363 @@
+"""The items of a split in its original form, the forms of their ids, and tables of items by id or by row number.
+
+Items are the same only if their ids are equal. Ids are alike if they are equal in their normal form: NFKC without case,
+with slashes, without an image's extension and leading zeros; or if one of them only lacks leading folders:
+``./a.jpg``, ``/data/a.jpg`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``. The latter have the same name,
+which may be the same file in another folder. They mean nothing if names are only unique within their folder
+(``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than `REPEATED` of the names in a list repeat.
+"""
+
+import csv
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.findings import Finding, Removal, findings_of
+from protocol.checks import ProtocolError, counted
+from protocol.inputs.conversion import is_file, items_from, named
+from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
+from protocol.inputs.labels import labels_from
+from protocol.inputs.lists import Listing, read_listings
+from protocol.inputs.text import lines
+
+REPEATED = 0.01
+"""The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
+number their files, where a list of any size repeats most names."""
+_EXTENSIONS = EXTENSIONS | OTHER_EXTENSIONS | {".npy"}
+_DIGITS = 18  # maximum number of digits of a row number
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The known properties of the dataset that a split divides.
+
+    Parameters
+    ----------
+    n_items : int or None
+        None if it is not known, as for lists without ids or labels of the dataset.
+    ids : ndarray of str, shape (n,), or None
+        By item number; None if items are named by their numbers, which are row numbers.
+    y : ndarray of int, shape (n,), or of bool, shape (n, n_classes), or None
+        Class labels by item number.
+    labelled : ndarray of bool, shape (n,), or None
+        Items with known labels; None if all labels are known.
+    class_names : sequence of str
+        Names of the classes 0, 1, ...; if empty, classes are named by their numbers.
+    official : mapping of str to ndarray of int64
+        Row numbers of the dataset's official splits.
+    digest : str or None
+        Digest of the file from which this was read; splits that were drawn from that file can be drawn again.
+    name : str or None
+        The registered dataset from which the file was created.
+    """
+
+    n_items: int | None = None
+    ids: Any = None
+    y: NDArray | None = None
+    labelled: NDArray[np.bool_] | None = None
+    class_names: Sequence[str] = ()
+    official: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    digest: str | None = None
+    name: str | None = None
+
+    def n_rows(self, n_listed: int) -> int:
+        """Return the number of items; if it is not known, `n_listed`, the largest listed item number plus one."""
+        return n_listed if self.n_items is None else self.n_items
+
+    def names(self, items: NDArray[np.int64]) -> list[str]:
+        """Return the names of items."""
+        return list(map(str, (items if self.ids is None else self.ids[items]).tolist()))
+
+    def class_labels(self, items: NDArray[np.int64]) -> NDArray | None:
+        """Return the labels of items; None if any of them is unknown."""
+        if self.y is None or (self.labelled is not None and not self.labelled[items].all()):
+            return None
+        return self.y[items]
+
+
+class Split:
+    """One run of a split in its original form: partitions of item numbers, which may contain duplicates.
+
+    Parameters
+    ----------
+    parts : mapping of str to ndarray of int64
+        Item numbers by partition; partitions that were not given are missing.
+    dataset : Dataset
+    flags : mapping of str to ndarray of int, shape (n,), or of bool, shape (n, n_classes)
+        By partition, the labels in its list, one row per entry.
+
+    Attributes
+    ----------
+    parts : dict of str to ndarray of int64
+        Ascending, each item once.
+    entries : mapping of str to ndarray of int64
+        In their original order, with duplicates.
+    """
+
+    def __init__(
+        self,
+        parts: Mapping[str, NDArray[np.int64]],
+        dataset: Dataset,
+        flags: Mapping[str, NDArray] | None = None,
+    ) -> None:
+        self.entries = parts
+        self.parts = {name: np.unique(part) for name, part in parts.items()}
+        self.dataset = dataset
+        self.flags = flags or {}
+
+    def __getitem__(self, name: str) -> NDArray[np.int64]:
+        return self.parts.get(name, np.empty(0, dtype=np.int64))
+
+    @property
+    def listed(self) -> NDArray[np.int64]:
+        """The items of all partitions, once for each partition."""
+        return np.concatenate(list(self.parts.values()))
+
+    def shared(self, a: str, b: str) -> NDArray[np.int64]:
+        """Return the items that two partitions share."""
+        return self[a][np.isin(self[a], self[b])]
+
+    def findings(
+        self,
+        name: str,
+        severity: str,
+        items: NDArray[np.int64],
+        *,
+        partners: NDArray[np.int64] | None = None,
+        removals: Sequence[Removal] = (),
+        **words: str,
+    ) -> list[Finding]:
+        """Return a finding about items, or about pairs of them, or none if there are no items; see `Finding`."""
+        others = [] if partners is None else self.dataset.names(partners)
+        names = self.dataset.names(items)
+        return findings_of(name, severity, len(items), names, partners=others, removals=removals, **words)
+
+    def overlap(self, name: str, severity: str, kept_in: str, other: str, /, **words: str) -> list[Finding]:
+        """Return a finding about the items that two partitions share; the fix is to remove them from `other`."""
+        items = self.shared(kept_in, other)
+        removals, names = [Removal(other, items, kept_in)], self.dataset.names(items)
+        return findings_of(name, severity, len(items), names, removals=removals, **words)
+
+
+# Forms of ids
+
+
+def one_form(name: str) -> tuple[str, ...]:
+    """Return the folders and the name of an id in the normal form.
+
+    Examples
+    --------
+    >>> one_form("./Images//007.JPG") == one_form("images/7")
+    True
+    """
+    path = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).replace("\\", "/")
+    *folders, last = [part for part in path.strip().split("/") if part not in ("", ".", "..")] or [path]
+    stem, dot, extension = last.rpartition(".")
+    last = stem if stem and dot + extension in _EXTENSIONS else last
+    return (*folders, last.lstrip("0") or "0") if last.isdecimal() else (*folders, last)
+
+
+def form_keys(ids: Any) -> NDArray[np.int64]:
+    """Return a key for each id; ids that are alike have equal keys, but equal keys do not imply that ids are alike."""
+    return np.array([hash(one_form(name)[-1]) for name in ids.tolist()], dtype=np.int64)
+
+
+def names_repeat(lists: Iterable[NDArray[np.int64]]) -> bool:
+    """Return whether names are only unique within their folder, by the keys of the ids in each list."""
+    return any(len(keys) - len(np.unique(keys)) > REPEATED * len(keys) for keys in lists)
+
+
+def alike(
+    first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_], *, by_name: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the items of the first list that are alike to one of the second list, and the first such item for each.
+
+    With `by_name`, the folders are ignored.
+    """
+    forms = [[one_form(name) for name in ids[items].tolist()] for items in (first, second)]
+    a, b = ([form[-1:] for form in side] if by_name else side for side in forms)
+    matches = _matches(a, b) + [(row, other) for other, row in _matches(b, a)]
+    partners = dict(matches[::-1])  # the last assignment wins, so this keeps the first of several partners
+    rows = np.array(sorted(partners), dtype=np.int64)
+    return first[rows], second[[partners[row] for row in rows.tolist()]]
+
+
+def _matches(paths: list[tuple[str, ...]], other_paths: list[tuple[str, ...]]) -> list[tuple[int, int]]:
+    """Return the paths that are equal to one of the others without any leading folders, and the first such path."""
+    first_with = {path: row for row, path in reversed(list(enumerate(other_paths)))}
+    matches = []
+    for row, path in enumerate(paths):
+        endings = (path[n:] for n in range(len(path)))
+        matches += [(row, first_with[ending]) for ending in endings if ending in first_with][:1]
+    return matches
+
+
+def check_numbers(lists: Iterable[tuple[str, NDArray[np.str_]]]) -> None:
+    """Raise ProtocolError if all ids in named lists are numbers, and one number is written in two notations."""
+    forms: dict[Decimal, tuple[str, str]] = {}
+    two_forms = ""
+    for name, ids in lists:
+        for item in ids.tolist():
+            try:
+                number = Decimal(item)
+            except InvalidOperation:
+                return
+            if not number.is_finite():
+                return
+            first, other = forms.setdefault(number, (item, name))
+            if first != item and not two_forms:
+                two_forms = (
+                    f"{name}: {item!r} and {first!r} in {other} are the same number, so an overlap would not be found. "
+                    "Write row numbers in all lists as plain digits."
+                )
+    if two_forms:
+        raise ProtocolError(two_forms)
+
+
+# Lists
+
+
+def lists_from(lists: Mapping[str, Any], form: str = "", *, log: bool = True) -> dict[str, Listing]:
+    """Return the items of lists, and their labels if the lists contain them.
+
+    Parameters
+    ----------
+    lists : mapping of str to path or array_like, shape (n,)
+        By partition: a file for `protocol.inputs.lists.read_listings`, or row numbers, or ids (str).
+    form : str, optional
+        One of `protocol.inputs.arrays.FORMS`, if the files don't name one.
+    log : bool, default=True
+
+    Raises
+    ------
+    ProtocolError
+        If a file can't be read, or an array is neither of integers nor of strings.
+    """
+    sources = {part: values if is_file(values) else items_from(values, part) for part, values in lists.items()}
+    listed = {part: items for part, items in sources.items() if is_file(items) or len(items)}
+    read = read_listings(listed, has_ids=True, form=form, log=log)
+    return {part: read.get(part, Listing(part, items, None, "no items")) for part, items in sources.items()}
+
+
+def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
+    """Return a dataset with the ids and labels that the caller gives.
+
+    Parameters
+    ----------
+    ids : path, array_like of str, or None
+        In the order of the row numbers; a file has one id per line.
+    labels : path, array_like, or None
+        Class labels in the same order, in a form of `protocol.inputs.labels.labels_from`. Labels that have ids are
+        matched with `ids`.
+
+    Raises
+    ------
+    ProtocolError
+        If they can't be read or differ in number, or the ids are not distinct strings.
+    """
+    names, known = None, None
+    if ids is not None:
+        listed = lists_from({"ids": ids}, "id")["ids"]
+        names = listed.items
+        if names.dtype.kind in "iu":
+            raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
+        if labels is None and listed.labels is not None:
+            known = labels_from(listed.labels, listed.name)
+    if labels is not None:
+        known = labels_from(labels, "labels", ids=names)
+        names = known.ids if names is None else names
+    distinct, counts = np.unique([] if names is None else names, return_counts=True)
+    if (counts > 1).any():
+        source = named(labels, "labels") if ids is None else named(ids, "ids")
+        raise ProtocolError(f"{source}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
+    if known is None:
+        return Dataset(n_items=None if names is None else len(names), ids=names)
+    if names is not None and len(names) != len(known.labels):
+        n_labels = counted(len(known.labels), "label")
+        raise ProtocolError(f"{named(labels, 'labels')}: {n_labels} for {counted(len(names), 'item')}.")
+    return Dataset(n_items=len(known.labels), ids=names, y=known.labels, class_names=known.class_names)
+
+
+# Tables by id or by row number
+
+
+def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
+    """Return the line number and the fields of each row of a table, at least one, without surrounding blanks.
+
+    The csv module reads the table, since the audit of lists runs on NumPy alone; pandas is not installed with it.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        Description of the expected content, for error messages: "a table of judged pairs".
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read or is empty, or its rows differ in the number of fields.
+    """
+    table = csv.reader(lines(path, what), strict=True)
+    try:
+        rows = [(table.line_num, [field.strip() for field in row]) for row in table if row]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
+    if not rows:
+        raise ProtocolError(f"{path}: the file is empty. It should contain {what}.")
+    for line, row in rows:
+        if len(row) != len(rows[0][1]):
+            raise ProtocolError(
+                f"{path}: line {line}: {counted(len(row), 'field')}, but the first line has {len(rows[0][1])}: "
+                f"{','.join(row)[:80]!r}."
+            )
+    return rows
+
+
+def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
+    """Return the item number of each id or row number in a table, -1 for items that are not in the split.
+
+    Parameters
+    ----------
+    items : sequence of str or int
+        Ids; or row numbers, if the dataset has no ids, or if it has ids in a known order but none of the items is one.
+    dataset : Dataset
+    n_items : int
+        The number of rows; if it is unknown, the largest listed row number plus one.
+    name : str
+        Name of the table, for error messages.
+
+    Raises
+    ------
+    ProtocolError
+        If row numbers are expected and one is not an integer >= 0 or is not in the dataset.
+    """
+    not_a_row = next((item for item in items if not is_row(item)), None)
+    if dataset.ids is not None:
+        by_id = numbers_by_id(items, dataset.ids)
+        if (by_id >= 0).any() or dataset.n_items is None or not_a_row is not None:
+            return by_id
+    if not_a_row is not None:
+        raise ProtocolError(f"{name}: {str(not_a_row)[:80]!r} is not a row number, but the lists contain row numbers.")
+    rows = np.array([int(item) for item in items], dtype=np.int64)
+    if dataset.n_items is not None and rows.max(initial=0) >= n_items:
+        raise ProtocolError(f"{name}: row number {rows.max()} is outside the {n_items:,} items of the dataset.")
+    return np.where(rows < n_items, rows, -1)
+
+
+def numbers_by_id(items: Iterable[Any], ids: NDArray) -> NDArray[np.int64]:
+    """Return the item number of each id, -1 for ids that are not in the dataset."""
+    numbers = {str(name_of_item): number for number, name_of_item in enumerate(ids.tolist())}
+    return np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
+
+
+def is_row(item: Any) -> bool:
+    """Return whether an entry in a table is a row number."""
+    if isinstance(item, str):
+        return item.isascii() and item.isdecimal() and len(item) <= _DIGITS
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < 10**_DIGITS

@@ -1,1 +1,0 @@
-"""What an audit writes: texts and tables of findings, and lists without misplaced items."""
