@@ -6,7 +6,7 @@ from protocol.configuration.experiment import Combination, Experiment, FeaturePl
 from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
 from protocol.configuration.resources import need
-from protocol.configuration.yaml_files import check_files, read
+from protocol.configuration.schema import read
 from protocol.shipped import DEFAULT
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "FinishedCodes",
     "Plan",
     "Variant",
-    "check_files",
     "check_installed",
     "load",
     "need",

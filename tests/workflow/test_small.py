@@ -158,8 +158,8 @@ def test_a_job_that_fails_prints_one_line_and_writes_nothing(ran):
             "all",
             "mirror: '***@host' is neither a URL nor an existing folder (looked in ",
         ),
-        ({}, "leak", "experiment 'small' has no leak study. Add the key `leak`"),
-        ({}, "selections", "experiment 'small' has no options to select. Add the key `hasher_grids`"),
+        ({}, "leak", "No rule to produce leak"),  # without the key `leak`
+        ({}, "selections", "No rule to produce selections"),  # without the key `hasher_grids`
     ],
 )
 def test_a_wrong_configuration_stops_in_one_line_before_any_job(project, changes, target, message):

@@ -43,10 +43,11 @@ from protocol.metrics import in_database_order
 from protocol.provenance.storage import check_writable
 
 try:
-    configuration.check_files(workflow.configfiles)
     IS_MODULE = not workflow.modifier.is_main_snakefile()
     EXPERIMENT = configuration.load(
-        config, from_file=IS_MODULE or bool(workflow.configfiles)
+        config,
+        from_file=IS_MODULE or bool(workflow.configfiles),
+        files=[] if IS_MODULE else workflow.configfiles,
     )
     configuration.check_installed(EXPERIMENT)
     PLAN, CONFIG = configuration.Plan(EXPERIMENT), EXPERIMENT.config

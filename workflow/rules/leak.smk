@@ -149,7 +149,7 @@ rule leak:
         **needs("leak"),
     params:
         experiment=EXPERIMENT.name,
-        study=of("plan.leak_study"),
+        study=CONFIG["leak"],
         code=code("leak.py"),
     message:
         "leak: {output.summary}"

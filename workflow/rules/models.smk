@@ -69,11 +69,13 @@ rule selection_table:
         "../scripts/selection_table.py"
 
 
-rule selections:
-    """Choose the options of all hashers that have a grid."""
-    input:
-        of("plan.required_selection_table"),
-    localrule: True
+if PLAN.selections:
+
+    rule selections:
+        """Choose the options of all hashers that have a grid."""
+        input:
+            PLAN.selection_table,
+        localrule: True
 
 
 # The job reuses models of its previous output that would not change, so that after a code length is added, only that
