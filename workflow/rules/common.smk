@@ -34,10 +34,9 @@ except ModuleNotFoundError as error:
     )
 from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
+from protocol.configuration.records import refusal
 from protocol.downloads import Place, check_recorded
 from protocol.metrics import in_database_order
-from protocol.provenance import origins
-from protocol.provenance.checksums import read_origin
 from protocol.provenance.storage import check_writable
 
 try:
@@ -171,77 +170,13 @@ def needs(name):
     return {"mem_mb": megabytes, "runtime": minutes}
 
 
-def refuse(lines, advice):
-    """Raise WorkflowError with the first lines, one for each file, if there are any, and with what to do."""
-    more = [f"... and {len(lines) - 10:,} more files"] if len(lines) > 10 else []
-    if lines:
-        raise WorkflowError("\n".join([*lines[:10], *more, advice]))
-
-
-def check_recorded_results():
-    """Raise WorkflowError if Snakemake would accept results of which it has no record."""
-    folders = (f"results/{EXPERIMENT.name}/", "results/datasets/", "results/downloads/")
-    unrecorded = [
-        file
-        for job in workflow.dag.jobs
-        if not workflow.dag.needrun(job) and workflow.dag.reason(job).no_metadata
-        for file in job.output
-        if any(folder in file for folder in folders)
-        and workflow.persistence.metadata(file) is None
-        and workflow.async_run(file.exists())
-    ]
-    refuse(
-        [f"{file}: Snakemake has no record of how it was made." for file in unrecorded],
-        "Copy the folder .snakemake of the run that made these results, or make everything again: --forceall. To accept "
-        "files as they are: snakemake --touch --force FILE ..., or --touch --forceall for all.",
-    )
-
-
-def check_origins():
-    """Raise WorkflowError if jobs would read results of other seeds, options or code than those of the experiment."""
-    dag, lines = workflow.dag, {}
-
-    def makers(job):
-        """Return the results that a job reads, each with the file that contains its origin and the job it is from."""
-        files = origins.holders(job.input, EXPERIMENT.name)
-        made = {file: one for one, by in dag.dependencies[job].items() for file in by}
-        return [(file, holder, made.get(file)) for file, holder in files.items()]
-
-    @functools.cache
-    def expected(job):
-        inputs = (
-            read_origin(holder) if maker is None else expected(maker)
-            for _, holder, maker in makers(job)
-        )
-        return origins.origin(dict(job.params.items()), inputs)
-
-    async def retrieve(file):
-        if file.is_storage:
-            await file.retrieve_from_storage()
-
-    for job in dag.needrun_jobs():
-        for file, holder, maker in makers(job):
-            if maker is None or dag.needrun(maker) or (file.is_storage and workflow.dryrun):
-                continue
-            workflow.async_run(retrieve(holder))
-            found, due = read_origin(holder), expected(maker)
-            if found is None:
-                lines[file] = f"{file}: does not contain what it was made with."
-            elif differing := [kind for kind in due if found[kind] != due[kind]]:
-                lines[file] = f"{file}: made with other {' and '.join(differing)}."
-    refuse(
-        list(lines.values()),
-        "Make everything again, --forceall, or use the config file and the code that made these results.",
-    )
-
-
 def build_dag(build=workflow._build_dag):
     """Make the plan, and check the existing results that it relies on, before any job starts and in dry runs."""
     build()
     executes = workflow.is_main_process and workflow.executor_plugin is not None
     if executes and not workflow.touch:
-        check_recorded_results()
-        check_origins()
+        if lines := refusal(workflow, EXPERIMENT.name):
+            raise WorkflowError("\n".join(lines))
 
 
 # Snakemake has no hook for a finished plan: it calls `onstart` neither in dry runs nor for modules, nor if there is
