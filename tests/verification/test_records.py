@@ -255,10 +255,10 @@ def test_columns_are_compared_by_name(folder):
     moved = [[*line[:2], *line[:1:-1]] for line in lines]
     for rows, problem in (
         (moved, ""),
-        ([[*line, line[-1]] for line in lines], "out.csv: line 1: columns query, ranking, mAP, "),
-        ([line[:-1] for line in lines], "out.csv: line 1: columns query, ranking, mAP, "),
+        ([[*line, "more"] for line in lines], "out.csv: line 2 (query 0), more: more recorded, None computed"),
+        ([line[:-1] for line in lines], "out.csv: line 2 (query 0), "),
         ([*moved[:3], [*moved[3][:-1], "0.123"], *moved[4:]], "out.csv: line 4 (query 2), mAP: 0.123 recorded, "),
-        (moved[:-1], "out.csv: line 7 (query 5), query: nothing recorded, 5 computed"),
+        (moved[:-1], "out.csv: line 7 (query 5), query: None recorded, 5 computed"),
     ):
         (folder / "out.csv").write_text("".join(f"{','.join(row)}\n" for row in rows))
         content = json.loads((folder / "record.json").read_text())
