@@ -563,7 +563,7 @@ def _audited(folder: Path, stored: "pd.DataFrame | None") -> Iterator[Check]:
     if stored is not None:
         for row in stored[stored["severity"] == "error"].head(_FEW).itertuples():
             yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
-        yield Check(UNCHECKED, "audit.csv", "what was fitted is not audited again; `snakemake --forcerun audit` does")
+        yield Check(UNCHECKED, "audit.csv", "what was fitted is not audited again")
 
 
 def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: Progress) -> Iterator[Check]:

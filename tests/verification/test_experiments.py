@@ -58,10 +58,8 @@ def test_all_tables_of_an_experiment_verify(tiny, capsys):
     assert f"holds        small/summary.csv: {n_values // 2} rows: means of the runs in metrics.csv" in lines
     assert "holds        small/runs.csv: 8 rows: computed from the codes" in lines
     assert "holds        small/splits/improved: audit: no error; the split protocol is improved" in lines
-    assert str(verification).count("not checked") == 1
-    assert (
-        "not checked  small/audit.csv: what was fitted is not audited again; `snakemake --forcerun audit` does" in lines
-    )
+    unchecked = [line for line in lines if line.startswith("not checked ")]
+    assert unchecked == ["not checked  small/audit.csv: what was fitted is not audited again"]
     assert seen[-1] == (4, 4, "counting")
     assert verification.n_values == n_values * 3 // 2
     assert main(["verify", str(tiny / "small")]) == 0
@@ -122,12 +120,6 @@ def test_the_audit_of_the_splits_of_an_experiment_is_its_own_audit(tiny, monkeyp
     assert "near-duplicate (needs features)" not in text
     assert "mixed-libraries (see results/small/audit.csv)" in text
     assert "clean" not in text
-
-
-def test_a_row_that_is_missing_is_refused(folder):
-    lines = (folder / "metrics.csv").read_text().split("\n")
-    (folder / "metrics.csv").write_text("\n".join([*lines[:9], *lines[10:]]))
-    assert any(check.text.startswith("no row for digits, gist, ") for check in verify(folder).failures)
 
 
 def test_one_bit_of_the_codes_is_refused(folder):
@@ -224,18 +216,6 @@ def test_text_in_place_of_a_number_is_a_failed_check(column, text, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "."]) == 1
     assert f"not verified: {tmp_path.name}/" in " ".join(capsys.readouterr().out.split())
-
-
-def test_a_column_that_is_missing_is_a_failed_check(tmp_path):
-    shutil.copy(REFERENCE / "cifar10" / "summary.csv", tmp_path)
-    for path in ("metrics.csv", "runs.csv"):
-        (tmp_path / path).write_text("a\n1\n")
-    codes = tmp_path / "gist" / "improved" / "run0" / "itq" / "codes.h5"
-    codes.parent.mkdir(parents=True)
-    codes.write_bytes(b"")
-    assert [(check.place, check.text) for check in verify(tmp_path).failures] == [
-        (f"{tmp_path.name}/codes", "a table has no rows, or no column 'empty'")
-    ]
 
 
 def test_a_folder_without_tables_is_refused(tmp_path):

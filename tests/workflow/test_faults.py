@@ -40,7 +40,7 @@ def tmpfs(folder: Path, options: str):
 
 @pytest.mark.nightly
 def test_a_repeatedly_killed_run_ends_with_the_same_bytes(small, project):
-    """The parent, the group and one job are killed in turn; the second time, `.snakemake` is also deleted."""
+    """The parent, the group and one job are killed in turn."""
     victim = Victim(project, "small.yaml")
     n_files = len(list((small.folder / "results").rglob("*.h5")))
     n_jobs = len({*(small.folder / "results").rglob("*.log")} - {small.folder / RESULTS / "logs" / "paper.log"})

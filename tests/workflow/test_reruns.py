@@ -91,7 +91,7 @@ def test_results_without_a_record_are_refused_until_they_are_accepted(ran):
     assert not table.exists()
     table.write_bytes(content)
     shutil.copytree(copied, ran.folder / ".snakemake", dirs_exist_ok=True)
-    assert set(ran.jobs("all", "paper")) == {"all", "claims", "paper", "report"}  # the table has a new date
+    assert not {"metrics", "score"} & ran.jobs("all", "paper").keys()
 
 
 def test_what_reads_results_compares_their_seeds_options_and_code(ran):
