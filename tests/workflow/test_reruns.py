@@ -130,7 +130,9 @@ def test_one_file_is_accepted_by_its_name(project):
 
 
 def test_results_in_a_store_without_a_record_are_refused(project):
-    shutil.copy(Path(__file__).with_name("storage_plugin.py"), project.folder / "snakemake_storage_plugin_folder.py")
+    plugin = project.folder / "snakemake_storage_plugin_folder"  # found in the working directory
+    plugin.mkdir()
+    shutil.copy(Path(__file__).with_name("storage_plugin.py"), plugin / "__init__.py")
     project.write(SMALL | {"splits": ["improved"], "runs": 1})
     prefix = f"folder://{project.folder}/store"
     options = ("splits", "--default-storage-provider", "folder", "--default-storage-prefix", prefix)
