@@ -105,14 +105,12 @@ def state(file: str | Path | int) -> tuple[int, ...]:
 
 
 def add_origin(path: str | Path, origin: Mapping[str, str]) -> None:
-    """Add an origin to a new HDF5 file, or to a new checksum file, that has none."""
+    """Add an origin to a new HDF5 file, or to a new checksum file, unless it has one."""
     line = "# made with " + ", ".join(f"{kind} {digest}" for kind, digest in origin.items()) + "\n"
-    with open(path, "rb+") as file:
-        if Path(path).suffix == SUFFIX:
-            file.seek(0, os.SEEK_END)
-        else:
+    if read_origin(path) is None:
+        with open(path, "rb+") as file:
             file.seek(len(file.read(USER_BLOCK).rstrip(b"\0")))
-        file.write(line.encode())
+            file.write(line.encode())
 
 
 def read_origin(path: str | Path) -> dict[str, str] | None:
