@@ -56,13 +56,10 @@ html_theme_options = {
 
 
 def _copy_stored_results(_app: Sphinx) -> None:
-    """Copy the pages and figures of the stored results into the site, which can't show files outside its folder."""
+    """Copy what pages show of the stored results into the site, which can't show files outside its folder."""
     shutil.rmtree(DOCS / "results", ignore_errors=True)
-    for file in sorted((DOCS.parent / "results" / "reference").glob("*/*")):
-        if file.suffix in (".md", ".svg"):
-            target = DOCS / "results" / file.parent.name / file.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target)
+    tables = shutil.ignore_patterns("*.csv", "*.json")
+    shutil.copytree(DOCS.parent / "results" / "reference", DOCS / "results", ignore=tables)
 
 
 def _link_to_copies(_app: Sphinx, _page: str, source: list[str]) -> None:

@@ -170,8 +170,7 @@ _COLUMNS = {
     "note": "How the value was computed, and the reason for a difference.",
 }
 _OTHERS = {
-    "`NAME/report.html`": "The report, one page that opens offline. `~/.cache/hashing-protocol` "
-    "keeps the scripts that it contains for other reports, and may be deleted.",
+    "`NAME/report.html`": "The report, one page that opens offline.",
     "`NAME/figures/`, `NAME/tables/`": "Only with the target `paper`: "
     "[figures and tables for a paper](../how-to/figures-for-a-paper.md).",
     "`NAME/selection.csv`": "Only with `hasher_grids`: the validation score of each combination, and the choice.",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import cli, papers, registry
-from protocol.cli._explanation import _example, entries, properties
+from protocol.cli._explanation import entries, properties
 from protocol.cli.list import markdown
 from protocol.configuration.options import options, plain
 from protocol.configuration.schema import filled, keys, phrase
@@ -220,9 +220,8 @@ def _entry(kind: str, entry: Any) -> str:
     links = re.sub(r"\]\((?!http)", "](../", "\n".join(_section(kind, entry)))
     printed = "" if "{" in entry.printed else entry.printed
     terms = dict.fromkeys(f"! {term}" for term in (re.sub(r"\[.*", "", entry.name), printed) if term)
-    example = f"```sh\n{_example(kind, entry.name, entry)}\n```"
     members = f"\n## In Python\n\n{_members(entry.module)}" if kind == "hasher" else ""
-    return f"# {links}\n\n{example}\n\n```{{index}} {', '.join(terms)}\n```\n{members}"
+    return f"# {links}\n\n```{{index}} {', '.join(terms)}\n```\n{members}"
 
 
 def _file(name: str) -> str:
@@ -238,7 +237,7 @@ def _anchor(heading: str) -> str:
 def _section(kind: str, entry: Any) -> Iterator[str]:
     yield f"`{entry.name}`\n"
     yield f"{entry.summary}\n"
-    for title, text in properties(kind, entry):
+    for title, text in properties(entry):
         yield f"- {title[:1].upper()}{title[1:]}: {text.replace('``', '`')}"
     if kind in registry.PACKAGES:
         yield f"- Module: `{entry.module}`"
@@ -341,12 +340,12 @@ def _config_files() -> str:
     """Return the page with the first comment of every shipped config file."""
     root, rows = FOLDER.parents[1], []
     for path in configs().values():
-        link = f"[`{path.name}`](../../{path.relative_to(root).as_posix()})"
-        rows.append([link, description(path, complete=True)])
+        relative = path.relative_to(root).as_posix()
+        rows.append([f"[`{relative}`](../../{relative})", description(path, complete=True)])
     above = (
-        "The default experiment in `config/` and the others in `workflow/config/`. "
-        "`snakemake --configfile workflow/config/NAME.yaml` runs one, and "
-        "`protocol check workflow/config/NAME.yaml` prints what it would run. `protocol list configs` prints this "
+        "The default experiment, one experiment for each kind of data in `workflow/config/`, and the experiments whose "
+        "tables are stored, next to these tables in `results/reference/`. `snakemake --configfile FILE` runs one, and "
+        "`protocol check FILE` prints what it would run. `protocol list configs` prints this "
         "list, also where only the package is installed, and `protocol list configs NAME > my.yaml` copies a file. "
         "[Configuration](configuration.md) describes the keys."
     )

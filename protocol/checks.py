@@ -19,7 +19,7 @@ _EXTRAS = {
     "jinja2": "report",
     "numba": "fast",
     "pandas": "report",
-    "pydantic": "pipeline",
+    "pooch": "pipeline",
     "scipy": "scipy",
     "sklearn": "pipeline",
     "tabulate": "report",

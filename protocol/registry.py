@@ -2,24 +2,22 @@
 
 A plug-in is one file in the package of its kind, or in a sub-package, with one decorator; there is no list to edit.
 The user's own plug-ins are files in a folder of their own, see `protocol.plugin_folders`. A file of the user that can't
-be imported is an error only for those who request a plug-in of it.
+be imported is an error, with its name and line.
 
 The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``mAP@1000[all]``, ``precision@rR`` as
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
-import contextlib
 import difflib
 import functools
 import importlib
 import inspect
-import os
 import pkgutil
 import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -85,17 +83,14 @@ class Record:
 
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a plug-in, and return it unchanged."""
-        record, registry = self.describing(plugin), REGISTRIES[self.kind]
-        taken = registry.records.get(self.name)
-        files = [_file_of(one.module) for one in (taken, record) if one is not None]
+        record, records = self.describing(plugin), REGISTRIES[self.kind].records
+        files = [_file_of(one.module) for one in (records.get(self.name), record) if one is not None]
         if len(set(files)) > 1:
-            registry.taken[self.name] = (
+            raise ProtocolError(
                 f"{self.kind} {self.name!r}: two plug-ins have this name, in {' and in '.join(files)}. "
                 "Give yours another name."
             )
-            if taken is None or not _is_own(taken):
-                raise ProtocolError(registry.taken[self.name])
-        registry.records[self.name] = record
+        records[self.name] = record
         return plugin
 
     def describing(self, plugin: Any) -> Self:
@@ -329,14 +324,11 @@ class Registry(Generic[R]):
     ----------
     records : dict of str to Record
         The records that have been registered so far, by name.
-    taken : dict of str to str
-        The errors of names that two plug-ins have, by name.
     """
 
     def __init__(self, record: type[R]) -> None:
         self.record, self.kind, self.package = record, record.kind, record.package
         self.records: dict[str, Any] = {}
-        self.taken: dict[str, str] = {}
         self._scanned = False
 
     def entries(self) -> Iterator[R]:
@@ -346,8 +338,7 @@ class Registry(Generic[R]):
 
     def _scan(self) -> None:
         if not self._scanned:
-            with _explained():
-                import_below(importlib.import_module(f"protocol.{self.package}"))
+            import_below(importlib.import_module(f"protocol.{self.package}"))
             self._scanned = True
         import_own()
 
@@ -357,10 +348,8 @@ class Registry(Generic[R]):
             for path in sorted((_PACKAGE / self.package).rglob(f"{name}.py")):
                 parts = path.relative_to(_PACKAGE.parent).with_suffix("").parts
                 if not any(part.startswith("_") for part in parts):
-                    with _explained():
-                        _import(".".join(parts))
-            if name not in self.records:
-                import_own()
+                    importlib.import_module(".".join(parts))
+        import_own()
 
     def names(self) -> list[str]:
         """Return the names, sorted."""
@@ -371,42 +360,24 @@ class Registry(Generic[R]):
         if name not in self.records:
             self._import_named(name)
         record = self.records.get(name)
-        if record is None or _is_own(record) or name in self.taken:  # a plug-in of the package may have the name too
+        if record is None or _is_own(record):  # a plug-in of the package may have the name too
             self.check(name)
         return self.records[name], {}
 
     def check(self, name: str, also: Iterable[str] = ()) -> None:
-        """Raise ProtocolError if no plug-in is called `name`, or two are; the names in `also` are allowed."""
-        known, kind = self.names(), self.kind.replace("_", " ")
-        if name in self.taken:
-            raise ProtocolError(self.taken[name])
+        """Raise ProtocolError if no plug-in is called `name`; the names in `also` are allowed."""
+        known = {*self.names(), *also}
         try:
-            one_of(name, {*known, *also}, kind, listing=f"protocol list {self.kind}s")
+            one_of(name, known, self.kind.replace("_", " "), listing=f"protocol list {self.kind}s")
         except ProtocolError as error:
-            raise ProtocolError(f"{error}{self._searched(name, has_hint='Did you mean' in str(error))}") from None
+            raise ProtocolError(f"{error}{self._searched()}") from None
 
-    def _searched(self, name: str, *, has_hint: bool) -> str:
-        """Return the end of an error message about an unknown name: where it was sought, and what was not imported.
-
-        Raises
-        ------
-        ProtocolError
-            If a file that mentions the name could not be imported.
-        """
-        for path, problem in broken().items():
-            if re.search(f"""['"]{re.escape(str(name))}['"]""", path.read_text(encoding="utf-8", errors="replace")):
-                raise ProtocolError(problem)
-        kind, package = self.kind.replace("_", " "), f"protocol/{self.package}"
-        folders = [_shown(folder) for folder in plugin_folders.folders()]
-        if not folders:
-            add = f"the key plugins or {plugin_folders.VARIABLE} adds a folder of your own"
-            return "" if has_hint else f" Searched: {package}; {add}."
-        parts = [f" Searched: {', '.join([package, *folders])} ({counted(len(list(plugin_folders.files())), 'file')})."]
-        parts += [f"Not imported: {problem}" for problem in broken().values()]
-        if (unregistered := plugin_folders.path_of(f"{plugins.__name__}.{name}")) is not None:
-            form = f"@{self.record.__name__}({name!r}, ...)"
-            parts.append(f"{_shown(unregistered)} registers no such {kind}: write {form} above it.")
-        return " ".join(parts)
+    def _searched(self) -> str:
+        """Return the end of an error message about an unknown name: where it was sought."""
+        if not (folders := plugin_folders.folders()):
+            return ""
+        places = ", ".join([f"protocol/{self.package}", *map(_shown, folders)])
+        return f" Searched: {places} ({counted(len(list(plugin_folders.files())), 'file')} with a record)."
 
     def entry(self, name: str) -> R:
         """Return the record of the plug-in called `name`. Raises the errors of `get`."""
@@ -426,30 +397,27 @@ def import_below(package: ModuleType) -> None:
     """Import every public module of a package and of its public sub-packages."""
     for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
         if not module.name.startswith("_"):
-            imported = _import(f"{package.__name__}.{module.name}")
+            imported = importlib.import_module(f"{package.__name__}.{module.name}")
             if module.ispkg:
                 import_below(imported)
 
 
-_BROKEN: dict[Path, str] = {}
-
-
 def import_own() -> None:
-    """Import the files with the user's plug-ins, and remember the errors of those that can't be imported."""
+    """Import the files with the user's plug-ins. Raises ProtocolError, with the file and line of an error in one."""
     for path in plugin_folders.files():
         module = plugin_folders.module_of(path)
-        if path in _BROKEN or getattr(sys.modules.get(module), "__file__", None) == str(path):
+        if getattr(sys.modules.get(module), "__file__", None) == str(path):
             continue
+        if (other := plugin_folders.path_of(module)) != path:
+            raise ProtocolError(f"{_shown(path)}: another file has this name, {other}. Rename one of them.")
         importlib.invalidate_caches()
         try:
-            if (other := plugin_folders.path_of(module)) != path:
-                raise ProtocolError(f"{_shown(path)}: another file has this name, {other}. Rename one of them.")
-            _import(module)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's file raises
-            _BROKEN[path] = _error_of(path, error)
-            for records in (registry.records for registry in REGISTRIES.values()):
-                for name in [name for name, record in records.items() if record.module == module]:
-                    del records[name]
+            importlib.import_module(module)
+        except (Exception, SystemExit) as error:
+            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+            line = error.lineno if isinstance(error, SyntaxError) else (lines or [1])[-1]
+            problem = error if isinstance(error, ProtocolError) else f"{type(error).__name__}: {error}"
+            raise ProtocolError(f"{_shown(path)}: line {line}: {' '.join(str(problem).split())}") from error
 
 
 def own() -> list[Record]:
@@ -462,11 +430,6 @@ def _is_own(record: Record) -> bool:
     return record.module.startswith(f"{plugins.__name__}.")
 
 
-def broken() -> dict[Path, str]:
-    """Return the files with plug-ins of the user that could not be imported, each with its error, in one line."""
-    return {path: problem for path, problem in _BROKEN.items() if path.parent in plugin_folders.folders()}
-
-
 def _shown(path: Path) -> str:
     """Return a path as messages show it: relative to the project or to the working directory, if it is in there."""
     folder = _PACKAGE.parent if path.is_relative_to(_PACKAGE) else Path.cwd()
@@ -477,59 +440,6 @@ def _file_of(module: str) -> str:
     """Return the file of a module, or the module's name if it has none."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return _shown(Path(file)) if file else module
-
-
-def _error_of(path: Path, error: BaseException) -> str:
-    """Return one line about a file of the user that can't be imported, with the line of its error."""
-    if isinstance(error, TypeError) and (wrong := _field_error(error)):
-        return str(wrong)
-    if isinstance(error, SyntaxError):
-        return f"{_shown(Path(error.filename or path))}: line {error.lineno}: {error.msg}."
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    where = f"{_shown(path)}: line {lines[-1]}: " if lines else f"{_shown(path)}: "
-    if isinstance(error, ProtocolError):
-        return str(error) if _shown(path) in str(error) else f"{where}{error}"
-    return f"{where}{type(error).__name__}: {' '.join(str(error).split())}."
-
-
-def _import(module: str) -> ModuleType:
-    folder = os.getcwd()
-    imported = importlib.import_module(module)
-    if os.getcwd() != folder:
-        os.chdir(folder)
-        raise ProtocolError(
-            f"{imported.__file__}: changes the working directory, to which relative paths refer. Remove os.chdir."
-        )
-    return imported
-
-
-@contextlib.contextmanager
-def _explained() -> Iterator[None]:
-    """Turn the error of a record with missing or unknown fields into one that names its file and line."""
-    try:
-        yield
-    except TypeError as error:
-        raise _field_error(error) or error from error
-
-
-def _field_error(error: TypeError) -> ProtocolError | None:
-    """Return the error of a record with missing or unknown fields, with its file and line; None for other errors."""
-    call = re.match(r"(\w+)\.__init__\(\) (missing|got an unexpected|takes)", str(error))
-    record = {one.record.__name__: one.record for one in REGISTRIES.values()}.get(call[1]) if call else None
-    if call is None or record is None:
-        return None
-    quoted = re.findall(r"'(\w+)'", str(error).partition(". ")[0])
-    if call[2] == "missing":
-        problem = f"missing field{'s' * (len(quoted) > 1)} {', '.join(map(repr, quoted))}."
-    elif call[2] == "takes":
-        problem = "takes one argument without a keyword, the name."
-    else:
-        known = [one.name for one in fields(record) if one.init]
-        near = difflib.get_close_matches(quoted[0], known, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known fields: {', '.join(sorted(known))}."
-        problem = f"unknown field {quoted[0]!r}. {hint}"
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return ProtocolError(f"{_shown(Path(place.filename))}: line {place.lineno}: {record.__name__}: {problem}")
 
 
 @functools.cache
@@ -548,8 +458,6 @@ class _MetricRegistry(Registry[MetricRecord]):
     def find(self, name: str) -> tuple[MetricRecord, dict[str, float]]:
         """Return the record whose name, with numbers in place of K, R and beta, is the requested one."""
         self._scan()
-        if name in self.taken:
-            raise ProtocolError(self.taken[name])
         if numbered := _numbered(name, tuple(self.records.values())):
             return numbered
         if name in self.records:  # a name with placeholders
@@ -570,8 +478,7 @@ class _MetricRegistry(Registry[MetricRecord]):
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
         return ProtocolError(
-            f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {count}."
-            f"{self._searched(name, has_hint=bool(near))}"
+            f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {count}.{self._searched()}"
         )
 
     def _with_numbers(self, name: str) -> dict[str, list[str]]:

@@ -12,9 +12,10 @@ DEFAULT = PROJECT / "config" / "config.yaml"
 
 
 def configs() -> dict[str, Path]:
-    """Return the config files by name, without ``.yaml``, the default experiment first."""
-    paths = [DEFAULT, *sorted((PROJECT / "workflow" / "config").glob("*.yaml"))]
-    return {path.stem: path for path in paths}
+    """Return the config files by the name of their experiment: the default, templates, and those of stored results."""
+    folders = ("workflow/config/*.yaml", "results/reference/*/*.yaml")
+    paths = [DEFAULT, *(path for pattern in folders for path in sorted(PROJECT.glob(pattern)))]
+    return {re.findall(r"^experiment: (\w+)", path.read_text("utf-8"), re.MULTILINE)[0]: path for path in paths}
 
 
 def description(path: Path, *, complete: bool = False) -> str:

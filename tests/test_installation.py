@@ -16,6 +16,7 @@ import pytest
 from protocol import checks, evaluation
 from protocol.counting import counting
 from protocol.counting._compiled import BitPlanes
+from protocol.shipped import configs
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -175,7 +176,6 @@ def test_the_python_api_scores_codes_with_numpy_alone(core, files):
         "find-duplicates --query query.npy --vectors",
         "audit --query query_rows.npy --database database_rows.npy --known-pairs cifar10",
         "snakefile",
-        f"checklist {ROOT / 'results' / 'reference' / 'cifar10'}",
     ],
 )
 def test_commands_that_need_no_extra(core, files, command):
@@ -386,9 +386,9 @@ def test_the_installed_package_runs_a_folder_of_own_plug_ins(target, tmp_path):
 def test_the_installed_package_prints_its_config_files(core, tmp_path):
     """In an environment with NumPy alone."""
     listed = run(core / "protocol", "list", "configs", folder=tmp_path)
-    assert listed.stdout.startswith("configs\n  config  ")
+    assert listed.stdout.startswith("configs\n  digits  ")
     names = re.findall(r"^  (\w+)", listed.stdout, re.M)
-    assert names == ["config", *sorted(path.stem for path in (ROOT / "workflow" / "config").glob("*.yaml"))]
+    assert names == list(configs())
     printed = run(core / "protocol", "list", "configs", "cifar10", folder=tmp_path)
     assert printed.stdout == (ROOT / "workflow" / "config" / "cifar10.yaml").read_text()
     wrong = run(core / "protocol", "list", "configs", "cifar", folder=tmp_path)

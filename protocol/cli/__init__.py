@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _TASKS = {
     "score your codes": ("evaluate", "quantisation", "attribute"),
     "check a split or a reported score": ("audit", "find-duplicates", "verify", "explain", "diagnose"),
-    "compare methods": ("compare", "checklist"),
+    "compare methods": ("compare",),
     "reproduce the papers": ("claims", "paper-figures"),
     "set up an experiment": ("list", "init", "check", "snakefile"),
 }
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if the input can't be used or anything else fails (with one line on standard error), 130 if the user interrupts, and
     141 if standard output is a closed pipe.
     """
-    parsed = argparse.Namespace(debug=False, options=[])
+    parsed = argparse.Namespace(debug=False)
     if sys.stderr is None:  # closed by the caller
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - it stays open until the process ends
     try:
@@ -97,19 +97,17 @@ def _failed(error: BaseException, parsed: argparse.Namespace) -> int:
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
         cause = cause.__cause__ or cause.__context__  # a library may raise an error of its own when interrupted
-    _report(_explained(cause or error, parsed))
+    _report(_explained(cause or error))
     return _REFUSED if cause is None else _INTERRUPTED
 
 
-def _explained(error: BaseException, parsed: argparse.Namespace) -> str:
+def _explained(error: BaseException) -> str:
     """Return the line that explains an error of a command."""
     from protocol.checks import ProtocolError, missing_extra
-    from protocol.cli._help import with_options
-    from protocol.pages import with_page
 
     match error:
         case ProtocolError():
-            return with_page(with_options(str(error), parsed.options, vars(parsed).values()))
+            return str(error)
         case KeyboardInterrupt():
             return "interrupted."
         case ModuleNotFoundError() if explained := missing_extra(error):

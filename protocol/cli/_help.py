@@ -6,7 +6,6 @@ The texts and options of each command are declared in a TOML file next to its mo
 import argparse
 import functools
 import importlib
-import re
 import shutil
 import sys
 import textwrap
@@ -16,11 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-REFUSED = 2
-"""The exit status of an error."""
-_LARGEST_WIDTH = 100
-
-
+_REFUSED, _LARGEST_WIDTH = 2, 100
 _TYPES = {"int": int, "float": float, "path": Path}
 
 
@@ -122,7 +117,7 @@ class Parser(argparse.ArgumentParser):
         """Print one line and exit."""
         from protocol.checks import printable
 
-        self.exit(REFUSED, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
+        self.exit(_REFUSED, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
 
 
 class _HelpAll(argparse.Action):
@@ -149,66 +144,6 @@ def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> No
         command.add_declared(group, f"{__package__}.{module}", title)
     # An error message suggests the option after the command.
     command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-    command.set_defaults(options=[action.dest for action in command._actions if action.option_strings])
-
-
-def with_options(message: str, options: Sequence[str], values: Iterable[Any] = ()) -> str:
-    """Return an error message of the Python API with the spelling of a command's options in place of the arguments.
-
-    Quoted text and the `values` of the options (or lists of them), such as names of files, stay as they are.
-
-    Examples
-    --------
-    >>> options = ["query_codes", "n_bits", "bit_order", "distance", "features"]
-    >>> with_options('q.npy: pass bit_order="big-128", or check n_bits.', options)
-    'q.npy: pass --bit-order big-128, or check --n-bits.'
-    >>> with_options("distance must be cosine or euclidean, got 'l1'.", options)
-    "--distance must be cosine or euclidean, got 'l1'."
-    >>> with_options("distance needs features as well.", options)
-    '--distance needs --features as well.'
-    >>> with_options("query codes are missing.", options)
-    '--query-codes is missing.'
-    >>> with_options("mine.json: n_bits must be an integer >= 1, got 0.", options)
-    'mine.json: n_bits must be an integer >= 1, got 0.'
-    >>> with_options("my n_bits.npy: check n_bits.", options, ["my n_bits.npy"])
-    'my n_bits.npy: check --n-bits.'
-    """
-    hidden = [*_with_names(values, options), *re.findall(r"(?<!\w)'[^']+'(?!\w)", message)]
-    hidden.sort(key=len, reverse=True)
-    for number, text in enumerate(hidden):
-        message = message.replace(text, f"\0{number}\0")
-    start = re.match(r"(\w+(?: \w+)?)(?= are missing| must )", message)
-    if start and start[1].replace(" ", "_") in options:
-        message = start[1].replace(" ", "_") + message.removeprefix(start[1]).replace(" are ", " is ", 1)
-    name, compound = (f"(?:{'|'.join(of) or '(?!)'})" for of in (options, [one for one in options if "_" in one]))
-    names = f"{name}(?:(?:, | and ){name})*"
-    places = (
-        rf"^{names}(?= (?:must|needs?|is|are) |: )",
-        rf"(?<=needs ){names}(?= as well)|(?<=need ){names}(?= as well)",
-        rf"(?<= \(){name}(?=\))",
-        rf"(?<=[a-z] )(?<!choose )(?<!or ){compound}(?![\w/-]|[.]\w)",
-    )
-    message = re.sub(rf"""(?<![\w-]){name}=(?:"[^"]*"|[0-9]+)""", _with_value, message)
-    message = re.sub("|".join(places), lambda found: re.sub(rf"\b{name}\b", _dashed, found[0]), message)
-    for number, text in enumerate(hidden):
-        message = message.replace(f"\0{number}\0", text)
-    return message
-
-
-def _with_names(values: Iterable[Any], options: Sequence[str]) -> set[str]:
-    """Return the values of options, and the parts of them, that contain the name of an option."""
-    given = [str(one) for value in values for one in (value if isinstance(value, list) else [value])]
-    parts = {part for text in given for part in (text, *re.split("[:=,]", text))} - {*options}
-    return {part for part in parts if any(option in part for option in options)}
-
-
-def _with_value(found: re.Match[str]) -> str:
-    name, _, value = found[0].partition("=")
-    return f"--{name.replace('_', '-')} {value.strip(chr(34))}"
-
-
-def _dashed(found: re.Match[str]) -> str:
-    return f"--{found[0].replace('_', '-')}"
 
 
 def _read(name: str) -> dict[str, Any]:

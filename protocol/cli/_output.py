@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from protocol.checks import ProtocolError, printable
-from protocol.cli._progress import INPUTS
+from protocol.cli._progress import INPUTS, clear
 
 
 def show(text: str) -> None:
     """Print lines of text on standard output, with control characters escaped."""
+    clear()
     for handler in INPUTS.handlers:
         handler.flush()
     sys.stdout.write(printable(text, keep="\n\t") + "\n")

@@ -1,4 +1,4 @@
-"""Lines on standard error: progress of long commands and jobs (bars on a terminal), and how inputs were read."""
+"""Lines on standard error: progress of long commands and jobs, and how inputs were read."""
 
 import contextlib
 import logging
@@ -9,16 +9,13 @@ from collections.abc import Callable, Iterator
 
 INPUTS = logging.getLogger("protocol.inputs")
 """The logger to which `protocol.inputs` reports how it reads each input."""
-_FIRST, _EVERY = 10, 30  # seconds until the first line, and between two lines
-_step = {"text": ""}  # what the task has reported last
+_FIRST, _EVERY = {True: 2, False: 10}, {True: 1, False: 30}  # seconds, on a terminal and elsewhere
+_step = {"text": "", "shown": ""}  # what the task has reported last, and the line that the terminal shows
 
 
 @contextlib.contextmanager
 def lines(task: str) -> Iterator[None]:
-    """Print a line about a task after 10 seconds and then every 30 seconds, unless standard error is a terminal."""
-    if sys.stderr.isatty():
-        yield
-        return
+    """Print the time and progress of a task: on a terminal in one line, which is updated, otherwise in several."""
     finished = threading.Event()
     _step["text"] = ""
     thread = threading.Thread(target=print_lines, args=(task, finished.wait), daemon=True)
@@ -28,6 +25,39 @@ def lines(task: str) -> Iterator[None]:
     finally:
         finished.set()
         thread.join()
+
+
+def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:
+    """Print the time since the call, and the last step reported, until ``wait(seconds)`` returns true."""
+    began, terminal = clock(), sys.stderr.isatty()
+    pause = _FIRST[terminal]
+    while not wait(pause):
+        text = f"{task}: {clock() - began:,.0f} s{_step['text']}"
+        with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
+            sys.stderr.write(f"\r{text}\x1b[K" if terminal else f"{text}\n")
+            sys.stderr.flush()
+            _step["shown"] = text if terminal else ""
+        pause = _EVERY[terminal]
+    clear()
+
+
+def clear() -> None:
+    """Remove the line of progress from a terminal."""
+    if _step["shown"]:
+        sys.stderr.write("\r\x1b[K")
+        _step["shown"] = ""
+
+
+@contextlib.contextmanager
+def stages() -> Iterator[Callable[[int, int, str], None]]:
+    """Yield a function that reports the progress of a stage, called with (done, total, stage)."""
+    yield lambda done, total, stage: _step.update(text=f", {stage}: {done:,} of {total:,}")
+
+
+@contextlib.contextmanager
+def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that reports the progress of one stage, called with (done, total)."""
+    yield lambda done, total: _step.update(text=f", {what}: {done:,} of {total:,}{unit}")
 
 
 class _Readings(logging.Handler):
@@ -58,51 +88,3 @@ def readings() -> Iterator[None]:
     finally:
         INPUTS.removeHandler(handler)
         INPUTS.setLevel(level)
-
-
-def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:
-    """Print the time since the call, and the last step reported, until ``wait(seconds)`` returns true."""
-    began, pause = clock(), _FIRST
-    while not wait(pause):
-        with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
-            sys.stderr.write(f"{task}: {clock() - began:,.0f} s{_step['text']}\n")
-            sys.stderr.flush()
-        pause = _EVERY
-
-
-@contextlib.contextmanager
-def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows progress, called with (done, total).
-
-    On a terminal, a bar appears after two seconds; otherwise, the next of the `lines` contains the last call. If `unit`
-    is empty, numbers are shortened, as in 1.2M.
-    """
-    if not sys.stderr.isatty():
-        yield lambda done, total: _step.update(text=f", {what}: {done:,} of {total:,}{unit}")
-        return
-    from tqdm import tqdm
-
-    with tqdm(desc=what, unit=unit, unit_scale=not unit, delay=2, leave=False) as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield show
-
-
-@contextlib.contextmanager
-def stages() -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a function that shows the `progress` of each stage, called with (done, total, stage)."""
-    with contextlib.ExitStack() as bars:
-        current, last, bar = "", 0, None
-
-        def show(done: int, total: int, stage: str) -> None:
-            nonlocal current, last, bar
-            if bar is None or stage != current or done < last:
-                bars.close()  # removes the bar of the previous stage
-                bar = bars.enter_context(progress(stage, ""))
-            current, last = stage, done
-            bar(done, total)
-
-        yield show

@@ -94,12 +94,11 @@ def _dataset(experiment: "Experiment") -> str:
 
 
 def _plugins(experiment: "Experiment") -> list[str]:
-    """Return the user's own plug-ins, and a line for each of their files that can't be imported."""
+    """Return the user's own plug-ins."""
     if experiment.config["plugins"] is None:
         return []
     names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.own()]
-    unread = [f"not imported, and not needed: {problem}" for problem in registry.broken().values()]
-    return [f"{experiment.config['plugins']}: {', '.join(names) or 'none'}", *unread]
+    return [f"{experiment.config['plugins']}: {', '.join(names) or 'none'}"]
 
 
 def _features(experiment: "Experiment") -> list[str]:

@@ -2,7 +2,6 @@
 
 import argparse
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,8 +61,6 @@ def run(arguments: argparse.Namespace) -> None:
         plugin_folders.add(arguments.plugins)
     if plugin_folders.folders():
         registry.own()
-    for problem in registry.broken().values():
-        warnings.warn(f"not imported: {problem}", stacklevel=1)
     if kinds == ["config"] and arguments.name is not None:
         name = arguments.name.removesuffix(".yaml")
         show(

@@ -12,9 +12,9 @@ from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots
 from protocol.metrics import AVERAGES, PRCurve, TopNCurve
 from protocol.provenance.checksums import verify
-from protocol.report.figure import Figure, Section, rows_chart
+from protocol.report.figure import ROWS, Figure, Section
 from protocol.scores.summary import at
-from protocol.styles import Style, styles
+from protocol.styles import styles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def _values(rows: "pd.DataFrame", metric: str, by: str) -> Any:
     return at(rows, metric=metric).sort_values(by)["value"].to_numpy()
 
 
-def written_curves(pr_curves: Path | None, top_n_curves: Path | None) -> Curves:
+def written_curves(pr_curves: Path | None = None, top_n_curves: Path | None = None) -> Curves:
     """Return the curves in files of `Evaluation.write_pr_curves` and `Evaluation.write_top_n_curves`."""
     pr, top_n = {}, None
     if pr_curves is not None:
@@ -90,26 +90,27 @@ def written_curves(pr_curves: Path | None, top_n_curves: Path | None) -> Curves:
     return Curves(pr, top_n)
 
 
-def own_styles(methods: Sequence[str]) -> dict[str, Style]:
-    """Return the style of each method: that of its hasher in every report, if no two methods have the same hasher."""
+def style_names(methods: Sequence[str]) -> Sequence[str]:
+    """Return the names whose styles methods have: those of the hashers in a report, if no two methods share one."""
     hashers = [method.partition(", ")[0] for method in methods]
-    names = hashers if len(set(hashers)) == len(methods) else methods
-    return dict(zip(methods, styles(names).values(), strict=True))
+    return hashers if len(set(hashers)) == len(methods) else methods
 
 
 def curves_section(name: str, title: str, by_method: Mapping[tuple[str, int], Curves | str]) -> Section | None:
     """Return a section with the figures of all methods of one section, by method and code length; None if empty."""
     known = {key: value for key, value in by_method.items() if isinstance(value, Curves)}
-    pd, methods = need("pandas", "report"), list(dict.fromkeys(method for method, _ in known))
+    pd, alt = need("pandas", "report"), need("altair", "report")
+    methods = list(dict.fromkeys(method for method, _ in known))
     columns = 2 - (max(map(len, methods), default=0) > _LONG)
+    of_method = dict(zip(methods, styles(style_names(methods)).values(), strict=True))
     figures = []
     for kind, shows in _SHOWS.items():
         rows = pd.DataFrame([row for key, value in known.items() for row in _rows(kind, *key, value)])
         if len(rows):
-            chart = plots.lines(rows_chart(), kind, own_styles(methods), columns=columns).properties(width="container")
+            chart = plots.lines(alt.Chart(alt.NamedData(ROWS)), kind, of_method, columns=columns)
             choices = {"n_bits": int(rows["n_bits"].iloc[0])}
             label = f"figure-{name}-{kind.replace('@', '-at-')}"
-            figures.append(Figure(label, plots.TITLES[kind], shows, chart, rows, choices))
+            figures.append(Figure(label, plots.TITLES[kind], shows, chart.properties(width="container"), rows, choices))
     reasons = dict.fromkeys(value for value in by_method.values() if isinstance(value, str))
     text = [f"No curves: {reason}." for reason in reasons]
     return Section(f"{name}-curves", title, text, figures) if figures else None

@@ -165,34 +165,36 @@ def _may_agree(one: _Protocol, other: _Protocol, assumed: Mapping[str, str | Non
     return True
 
 
-class _Others:
-    """Finds, for a score, the most similar score of another file with the same metric and code length."""
+_Kinds = Mapping[tuple[str, int], Mapping[tuple[str, _Protocol], None]]
+"""By metric and code length, the files and protocols of the scores."""
 
-    def __init__(self, scores: Sequence[Score]) -> None:
-        self._lengths: dict[str, set[str]] = defaultdict(set)
-        self._kinds: dict[tuple[str, int], dict[tuple[str, _Protocol], None]] = defaultdict(dict)
-        for score in scores:
-            self._lengths[score.metric].add(score.file)
-            self._kinds[score.metric, score.n_bits][score.file, score.protocol] = None
 
-    def nearest(self, scores: Sequence[Score]) -> tuple[Score, str, _Protocol] | None:
-        """Return the score with the fewest differing and unknown fields, the other file and its protocol, if any."""
+def _kinds(scores: Sequence[Score]) -> _Kinds:
+    kinds: dict[tuple[str, int], dict[tuple[str, _Protocol], None]] = defaultdict(dict)
+    for score in scores:
+        kinds[score.metric, score.n_bits][score.file, score.protocol] = None
+    return kinds
 
-        def distance(candidate: tuple[Score, str, _Protocol]) -> tuple[int, int]:
-            score, _, other = candidate
-            return len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))
 
-        candidates = [
-            (score, file, other)
-            for score in scores
-            for file, other in self._kinds[score.metric, score.n_bits]
-            if file != score.file
-        ]
-        return min(candidates, key=distance) if candidates else None
+def _nearest(scores: Sequence[Score], kinds: _Kinds) -> tuple[Score, str, _Protocol] | None:
+    """Return the score with the fewest differing and unknown fields, the other file and its protocol, if any."""
+    candidates = [
+        (score, file, other)
+        for score in scores
+        for file, other in kinds[score.metric, score.n_bits]
+        if file != score.file
+    ]
+    return min(
+        candidates,
+        key=lambda one: (len(_differing(one[0].protocol, one[2])), len(_unknown(one[0].protocol, one[2]))),
+        default=None,
+    )
 
-    def missing(self, score: Score) -> str:
-        """Return which of "metric" and "code length" no other file has."""
-        return "code length" if self._lengths[score.metric] - {score.file} else "metric"
+
+def _missing(score: Score, kinds: _Kinds) -> str:
+    """Return which of "metric" and "code length" no other file has."""
+    files = {file for (metric, _), of_kind in kinds.items() if metric == score.metric for file, _ in of_kind}
+    return "code length" if files - {score.file} else "metric"
 
 
 def _differing(one: _Protocol, other: _Protocol) -> list[tuple[str, str, str]]:
@@ -207,31 +209,35 @@ def _unknown(one: _Protocol, other: _Protocol) -> list[str]:
 
 def _unrecorded(file: str, one: _Protocol, other_file: str, other: _Protocol) -> list[str]:
     """Return a clause for each of the two files that does not record some field."""
-    by_file = {file: one, other_file: other}
-    missing = {
-        name: [f for f, value in zip(PROTOCOL, values, strict=True) if value is None]
-        for name, values in by_file.items()
-    }
+    missing = {name: _unknown(values, values) for name, values in ((file, one), (other_file, other))}
     return [f"{name} does not record {listed(fields)}" for name, fields in missing.items() if fields]
 
 
 def _nothing(scores: Sequence[Score]) -> str:
-    """Return a one-line message with the reason for each file why nothing can be compared, and what to do."""
-    others = _Others(scores)
-    reasons: dict[frozenset[str], list[str]] = {}
+    """Return a one-line message with the reason for each file why nothing can be compared, and what to do.
+
+    A clause that is true for several files is in the message once.
+    """
+    kinds = _kinds(scores)
+    sentences: dict[frozenset[str], list[str]] = {}
     remedy: set[str] = set()
     for file in dict.fromkeys(score.file for score in scores):
         of_file = [score for score in scores if score.file == file]
-        nearest = others.nearest(of_file)
+        nearest = _nearest(of_file, kinds)
         if nearest:
             score, other, protocol = nearest
-            reasons.setdefault(frozenset((file, other)), _difference(score, other, protocol))
+            sentences.setdefault(frozenset((file, other)), _difference(score, other, protocol))
             remedy |= set() if _differing(score.protocol, protocol) else {*_unknown(score.protocol, protocol)}
         else:
-            missing = {others.missing(score) for score in of_file}
-            shared = "metric" if missing == {"metric"} else "metric and code length"
-            reasons[frozenset((file,))] = [f"{file} shares no {shared} with another file"]
-    line = f"nothing to compare: {_sentences(reasons.values())}."
+            is_metric = all(_missing(score, kinds) == "metric" for score in of_file)
+            shared = "metric" if is_metric else "metric and code length"
+            sentences[frozenset((file,))] = [f"{file} shares no {shared} with another file"]
+    said: set[str] = set()
+    reasons = []
+    for clauses in sentences.values():
+        reasons.append("; ".join(clause for clause in clauses if clause not in said))
+        said.update(clauses)
+    line = f"nothing to compare: {'. '.join(filter(None, reasons))}."
     if not remedy:
         return line
     fields = " ".join(field for field in PROTOCOL if field in remedy)
@@ -239,14 +245,6 @@ def _nothing(scores: Sequence[Score]) -> str:
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
         f"`snakemake metrics` makes a summary.csv again), or assume that they agree: --assume {fields}."
     )
-
-
-def _sentences(reasons: Iterable[Sequence[str]]) -> str:
-    """Return a sentence for each list of clauses; a clause that was in an earlier one is not repeated."""
-    sentences: list[list[str]] = []
-    for clauses in reasons:
-        sentences.append([clause for clause in clauses if clause not in itertools.chain(*sentences)])
-    return ". ".join("; ".join(clauses) for clauses in sentences if clauses)
 
 
 def _difference(score: Score, other: str, protocol: _Protocol) -> list[str]:
@@ -258,25 +256,18 @@ def _difference(score: Score, other: str, protocol: _Protocol) -> list[str]:
 
 def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
     """Return, for each file, the scores that were left out, grouped by reason."""
-    others = _Others(scores)
+    kinds = _kinds(scores)
     by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
     for score in left:
-        by_reason[score.file, _reason(score, others)].append(score.metric)
-    reasons: dict[str, list[str]] = {}
+        reason = f"no other file has this {_missing(score, kinds)}"
+        if nearest := _nearest([score], kinds):
+            _, other, protocol = nearest
+            differing = [f"{field} is {a} ({other}: {b})" for field, a, b in _differing(score.protocol, protocol)]
+            reason = "; ".join([*differing, *_unrecorded(score.file, score.protocol, other, protocol)])
+        by_reason[score.file, reason].append(score.metric)
+    reasons: dict[str, list[str]] = defaultdict(list)
     for (file, reason), metrics in by_reason.items():
         names = list(dict.fromkeys(metrics))
         more = f" and {counted(len(names) - _FEW, 'more metric')}" if len(names) > _FEW else ""
-        reasons.setdefault(file, []).append(
-            f"{counted(len(metrics), 'score')} ({', '.join(names[:_FEW])}{more}): {reason}"
-        )
-    return reasons
-
-
-def _reason(score: Score, others: _Others) -> str:
-    """Return the reason why a score is not compared."""
-    nearest = others.nearest([score])
-    if nearest is None:
-        return f"no other file has this {others.missing(score)}"
-    _, other, protocol = nearest
-    differing = [f"{field} is {a} ({other}: {b})" for field, a, b in _differing(score.protocol, protocol)]
-    return "; ".join([*differing, *_unrecorded(score.file, score.protocol, other, protocol)])
+        reasons[file].append(f"{counted(len(metrics), 'score')} ({', '.join(names[:_FEW])}{more}): {reason}")
+    return dict(reasons)

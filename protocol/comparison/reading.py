@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RUN, QUERY = "run", "query"
 _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 _VALUES = ("mean", "std", "n_runs")
+_TABLES = ("metrics.csv", "runs.csv")
 _POOLED = "has one value for all queries together, not one per query"
 _JSON = "the JSON of `protocol evaluate --json`"
 FILES = ("per_query", "pr_curves", "top_n_curves")
@@ -236,7 +237,7 @@ def _check_ranking(where: str | Path, value: Any) -> None:
 def _of_summary(path: Path, file: str) -> list[Score]:
     rows = [row for row in read_summary(path) if row["extension"] == "none"]
     _check_once(path, rows)
-    runs, stored, scores = _Runs(path, file), CurveTables(path, file), []
+    runs, stored, scores = functools.cache(lambda: _read_runs(path)), CurveTables(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
         recorded = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED} | row
@@ -245,8 +246,9 @@ def _of_summary(path: Path, file: str) -> list[Score]:
             recorded["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature
         for field in ("dataset", "ground_truth", "split"):
             recorded[field] = with_options(recorded[field], field, row.get("options", ""))
-        values = functools.partial(runs.values, tuple(row[column] for column in _COMBINATION), row["mean"])
-        place = {column: row[column] for column in _COMBINATION if column != "metric"}
+        combination = tuple(row[column] for column in _COMBINATION)
+        values = functools.partial(_run_values, path, file, runs, combination, row["mean"])
+        place = {column: row[column] for column in _COMBINATION[:-1]}
         curves = functools.partial(stored.curves, **place)
         name = f"{row['hasher']}, {row['feature']}"
         scores.append(_score(recorded, file, name, printable(row["metric"]), values, curves))
@@ -265,40 +267,34 @@ def _check_once(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
             )
 
 
-class _Runs:
-    """The values of the runs behind a summary, from ``metrics.csv`` and ``runs.csv`` next to it, read when needed."""
+def _run_values(
+    path: Path, file: str, table: Callable[[], Any], combination: tuple[Any, ...], mean: float
+) -> Values | Why:
+    """Return the values of the runs of one combination, from the tables next to a summary, which has their mean."""
+    if missing := [name for name in _TABLES if not path.with_name(name).is_file()]:
+        return f"{file} has no {' and no '.join(missing)} next to it"
+    items, numbers, rows = table()
+    of_runs = rows.get(combination, [])
+    if not len(of_runs) or abs(np.nanmean(numbers[of_runs]) - mean) > TOLERANCE:
+        return f"the metrics.csv next to {file} does not have the runs of this mean"
+    return Values(RUN, items[of_runs], numbers[of_runs])
 
-    def __init__(self, summary: Path, file: str) -> None:
-        self._files = [summary.with_name(name) for name in ("metrics.csv", "runs.csv")]
-        self._file = file
 
-    def values(self, combination: tuple[Any, ...], mean: float) -> Values | Why:
-        """Return the values of one combination of hasher, code length and so on, whose mean is in the summary."""
-        missing = [path.name for path in self._files if not path.is_file()]
-        if missing:
-            return f"{self._file} has no {' and no '.join(missing)} next to it"
-        items, numbers, rows = self._table
-        of_runs = rows.get(combination, [])
-        if not len(of_runs) or abs(np.nanmean(numbers[of_runs]) - mean) > TOLERANCE:
-            return f"the metrics.csv next to {self._file} does not have the runs of this mean"
-        return Values(RUN, items[of_runs], numbers[of_runs])
-
-    @functools.cached_property
-    def _table(self) -> tuple[NDArray[np.str_], NDArray[np.float64], Mapping[Any, Any]]:
-        """The items and the value of each run, and the rows of each combination."""
-        pd = need("pandas", "report")
-        for path in self._files:
-            verify(path, required=False)
-        try:
-            scores, runs = map(pd.read_csv, self._files)
-            scores["value"] = pd.to_numeric(scores["value"])
-            scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
-            table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
-            items = (table["run"].astype(str) + " " + table["items"]).to_numpy(dtype=np.str_)
-            return items, table["value"].to_numpy(dtype=np.float64), table.groupby(_COMBINATION).indices
-        except (ValueError, KeyError, TypeError) as error:
-            where, reason = " and ".join(map(str, self._files)), " ".join(str(error).split())
-            raise ProtocolError(f"{where}: can't be read as the tables of an experiment ({reason}).") from error
+def _read_runs(summary: Path) -> tuple[NDArray[np.str_], NDArray[np.float64], Mapping[Any, Any]]:
+    """Return the items and the value of each run of an experiment, and the rows of each combination."""
+    pd, files = need("pandas", "report"), [summary.with_name(name) for name in _TABLES]
+    for path in files:
+        verify(path, required=False)
+    try:
+        scores, runs = map(pd.read_csv, files)
+        scores["value"] = pd.to_numeric(scores["value"])
+        scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
+        table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
+        items = (table["run"].astype(str) + " " + table["items"]).to_numpy(dtype=np.str_)
+        return items, table["value"].to_numpy(dtype=np.float64), table.groupby(_COMBINATION).indices
+    except (ValueError, KeyError, TypeError) as error:
+        where, reason = " and ".join(map(str, files)), " ".join(str(error).split())
+        raise ProtocolError(f"{where}: can't be read as the tables of an experiment ({reason}).") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -316,8 +312,13 @@ def read_json(path: Path) -> dict[str, Any]:
         if not isinstance(content, dict):
             raise ProtocolError(f"{path}: not {_JSON}: it contains no object.")
         for field in ("metrics", "empty", "ties", *FILES):
-            if not isinstance(content[field] if field == "metrics" else content.get(field) or {}, dict):
-                raise ProtocolError(f"{path}: not {_JSON}: {field} must be an object, got {content[field]!r}.")
+            value = content[field] if field == "metrics" else content.get(field) or {}
+            if not isinstance(value, dict):
+                raise ProtocolError(f"{path}: not {_JSON}: {field} must be an object, got {value!r}.")
+            if field in FILES and value and not all(isinstance(value.get(key), str) for key in ("file", "sha256")):
+                raise ProtocolError(
+                    f"{path}: not {_JSON}: {field} must contain file and sha256, got {', '.join(value)}."
+                )
         return content
 
 
@@ -337,8 +338,9 @@ def explained(path: Path) -> Iterator[None]:
 def _of_json(path: Path, file: str) -> list[Score]:
     content = read_json(path)
     with explained(path):
+        behind = functools.partial(_query_values, path, file, content, functools.cache(_per_query))
         curves = functools.partial(_curves_of, path, file, content)
-        return _of_content(content, path, file, path.stem, _PerQuery(path, file, content).values, curves)
+        return _of_content(content, path, file, path.stem, behind, curves)
 
 
 def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score]:
@@ -440,70 +442,57 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-class _Referred:
-    """A file to which a JSON file refers."""
-
-    def __init__(self, path: Path, file: str, content: Mapping[str, Any], key: str) -> None:
-        self._file, self.record = file, content.get(key) or {}
-        if self.record:
-            if not all(isinstance(self.record.get(field), str) for field in ("file", "sha256")):
-                keys = ", ".join(self.record)
-                raise ProtocolError(f"{path}: not {_JSON}: {key} must contain file and sha256, got {keys}.")
-            self.path = path.parent / self.record["file"]
-
-    @property
-    def problem(self) -> Why:
-        """The reason why the file can't be used; empty if it can."""
-        if not self.path.is_file():
-            return f"{self._file} refers to {self.path.name}, which is missing"
-        if file_sha256(self.path) != self.record["sha256"]:
-            return f"{self.path.name} is not the file to which {self._file} refers: its SHA-256 differs"
-        return ""
+def _referred(path: Path, file: str, record: Mapping[str, str]) -> Path | Why:
+    """Return the path of a file to which a JSON file refers, or the reason why it can't be used."""
+    referred = path.parent / record["file"]
+    if not referred.is_file():
+        return f"{file} refers to {referred.name}, which is missing"
+    if file_sha256(referred) != record["sha256"]:
+        return f"{referred.name} is not the file to which {file} refers: its SHA-256 differs"
+    return referred
 
 
 def _curves_of(path: Path, file: str, content: Mapping[str, Any]) -> Curves | Why:
     """Return the curves to which a JSON file refers."""
-    files = [_Referred(path, file, content, key) for key in FILES[1:]]
-    if not any(one.record for one in files):
+    files = {key: _referred(path, file, content[key]) for key in FILES[1:] if content.get(key)}
+    if not files:
         return f"{file} does not refer to curves; `protocol evaluate --pr-curves --top-n-curves` writes them"
-    problems = [one.problem for one in files if one.record]
-    if any(problems):
-        return next(filter(None, problems))
-    return written_curves(*(one.path if one.record else None for one in files))
+    problems = [one for one in files.values() if isinstance(one, str)]
+    return problems[0] if problems else written_curves(**files)  # type: ignore[arg-type]
 
 
-class _PerQuery:
-    """The values per query to which a JSON file refers, read when needed."""
+def _query_values(
+    path: Path,
+    file: str,
+    content: Mapping[str, Any],
+    read: Callable[[Path], "pd.DataFrame"],
+    metric: str,
+    mean: float,
+    excluded: Sequence[int] | None = None,
+) -> Values | Why:
+    """Return the values per query of one metric to which a JSON file refers, without those of the excluded queries."""
+    record, truth, n_queries = content.get("per_query"), content.get("ground_truth_sha256"), content.get("n_queries")
+    if not record or not truth:
+        return "a file does not refer to values per query; `protocol evaluate --per-query` writes them"
+    table = _referred(path, file, record)
+    if isinstance(table, str):
+        return table
+    try:
+        values = read(table)
+    except (ValueError, KeyError) as error:
+        return f"{table.name} is not a table of numbers ({' '.join(str(error).split())})"
+    if metric not in values:
+        return f"{file} {_POOLED}"
+    every = values[metric].to_numpy(dtype=np.float64)
+    numbers = every if excluded is None or every.size != n_queries else np.delete(every, excluded)
+    of_mean = np.nanmean(numbers) if np.isfinite(numbers).any() else np.nan
+    if every.size != n_queries or not np.isclose(of_mean, mean, atol=TOLERANCE, rtol=0, equal_nan=True):
+        return f"{record['file']} does not have the values of the mean in {file}"
+    return Values(QUERY, np.array([truth]), numbers)
 
-    def __init__(self, path: Path, file: str, content: Mapping[str, Any]) -> None:
-        self._file, self._truth, self._n = file, content.get("ground_truth_sha256"), content.get("n_queries")
-        self._referred = _Referred(path, file, content, "per_query")
 
-    def values(self, metric: str, mean: float, excluded: Sequence[int] | None = None) -> Values | Why:
-        """Return the values of one metric, without those of the excluded queries."""
-        if not self._referred.record or not self._truth:
-            return "a file does not refer to values per query; `protocol evaluate --per-query` writes them"
-        table = self._table
-        if isinstance(table, str):
-            return table
-        if metric not in table:
-            return f"{self._file} {_POOLED}"
-        every = table[metric].to_numpy(dtype=np.float64)
-        numbers = every if excluded is None or every.size != self._n else np.delete(every, excluded)
-        of_mean = np.nanmean(numbers) if np.isfinite(numbers).any() else np.nan
-        if every.size != self._n or not np.isclose(of_mean, mean, atol=TOLERANCE, rtol=0, equal_nan=True):
-            return f"{self._referred.record['file']} does not have the values of the mean in {self._file}"
-        return Values(QUERY, np.array([self._truth]), numbers)
-
-    @functools.cached_property
-    def _table(self) -> "pd.DataFrame | Why":
-        path = self._referred.path
-        if problem := self._referred.problem:
-            return problem
-        try:
-            return need("pandas", "report").read_csv(path).drop(columns="ranking").astype(np.float64)
-        except (ValueError, KeyError) as error:
-            return f"{path.name} is not a table of numbers ({' '.join(str(error).split())})"
+def _per_query(path: Path) -> "pd.DataFrame":
+    return need("pandas", "report").read_csv(path).drop(columns="ranking").astype(np.float64)
 
 
 def named_by_method(scores: Sequence[Score]) -> list[Score]:

@@ -288,12 +288,6 @@ class Plan:
         return {kind: tuple(name for name in names if name in known) for kind, known in kinds.items()}
 
     @property
-    def dimensions(self) -> dict[str, int | None]:
-        """The dimension of each feature; None if only its file records it or there are two modalities."""
-        of_features = {name: self.experiment.dimensions(name) for name in self.experiment.features}
-        return {name: known[0] if len(known) == 1 else None for name, known in of_features.items()}
-
-    @property
     def options_of_scores(self) -> dict[str, str]:
         """The options of dataset, ground truth and split, by feature, ground truth and split."""
         return {

@@ -3,7 +3,7 @@
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.manuscript.files import figure_files, table_files, write_figures, write_tables
 from protocol.report.page import page
-from protocol.report.reading import reading
+from protocol.report.results import reading
 
 __all__ = [
     "figure_files",

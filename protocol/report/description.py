@@ -71,13 +71,18 @@ class Description:
             The variables of the caption, and, in place of what the file states, other parameters of `Table`.
         """
         described = self._content["tables"][of or name]
-        fields = {key: values.pop(key, described.get(key)) for key in ("header", "strong", "second", "groups")}
-        options = {key: value for key, value in fields.items() if value is not None}
-        cells = [list(row) if not isinstance(row, Mapping) else _cells(described["columns"], row) for row in rows]
-        options.setdefault("header", list(described.get("columns", ())))
+        header, strong = values.pop("header", list(described.get("columns", ()))), values.pop("strong", frozenset())
         n_labels = values.pop("n_labels", described.get("n_labels", 1))
-        caption, folded = filled(described["caption"], **values), described.get("folded", "")
-        return Table(name, caption, rows=cells, n_labels=n_labels, folded=folded, **options)
+        cells = [list(row) if not isinstance(row, Mapping) else _cells(described["columns"], row) for row in rows]
+        return Table(
+            name,
+            filled(described["caption"], **values),
+            header,
+            cells,
+            n_labels,
+            strong,
+            folded=described.get("folded", ""),
+        )
 
     def figure(
         self,

@@ -1,23 +1,19 @@
-"""Charts as static pictures, drawn in a separate process.
+"""Charts as static pictures, drawn by vl-convert.
 
-vl-convert draws with V8, which reserves far more address space than it uses. If the address space is limited
-(``ulimit -v``, as on some clusters), V8 ends its process.
+vl-convert draws with V8, which reserves about 64 GiB of address space when it starts, of which it uses little. It ends
+the whole process if the address space is limited (``ulimit -v``, as on some clusters), so nothing is drawn then.
 """
 
-import base64
-import json
-import os
-import signal
-import subprocess
-import sys
+import contextlib
+import functools
+import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError, need
 
-PACKAGE_DATA = "_drawing_child.py"
-_CHILD = Path(__file__).with_name(PACKAGE_DATA)
+_CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
+_RESERVED = 80 * 2**30  # bytes; 64.4 GiB were measured, and the process has its own
 
 
 class DrawingError(ProtocolError):
@@ -45,36 +41,40 @@ def pictures(
     Raises
     ------
     DrawingError
-        If the drawing process ends early, usually for lack of address space.
+        If the address space is limited.
     ProtocolError
         If a specification can't be drawn.
     """
-    need("vl_convert", "report")
-    if not specs:
-        return []
-    requests = [{"spec": spec, "formats": list(formats), "ppi": ppi} for spec in specs]
-    done = subprocess.run(
-        [sys.executable, "-P", str(_CHILD)],
-        input=json.dumps(requests).encode(),
-        capture_output=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    )
-    replies = [json.loads(line) for line in done.stdout.splitlines()]
-    if replies and "error" in replies[-1]:
-        raise ProtocolError(f"figure {len(replies)}: can't be drawn: {replies[-1]['error']}.")
-    if done.returncode or len(replies) < len(specs):
-        raise DrawingError(f"vl-convert could not draw the static pictures: {_ended(done.returncode)}.")
-    return [{name: base64.b64decode(content) for name, content in reply.items()} for reply in replies]
+    library = need("vl_convert", "report")
+    if 0 < (limit := _address_space()) < _RESERVED:
+        raise DrawingError(
+            "vl-convert can't draw the static pictures: the address space is limited to "
+            f"{limit / 2**30:.3g} GiB (ulimit -v)."
+        )
+    clips: dict[str, str] = {}
+
+    def numbered(name: re.Match[str]) -> str:  # Vega counts the pictures of a process
+        return clips.setdefault(name[0], f"clip{len(clips)}")
+
+    draw = {
+        "svg": lambda spec: _CLIP.sub(numbered, library.vegalite_to_svg(spec)).encode(),
+        "pdf": library.vegalite_to_pdf,
+        "png": functools.partial(library.vegalite_to_png, ppi=ppi),
+    }
+    drawn = []
+    for number, spec in enumerate(specs, 1):
+        try:
+            drawn.append({name: draw[name](spec) for name in formats})
+        except ValueError as error:
+            raise ProtocolError(f"figure {number}: can't be drawn: {' '.join(str(error).split())}.") from error
+    return drawn
 
 
-def _ended(code: int) -> str:
-    """Return in words how the drawing process ended, and the limit that is the likely reason."""
-    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    try:
+def _address_space() -> int:
+    """Return the limit of the address space in bytes; not positive if there is none, or it is not known."""
+    with contextlib.suppress(ImportError):
         import resource
-    except ImportError:  # not available on every system
-        return how
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    is_limited = limit != resource.RLIM_INFINITY
-    return f"{how}: the address space is limited to {limit / 2**30:.3g} GiB (ulimit -v)" if is_limited else how
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        return 0 if limit == resource.RLIM_INFINITY else limit
+    return 0

@@ -41,8 +41,8 @@ SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
 LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 _MOST_RADIUS = 10
 _RANKS = 60
-_OF_EXTENSIONS = ("RAMAP", "precision", "recall")
-METRICS = ("mAP@K[retrieved]", *(f"{metric}@rR" for metric in _OF_EXTENSIONS), *SPREAD)
+_OF_EXTENSIONS = ("RAMAP", "precision")
+METRICS = (*(f"{metric}@rR" for metric in _OF_EXTENSIONS), *SPREAD)
 """All registered metrics that the tables contain; the others are not computed here."""
 
 
@@ -58,16 +58,32 @@ def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = ()
     ----------
     stored : StoredCounts
     extensions : sequence of (str, int), default=()
-        The extensions for which RAMAP, mAP@K, precision and recall are computed, as in RAMAP's tables 2 and 3.
+        The extensions, plain codes included, for which RAMAP and precision are computed, as in RAMAP's table 3.
     empty : {"zero", "drop"}
         Treatment of undefined values.
     """
-    place: Row = {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
-    for metric, radius, value in _of_plain(stored.counts, empty):
-        yield place | {"extension": "none", "extension_bits": 0, "metric": metric, "radius": radius, "value": value}
-    of_extensions = _of_extensions(stored.counts, extensions, empty) if extensions else ()
-    for extension, s, metric, radius, value in of_extensions:
-        yield place | {"extension": extension, "extension_bits": s, "metric": metric, "radius": radius, "value": value}
+    plain = stored.counts
+    row: Row = {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits, "extension": "none", "extension_bits": 0}
+    curve = metrics.pr_curve(plain, empty=empty)
+    for radius in range(plain.n_bits + 1):
+        for metric, values in (("precision_micro", curve.precision), ("recall_micro", curve.recall)):
+            yield row | {"metric": metric, "radius": radius, "value": float(values[radius])}
+    empty_balls = (plain.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
+    yield from (
+        row | {"metric": "empty", "radius": at, "value": value} for at, value in enumerate(empty_balls.tolist())
+    )
+    for extension, s in extensions:
+        counts = plain.extended(extension, s)
+        for radius in range(min(plain.n_bits + 1, counts.n_bits, _MOST_RADIUS + 1) + 1):
+            for metric in _OF_EXTENSIONS:
+                value = _mean(counts, f"{metric}@r{radius}", empty)
+                yield row | {
+                    "extension": extension,
+                    "extension_bits": s,
+                    "metric": metric,
+                    "radius": radius,
+                    "value": value,
+                }
 
 
 def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
@@ -85,61 +101,17 @@ def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
         ``metric`` is precision or recall (of the top N = ``at``), precision_in_ball (at the radius ``at``), or
         without_relevant (the share of the queries without relevant items).
     """
-    place: Row = {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
-    for metric, at, value in _of_curves(stored.counts, empty):
-        yield place | {"metric": metric, "at": at, "value": value}
-
-
-def _of_curves(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
+    counts, place = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     last = min(LARGEST_CUTOFF, counts.n_database)
     evenly = np.linspace(0, last, CUTOFFS).round().astype(np.int64)
     cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()  # the second item shows whether the first is a copy
     curve = metrics.top_n_curve(counts, cutoffs, empty=empty)
     for n, precision, recall in zip(cutoffs, curve.precision.tolist(), curve.recall.tolist(), strict=True):
-        yield "precision", n, precision
-        yield "recall", n, recall
+        yield place | {"metric": "precision", "at": n, "value": precision}
+        yield place | {"metric": "recall", "at": n, "value": recall}
     if counts.n_bits >= BALL:
-        yield "precision_in_ball", BALL, _mean(counts, f"precision@r{BALL}", empty)
-    yield "without_relevant", 0, float((counts.n_relevant == 0).mean())
-
-
-def _of_plain(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
-    curve = metrics.pr_curve(counts, empty=empty)
-    for radius in range(counts.n_bits + 1):
-        yield "precision_micro", radius, float(curve.precision[radius])
-        yield "recall_micro", radius, float(curve.recall[radius])
-    empty_balls = (counts.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
-    yield from (("empty", radius, value) for radius, value in enumerate(empty_balls.tolist()))
-
-
-def _of_extensions(
-    plain: HammingCounts, extensions: Iterable[tuple[str, int]], empty: str
-) -> Iterator[tuple[str, int, str, int, float]]:
-    """Yield the values that exist at radius 0, 1, ..., up to one more than the length of the plain code."""
-    step, radii = cutoff_step(plain.n_database), range(min(plain.n_bits, _MOST_RADIUS) + 2)
-    of_cutoffs = {radius: f"mAP@{step * (radius + 1)}[retrieved]" for radius in radii}
-    of_cutoffs = {radius: name for radius, name in of_cutoffs.items() if step * (radius + 1) <= plain.n_database}
-    for extension, s, values in metrics.evaluate_extended(plain, extensions, of_cutoffs.values(), empty=empty):
-        counts = plain.extended(extension, s)
-        for radius in radii:
-            if radius in of_cutoffs:
-                yield extension, s, of_cutoffs[radius], radius, metrics.mean(values[of_cutoffs[radius]])
-            if radius <= counts.n_bits:
-                for metric in _OF_EXTENSIONS:
-                    yield extension, s, metric, radius, _mean(counts, f"{metric}@r{radius}", empty)
-
-
-def cutoff_step(n_database: int) -> int:
-    """Return a tenth of the database size, rounded down to one digit: the step of the cutoffs in RAMAP's table 2.
-
-    Examples
-    --------
-    >>> cutoff_step(59000), cutoff_step(797), cutoff_step(5)
-    (5000, 70, 1)
-    """
-    tenth = max(1, n_database // 10)
-    digit = 10 ** (len(str(tenth)) - 1)
-    return tenth // digit * digit
+        yield place | {"metric": "precision_in_ball", "at": BALL, "value": _mean(counts, f"precision@r{BALL}", empty)}
+    yield place | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
 
 
 def _mean(counts: HammingCounts, metric: str, empty: str) -> float:
@@ -167,28 +139,14 @@ def convention_rows(
 
     `calls` is as in `protocol.counting.count`.
     """
-    counts = count(
-        pair["query"],
-        pair["database"],
-        n_bits,
-        truths,
-        index_order=True,
-        bucket_sizes=False,
-        largest_bucket=False,
-        calls=calls,
-    )
+    packed = (pair["query"], pair["database"], n_bits)
+    counts = count(*packed, truths, index_order=True, bucket_sizes=False, largest_bucket=False, calls=calls)
     for truth, own in counts.items():
         remaining = np.delete(np.arange(own.n_queries), np.asarray(without, dtype=np.int64))
         for row in spread_of(own.of_queries(remaining)):
             undefined = "no difference" if len(row.empty) > 1 else {"zero": "0", "drop": "left out"}[row.empty[0]]
-            yield {
-                "ground_truth": truth,
-                "n_bits": n_bits,
-                "metric": row.metric,
-                "undefined": undefined,
-                "reported_as_map_by": " ".join(row.conventions),
-                "value": row.value,
-            }
+            values = (truth, n_bits, row.metric, undefined, " ".join(row.conventions), row.value)
+            yield dict(zip(_COLUMNS["conventions"], values, strict=True))
 
 
 def bucket_sizes(database: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -231,16 +189,10 @@ def retrieved_rows(
         for truth, relevance in truths.items():
             relevant = set(relevance.row(query)[0].tolist())
             for rank, position in enumerate(nearest, 1):
-                yield {
-                    "ground_truth": truth,
-                    "n_bits": n_bits,
-                    "query": int(parts["query"][query]),
-                    "rank": rank,
-                    "item": int(parts["database"][position]),
-                    "distance": int(distances[position]),
-                    "at_distance": int(at_distance[distances[position]]),
-                    "relevant": int(position in relevant),
-                }
+                query_and_item = int(parts["query"][query]), rank, int(parts["database"][position])
+                distance = int(distances[position])
+                values = (*query_and_item, distance, int(at_distance[distance]), int(position in relevant))
+                yield dict(zip(_COLUMNS["retrieved"], (truth, n_bits, *values), strict=True))
 
 
 def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[Row]:
@@ -279,18 +231,19 @@ def of_run(
     """
     import pandas as pd
 
-    shortest, shown = min(lengths), middle(lengths)
     rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
     for hasher, by_length in codes_of.items():
-        tables: list[tuple[str, Iterator[Row]]] = []
         for n_bits in sorted(set(lengths) & set(by_length)):
             pair = by_length[n_bits]
-            tables += [("buckets", bucket_rows(bucket_sizes(pair["database"]), n_bits))]
-            tables += [("lookups", lookup_rows(pair, n_bits))]
-            tables += [("histogram", histogram_rows(pair["database"], n_bits))] if n_bits == shortest else []
-            if n_bits == shown:
-                tables += [("conventions", convention_rows(pair, n_bits, truths, calls=len(codes_of), without=without))]
-                tables += [("retrieved", retrieved_rows(pair, n_bits, truths, parts))]
-        for name, own in tables:
-            rows[name] += [{"hasher": hasher} | row for row in own]
+            tables = {
+                "buckets": bucket_rows(bucket_sizes(pair["database"]), n_bits),
+                "lookups": lookup_rows(pair, n_bits),
+            }
+            if n_bits == min(lengths):
+                tables["histogram"] = histogram_rows(pair["database"], n_bits)
+            if n_bits == middle(lengths):
+                tables["conventions"] = convention_rows(pair, n_bits, truths, calls=len(codes_of), without=without)
+                tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
+            for name, own in tables.items():
+                rows[name] += [{"hasher": hasher} | row for row in own]
     return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}

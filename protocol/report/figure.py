@@ -85,16 +85,6 @@ class Figure:
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
     @property
-    def options(self) -> dict[str, list[Any]]:
-        """The values of each choice outside `SHARED` that occur together with the choices before it."""
-        left, offered = self.data, {}
-        for column, chosen in self.choices.items():
-            if column not in SHARED:
-                offered[column] = list(dict.fromkeys(left[column]))
-            left = left[left[column] == chosen]
-        return offered
-
-    @property
     def drawn(self) -> "pd.DataFrame":
         """The rows that are drawn first."""
         chosen = np.ones(len(self.data), dtype=bool)
@@ -197,19 +187,9 @@ def spread(mean: float, std: float, digits: int | None = None) -> str:
     if np.isnan(mean) or abs(mean) < _SMALL:
         return number(mean) + ("" if np.isnan(std) or np.isnan(mean) else f" ± {number(std)}")
     digits = decimals([std]) if digits is None else digits
-    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {fixed(std, digits)}")
-
-
-def fixed(value: float, digits: int) -> str:
-    """Return a value with a number of decimals; a positive value that they would show as 0 has an upper bound instead.
-
-    Examples
-    --------
-    >>> fixed(0.00031, 3), fixed(0.0006, 3), fixed(0.0, 3)
-    ('< 0.001', '0.001', '0.000')
-    """
-    text, least = f"{value:.{digits}f}", f"{10.0**-digits:.{digits}f}"
-    return f"< {least}" if value > 0 and float(text) == 0 else text
+    shown, least = f"{std:.{digits}f}", f"{10.0**-digits:.{digits}f}"
+    shown = f"< {least}" if std > 0 and float(shown) == 0 else shown
+    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {shown}")
 
 
 def between(values: Collection[int]) -> str:
@@ -234,28 +214,6 @@ def listed(words: Sequence[str]) -> str:
     """
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def rows_chart() -> Any:
-    """Return a chart that reads a figure's data, as wide as the page allows."""
-    import altair as alt
-
-    return alt.Chart(_named_data())
-
-
-@functools.cache
-def _named_data() -> Any:
-    """Return the one object by which layers of a chart share their data; Altair compares its identity."""
-    import altair as alt
-
-    return alt.NamedData(ROWS)
-
-
-def tooltips(*columns: str) -> list[Any]:
-    """Return the tooltip of a mark; numbers (``name:Q``) have four significant digits."""
-    import altair as alt
-
-    return [alt.Tooltip(name, format=".4~g") if name.endswith(":Q") else alt.Tooltip(name) for name in columns]
 
 
 def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping], Mapping] = lambda own: own) -> Any:

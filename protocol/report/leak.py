@@ -61,17 +61,8 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
         runs with which it detects `SMALL_LEAK`.
     """
     import numpy as np
-    import pandas as pd
 
-    rows = [
-        dict(zip(_COMBINATION, values, strict=True))
-        | {"n_train": own["n_train"].iloc[0], "n_runs": len(own)}
-        | {"control": values[_COMBINATION.index("hasher")] in controls}
-        | {"outside": own[["a_on_b", "b_on_a"]].to_numpy().mean()}
-        | effect(own["leak"], _operands(own))._asdict()
-        for values, own in table.groupby(_COMBINATION, sort=True)
-    ]
-    summary = _shown(pd.DataFrame(rows)).rename(columns={"mean": "leak"})
+    summary = _effects(_marked(table, controls), _COMBINATION)
     learns = ~summary["control"]
     summary["p_holm"] = np.nan
     summary.loc[learns, "p_holm"] = holm(summary.loc[learns, "p"])
@@ -84,38 +75,37 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
 
 
-def _operands(table: "pd.DataFrame") -> "pd.Series":
-    """Return the sum of the absolute numbers of which each leak is the difference."""
-    return table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].abs().sum(axis=1) / 2
-
-
 def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
     """Return the leak of all hashers that learn, and that of all controls, by ground truth and training size.
 
     The leak of a run is its mean over hashers and code lengths, because the combinations of a run share their items.
     """
+    place = ["dataset", "feature", "ground_truth", "control", "train_per_class"]
+    by_run = _marked(table, controls).groupby([*place, "n_train", "run"], sort=True)
+    pooled = _effects(by_run[["leak", "outside", "operands"]].mean().reset_index(), place)
+    return pooled.sort_values([*place[:-1], "n_train"], ignore_index=True)
+
+
+def _marked(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
+    """Return the scores with ``control``, ``outside``, and the sum of the numbers that a leak consists of."""
+    operands = table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].abs().sum(axis=1) / 2
+    outside = (table["a_on_b"] + table["b_on_a"]) / 2
+    return table.assign(control=table["hasher"].isin(controls), outside=outside, operands=operands)
+
+
+def _effects(table: "pd.DataFrame", keys: Sequence[str]) -> "pd.DataFrame":
+    """Return the mean leak over the runs of each group, without intervals that leave the range of a leak."""
     import pandas as pd
 
-    place = ["dataset", "feature", "ground_truth", "control", "train_per_class"]
-    marked = table.assign(control=table["hasher"].isin(controls))
-    marked["outside"] = (marked["a_on_b"] + marked["b_on_a"]) / 2
-    marked["operands"] = _operands(marked)
-    averaged = ["leak", "outside", "operands"]
-    by_run = marked.groupby([*place, "n_train", "run"], sort=True)[averaged].mean().reset_index()
-    rows = [
-        dict(zip(place, values, strict=True))
-        | {"n_train": own["n_train"].iloc[0], "n_runs": len(own), "outside": own["outside"].mean()}
+    rows = pd.DataFrame(
+        dict(zip(keys, values, strict=True))
+        | {"n_train": own["n_train"].iloc[0], "n_runs": len(own), "control": own["control"].iloc[0]}
+        | {"outside": own["outside"].mean()}
         | effect(own["leak"], own["operands"])._asdict()
-        for values, own in by_run.groupby(place, sort=True)
-    ]
-    keys = ["dataset", "feature", "ground_truth", "control", "n_train"]
-    return _shown(pd.DataFrame(rows)).rename(columns={"mean": "leak"}).sort_values(keys, ignore_index=True)
-
-
-def _shown(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Return rows without the intervals over two runs that leave the range of a leak."""
+        for values, own in table.groupby(list(keys), sort=True)
+    )
     low, high = shown_interval(rows["low"], rows["high"], rows["n_runs"], "mAP", difference=True)
-    return rows.assign(low=low, high=high)
+    return rows.assign(low=low, high=high).rename(columns={"mean": "leak"})
 
 
 def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:

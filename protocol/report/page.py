@@ -1,20 +1,13 @@
 """The page: one HTML file that opens offline, with the results of an experiment and their provenance."""
 
-import contextlib
 import functools
-import hashlib
 import logging
-import os
 import re
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from protocol.checks import ProtocolError
-from protocol.provenance.checksums import verified
-from protocol.provenance.storage import replacing
-from protocol.report.description import PAGE
+from protocol.checks import need
 from protocol.report.drawing import DrawingError, pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results, display_name, named
@@ -43,7 +36,6 @@ def page(results: Results, figures_of_papers: Section | None = None) -> str:
         lines=status(named(results)),
         selections=selections,
         others=others,
-        example=naming_example(results.config),
     )
 
 
@@ -56,9 +48,8 @@ def render(
     notes: Sequence[str] = (),
     selections: Sequence[Mapping[str, Any]] = (),
     others: Sequence[Sequence[Section]] = (),
-    example: str = "",
 ) -> str:
-    """Return a page of sections, with `summary`, the status and `notes` at the top, and an example at its foot.
+    """Return a page of sections, with `summary`, the status and `notes` at the top.
 
     The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order. If
     static pictures can't be drawn, the page contains a note, and its charts are drawn by the browser.
@@ -73,9 +64,8 @@ def render(
             sections=parts,
             summary=summary,
             status=lines,
-            foot=PAGE.text("foot") if example else "",
-            example=example,
             notes=notes,
+            for_all=SHARED,
             shared=shared_choices([figure for part in parts for figure in part.figures], selections),
             selections=selections,
             contents=_contents([parts, *others]),
@@ -83,14 +73,6 @@ def render(
             vega=_vega(),
         )
     )
-
-
-def naming_example(config: Mapping[str, Any]) -> str:
-    """Return YAML with the keys for the title and for display names that a configuration lacks; "" if it has both."""
-    hashers = list(dict.fromkeys([*config["hashers"], *config.get("codes", {})]))[:2]
-    names = ", ".join(f"{name}: {name.upper().replace('_', '-')}" for name in hashers)
-    keys = {"title": f"title: Binary codes of {config['experiment']}", "names": f"names: {{hashers: {{{names}}}}}"}
-    return "\n".join(line for key, line in keys.items() if not config.get(key))
 
 
 def _contents(pages: Sequence[Sequence[Section]]) -> dict[str, list[tuple[Any, list[int]]]]:
@@ -155,26 +137,5 @@ def _with_code(text: str) -> Any:
 
 @functools.cache
 def _vega() -> str:
-    """Return the scripts that draw Vega-Lite specifications, escaped for a page."""
-    return _bundle().replace("</script", "<\\/script")
-
-
-def _bundle() -> str:
-    """Return the scripts of Vega, Vega-Lite and vega-embed.
-
-    vl-convert takes over a second to bundle them, always with the same result, which is therefore stored in the user's
-    cache (``$XDG_CACHE_HOME``, by default ``~/.cache``). A damaged file in it is replaced, and a folder that can't be
-    written is not used.
-    """
-    import vl_convert
-
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-    snippet = hashlib.sha256(_GLOBAL.encode()).hexdigest()[:8]
-    path = cache / "hashing-protocol" / f"vega-embed-{version('vl-convert-python')}-{snippet}.js"
-    with contextlib.suppress(ProtocolError):
-        return verified(path).decode("utf-8")
-    bundle = str(vl_convert.javascript_bundle(_GLOBAL))
-    if cache.is_absolute():  # relative without a home folder
-        with contextlib.suppress(ProtocolError, OSError), replacing(path, checksum=True) as temporary:
-            temporary.write_text(bundle, encoding="utf-8")
-    return bundle
+    """Return the scripts of Vega, Vega-Lite and vega-embed, which draw the charts, escaped for a page."""
+    return str(need("vl_convert", "report").javascript_bundle(_GLOBAL)).replace("</script", "<\\/script")

@@ -1,20 +1,25 @@
-"""The results of an experiment: everything that the sections of the report read, and its display names."""
+"""The results of an experiment: everything that the sections of the report read, their reader, and display names."""
 
+import contextlib
 import dataclasses
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from numpy.typing import NDArray
 
-from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.provenance import storage
+from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
 from protocol.report.figure import listed
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
-from protocol.scores.statistics import Lead, lead
 from protocol.scores.summary import PLACE, at, shared_of
+from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,8 +110,6 @@ class Results:
         As `protocol.scores.summary.summarise` returns it.
     run_scores : DataFrame
         The scores of plain codes in each run, as `collect` returns them.
-    dimensions : mapping of str to int or None
-        The number of dimensions of each feature; None if it is not known or there are two modalities.
     findings : DataFrame
         As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
@@ -115,22 +118,21 @@ class Results:
         As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
     splits : mapping of str to mapping
         The partitions of run 0, by split protocol and partition.
-    published, published_recall : DataFrame or None
-        Published scores, and published recall of binary codes on other data; None unless the experiment is a
-        reproduction.
+    published : DataFrame or None
+        Published scores; None unless the experiment is a reproduction.
     examples : mapping of str to DataFrame
         The tables of `protocol.report.examples` by name, with columns for the feature and the split.
     times : DataFrame
         A row per job: ``stage``, ``seconds``, ``megabytes``.
     libraries : mapping of str to mapping
         By library, the number of files that were made with each version.
-    records : mapping of str to mapping
-        The provenance records of the files of run 0, by path.
+    content : str
+        The path of the dataset's file.
     claims : sequence of mapping
         The papers' claims and their outcomes; empty unless the experiment is a reproduction. The keys are ``paper``,
         ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
     names : mapping of str to mapping
-        By kind ("feature", "ground_truth", "split", "hasher") and display name, the name in the config file; empty if
+        By kind ("feature", "ground_truth", "split", "hasher") and name in the config file, the display name; empty if
         the tables have no display names (`named`).
     selected : mapping of str to value
         The reader's selection, one of `selections`; by default the first feature, ground truth and split, and their
@@ -143,17 +145,15 @@ class Results:
     images: Any
     summary: "pd.DataFrame"
     run_scores: "pd.DataFrame"
-    dimensions: Mapping[str, int | None]
     findings: "pd.DataFrame"
     selection: "pd.DataFrame | None"
     duplicates: "pd.DataFrame | None"
     splits: Mapping[str, Mapping[str, NDArray]]
     published: "pd.DataFrame | None"
-    published_recall: "pd.DataFrame | None"
     examples: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
     libraries: Mapping[str, Mapping[str, int]]
-    records: Mapping[str, Mapping[str, Any]]
+    content: str
     claims: Sequence[Mapping[str, Any]]
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     selected: Mapping[str, Any] = field(default_factory=dict)
@@ -217,7 +217,7 @@ class Results:
     def select(self, selection: Mapping[str, Any]) -> "Results":
         """Return the results with another selection, and with everything that does not depend on it."""
         other = dataclasses.replace(self, selected=selection)
-        shared = {"plain": self.plain, "table": self.table, "hashers": self.hashers, "leads": self.leads}
+        shared = {"plain": self.plain, "table": self.table, "hashers": self.hashers}
         vars(other).update(shared, _of_all=self._of_all)
         return other
 
@@ -232,31 +232,19 @@ class Results:
     def _of_all(self) -> dict[Hashable, Any]:
         return {}
 
-    @cached_property
-    def leads(self) -> dict[tuple[Any, ...], Lead]:
-        """The best hasher by feature, ground truth, split and code length, if any score is defined."""
-        scores = self.ordered(at(self.run_scores, metric=self.metric))
-        better = registry.METRICS.entry(self.metric).better
-        groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-        leads = {
-            key: lead(
-                own.pivot_table(index="run", columns="hasher", values="value"),
-                shared=self.shared(key[PLACE.index("split")]),
-                better=better,
-            )
-            for key, own in groups
-        }
-        return {key: own for key, own in leads.items() if own is not None}
+    def shown(self, kind: str, name: str) -> str:
+        """Return the name in the tables for a name in the config file."""
+        return self.names.get(kind, {}).get(name, name)
 
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""
-        return self.names.get(kind, {}).get(name, name)
+        return next((own for own, shown in self.names.get(kind, {}).items() if shown == name), name)
 
     def trained_on(self, rows: "pd.DataFrame") -> str:
         """Return `trained_on` for the hashers and the feature of some rows."""
-        features, hashers = rows["feature"].unique(), rows["hasher"].unique()
-        feature = features[0] if len(features) == 1 else "the feature"
-        return trained_on(self.config, dict(zip(hashers, hashers, strict=True)), feature)
+        features = rows["feature"].unique()
+        hashers = {name: self.config_name("hasher", name) for name in rows["hasher"].unique()}
+        return trained_on(self.config, hashers, features[0] if len(features) == 1 else "the feature")
 
     def where(self, *columns: str, n_bits: bool = True) -> str:
         """Return the selected place, and code length, in words; `columns` are left out."""
@@ -277,69 +265,118 @@ class Results:
         return table.loc[table["metric"].map(self.config["metrics"].index).sort_values(kind="stable").index]
 
     def _order(self, name: str) -> list[str]:
-        if name == "feature":
-            return list(self.config["features"])
+        own = [*self.config["features"]] if name == "feature" else _names(self.config, name)
         finished = self.config.get("codes", {}) if name == "hasher" else {}
-        return list(dict.fromkeys([*_names(self.config, name), *finished]))
-
-
-_KINDS = ("feature", "ground_truth", "split", "hasher")
-_BY_NAME = ("options", "bases", "grids")
-"""The keys of a configuration that map names to values are the name of a kind, followed by one of these."""
+        return [self.shown(name, one) for one in dict.fromkeys([*own, *finished])]
 
 
 def named(results: Results) -> Results:
-    """Return the results with the display names of features, ground truths, splits and hashers.
-
-    `Results.config` has them, too. `Results.names` maps them to the names of the config file.
-    """
-    config = results.config
-    given = {kind: config.get("names", {}).get(f"{kind}s", {}) for kind in _KINDS}
-    names = {kind: {name: display_name(config, kind, name) for name in of} for kind, of in given.items()}
+    """Return the results with the display names of features, ground truths, splits and hashers in all tables."""
+    kinds = ("feature", "ground_truth", "split", "hasher")
+    names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in kinds}
 
     def shown(table: "pd.DataFrame") -> "pd.DataFrame":
         columns = {
-            kind: table[kind].map(lambda name, of=names[kind]: of.get(name, name)) for kind in _KINDS if kind in table
+            kind: table[kind].map(lambda name, own=own: own.get(name, name))
+            for kind, own in names.items()
+            if kind in table
         }
         return table.assign(**columns)
 
     return dataclasses.replace(
         results,
-        config=_with_display_names(config, names),
         summary=shown(results.summary),
         run_scores=shown(results.run_scores),
-        dimensions=_renamed(results.dimensions, names["feature"]),
         selection=None if results.selection is None else shown(results.selection),
         duplicates=None if results.duplicates is None else shown(results.duplicates),
-        splits=_renamed(results.splits, names["split"]),
+        splits={names["split"].get(name, name): parts for name, parts in results.splits.items()},
         examples={name: shown(table) for name, table in results.examples.items()},
-        names={kind: {text: name for name, text in of.items()} for kind, of in names.items()},
+        names=names,
     )
 
 
-def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    return {names.get(name, name): value for name, value in values.items()}
+@contextlib.contextmanager
+def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
+    """Open the results of an experiment as a context; images are read from their file when they are needed.
+
+    Every file from another stage is verified before it is read.
+
+    Parameters
+    ----------
+    files : mapping of str to path or paths
+        ``content``, ``labels``, ``metrics``, ``summary``, ``audit``; lists: ``selection``, ``duplicates``, ``splits``,
+        ``claims`` and ``published`` (empty unless the experiment is a reproduction), ``examples``, ``provenance`` and
+        ``models`` (files whose records have the versions of libraries), and ``times`` (Snakemake's benchmark files).
+    config : mapping
+        The checked configuration.
+    """
+    import json
+
+    import pandas as pd
+
+    provenance = storage.read_provenance(files["content"])
+    has_images = "images" in provenance["arrays"]
+    with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
+        yield Results(
+            config=config,
+            provenance=provenance,
+            items=storage.read(files["labels"]),
+            images=images,
+            summary=read_table(files["summary"]),
+            run_scores=at(read_table(files["metrics"]), extension="none"),
+            findings=read_table(files["audit"]),
+            selection=next(map(read_table, files["selection"]), None),
+            duplicates=next(map(read_table, files["duplicates"]), None),
+            splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
+            published=next(map(pd.read_csv, files["published"]), None),
+            examples=read_examples(files["examples"]),
+            times=times(files["times"]),
+            libraries=_libraries([*files["provenance"], *files["models"]]),
+            content=str(files["content"]),
+            claims=next((json.loads(verified(path)) for path in files["claims"]), []),
+        )
 
 
-def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return a configuration with display names; `hasher_bases` and similar keys map them to the plug-ins."""
-    by_name = {
-        f"{kind}_{key}": _renamed(config.get(f"{kind}_{key}", {}), names[kind])
-        for kind in _KINDS[1:]
-        for key in _BY_NAME
-    }
-    for kind in _KINDS[1:]:
-        by_name[f"{kind}_bases"] = {text: name for name, text in names[kind].items()} | by_name[f"{kind}_bases"]
-    features = {
-        names["feature"].get(name, name): {"base": name} | _with_lists(own, names)
-        for name, own in config["features"].items()
-    }
-    codes = _renamed(config.get("codes", {}), names["hasher"])
-    affinities = names["ground_truth"].get(config.get("affinities", ""), config.get("affinities"))
-    return _with_lists(config, names) | by_name | {"features": features, "codes": codes, "affinities": affinities}
+def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
+    """Return the number of files that were made with each version, by library."""
+    made: dict[str, Counter[str]] = {}
+    for path in dict.fromkeys(map(str, paths)):
+        for library, version in storage.read_provenance(path)["versions"].items():
+            made.setdefault(library, Counter())[version] += 1
+    return {library: dict(versions) for library, versions in made.items()}
 
 
-def _with_lists(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return a configuration, or that of a feature, with display names in its lists."""
-    lists = {kind: config[f"{kind}s"] for kind in _KINDS[1:] if f"{kind}s" in config}
-    return {**config} | {f"{kind}s": [names[kind].get(name, name) for name in own] for kind, own in lists.items()}
+def read_examples(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
+    """Return the tables of the rule `examples` by name, with columns for the feature and the split in their paths.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        ``.../{feature}/examples/{split}/{name}.csv``
+    """
+    import pandas as pd
+
+    tables: dict[str, list[pd.DataFrame]] = {}
+    for path in map(Path, paths):
+        feature, split = path.parts[-4], path.parts[-2]
+        tables.setdefault(path.stem, []).append(read_table(path).assign(feature=feature, split=split))
+    # The columns of a table without rows have no type, and would make columns of numbers non-numeric in `concat`.
+    filled = {name: [part for part in parts if len(part)] or parts[:1] for name, parts in tables.items()}
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in filled.items()}
+
+
+def times(paths: Iterable[str | Path]) -> "pd.DataFrame":
+    """Return the time and memory of every job: ``stage`` (from the file name), ``seconds`` and ``megabytes``."""
+    import pandas as pd
+
+    rows = []
+    for path in map(Path, paths):
+        try:
+            measured = pd.read_csv(path, sep="\t", na_values="-", usecols=["s", "max_rss"], dtype=float)
+        except (OSError, ValueError) as error:  # Snakemake writes these files, without a checksum
+            raise ProtocolError(
+                f"{path}: this Snakemake benchmark file can't be read: {' '.join(str(error).split())}. Delete it and "
+                "run again."
+            ) from error
+        rows += [{"stage": path.stem, "seconds": job.s, "megabytes": job.max_rss} for job in measured.itertuples()]
+    return pd.DataFrame(rows, columns=["stage", "seconds", "megabytes"])

@@ -83,7 +83,7 @@ def test_it_names_the_files(tmp_path, capsys, monkeypatch):
 
 
 def test_the_jobs_of_a_leak_study_are_counted_and_their_needs_included(root, capsys):
-    assert main(["check", str(root / "workflow" / "config" / "digits_leak.yaml")]) == 0
+    assert main(["check", str(root / "results" / "reference" / "leak" / "digits_leak.yaml")]) == 0
     out = capsys.readouterr().out
     assert "leak_score" in out.partition("needs")[0]
     assert "minutes, for a job of leak_score" in out

@@ -5,7 +5,6 @@ import csv
 import json
 import os
 import re
-import sys
 from io import StringIO
 from pathlib import Path
 from unittest.mock import Mock
@@ -179,23 +178,3 @@ def test_an_interrupted_write_leaves_the_old_file(folder, capsys, monkeypatch):
     assert "out.json: can't be written: the disk is full" in capsys.readouterr().err
     monkeypatch.undo()
     assert (folder / "out.json").read_text() == "old"
-
-
-def test_progress_is_shown_to_a_terminal_after_two_seconds(folder, capsys, monkeypatch):
-    import tqdm
-
-    made = []
-
-    class Bar(tqdm.tqdm):
-        def __init__(self, **options):
-            super().__init__(**options)
-            made.append((self, options))
-
-    monkeypatch.setattr(tqdm, "tqdm", Bar)
-    assert main(COMMAND) == 0
-    assert made == []
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert main(COMMAND) == 0
-    ((bar, options),) = made
-    assert (bar.n, bar.total, options["delay"]) == (4, 4, 2)
-    assert "counting" not in capsys.readouterr().err

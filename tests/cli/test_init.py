@@ -140,7 +140,7 @@ def test_texts_in_a_table(capsys):
         ("--features X.npy --labels y.npy", "y.npy: 3 labels for 4 items."),
         (
             "--features X.npy --experiment A",
-            "--experiment: expected a name of up to 80 lower-case letters, digits, _ and",
+            "experiment: expected a name of up to 80 lower-case letters, digits, _ and",
         ),
     ],
 )

@@ -1,61 +1,34 @@
-"""Progress where standard error is no terminal: a line after ten seconds, and then every 30."""
+"""Progress: a line after ten seconds and then every 30; on a terminal, one line that is updated every second."""
 
 import io
 import re
 import subprocess
 import sys
-import threading
+
+import pytest
 
 from protocol.cli import _progress, main
 
 
-def test_no_30_seconds_pass_without_a_line(capsys, monkeypatch):
-    """With a clock that only waiting moves; the command ends after 100 seconds."""
-    monkeypatch.setattr(_progress, "_FIRST", 10)
-    now = 0.0
+@pytest.mark.parametrize("terminal", [True, False])
+def test_lines_by_a_clock_that_only_waiting_moves(monkeypatch, terminal):
+    now, stream = 0.0, io.StringIO()
+    monkeypatch.setattr(_progress, "_FIRST", {True: 2, False: 10})
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
 
     def wait(seconds):
         nonlocal now
         now += seconds
-        return now > 100
+        return now > (4 if terminal else 100)
 
     with _progress.stages() as report:
         report(3, 5000, "searching")
         report(1200, 5000, "counting")
         _progress.print_lines("protocol evaluate", wait, lambda: now)
-    lines = capsys.readouterr().err.splitlines()
-    assert [int(re.match(r"protocol evaluate: (\d+) s", line)[1]) for line in lines] == [10, 40, 70, 100]
-    assert lines[-1] == "protocol evaluate: 100 s, counting: 1,200 of 5,000"
-
-
-class Stream(io.StringIO):
-    """Standard error that says when a line was written."""
-
-    def __init__(self, terminal=False):
-        super().__init__()
-        self.terminal, self.written = terminal, threading.Event()
-
-    def isatty(self):
-        return self.terminal
-
-    def flush(self):
-        self.written.set()
-
-
-def test_a_slow_command_prints_lines(monkeypatch):
-    stream = Stream()
-    monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(_progress, "_FIRST", 0)
-    with _progress.lines("protocol audit"):
-        stream.written.wait()
-    assert re.fullmatch(r"protocol audit: \d+ s\n", stream.getvalue())
-
-
-def test_a_command_with_a_terminal_starts_no_thread_for_lines(monkeypatch):
-    monkeypatch.setattr("sys.stderr", Stream(terminal=True))
-    monkeypatch.setattr(_progress.threading, "Thread", None)
-    with _progress.lines("protocol audit"):
-        pass
+    times, (start, end) = ((2, 3, 4), ("\r", "\x1b[K")) if terminal else ((10, 40, 70, 100), ("", "\n"))
+    lines = [f"{start}protocol evaluate: {time} s, counting: 1,200 of 5,000{end}" for time in times]
+    assert stream.getvalue() == "".join(lines) + ("\r\x1b[K" if terminal else "")
 
 
 def test_every_command_reports(monkeypatch, capsys):
@@ -71,7 +44,7 @@ import os, sys, types
 sys.path.append("workflow/scripts")
 from protocol.cli import _progress
 from job import run
-_progress._FIRST, _progress._EVERY = 0, 10**6
+_progress._FIRST, _progress._EVERY = {False: 0}, {False: 10**6}
 out, err = os.pipe()
 shown = os.dup(2)
 os.dup2(err, 2)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from page_blocks import DOCS, blocks
 
 from protocol import evaluate
 from protocol.checks import ProtocolError
@@ -81,3 +82,15 @@ def test_a_reason_that_holds_for_several_files_is_said_once():
         compare(*(evaluate(codes, codes, **labels).named(name) for name in "abc"))
     for name in "abc":
         assert str(refused.value).count(f"{name} does not record dataset, ground_truth and split") == 1
+
+
+def test_the_checklist_shows_how_unlike_protocols_are_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = list(blocks((DOCS / "how-to" / "checklist-for-authors-and-reviewers.md").read_text()))
+    (refused,) = [block for block in page if "protocol compare" in block.text]
+    namespace = {}
+    for block in page[: page.index(refused)]:
+        block.printed(namespace)
+    capsys.readouterr()
+    assert main(refused.text.split()[1:]) == 2
+    assert refused.shows(capsys.readouterr().err)

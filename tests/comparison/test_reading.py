@@ -106,19 +106,6 @@ def test_the_name_of_a_method_says_how_it_ranks_and_what_it_learned_from(experim
         read_scores(experiment("b", changes | {"ranking": "x"}))
 
 
-def test_methods_of_two_rankings_are_paired_under_two_names(tmp_path):
-    evaluations = [scored(ranking) for ranking in ("hamming", "asymmetric")]
-    for sources in (evaluations, [written(tmp_path, one, one.ranking) for one in evaluations]):
-        comparison = compare(*sources)
-        assert comparison.to_frame()[["method", "ranking"]].to_numpy().tolist() == [
-            ["mine", "hamming"],
-            ["mine (asymmetric)", "asymmetric"],
-        ]
-        (row,) = comparison.differences_to_frame().to_dict("records")
-        assert {row["method"], row["reference"]} == {"mine", "mine (asymmetric)"}
-        assert row["n_pairs"] == 20
-
-
 def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, experiment):
     files = [codes(f"{name}{bits}.json", name=name, n_bits=bits) for name in ("a", None) for bits in (16, 32)]
     (table,) = compare(*files).sections[0].tables
@@ -137,12 +124,6 @@ def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, exp
     names = compare(scored(name="mine (asymmetric)"), scored("asymmetric")).to_frame()["method"]
     assert names.is_unique
     assert all("(asymmetric) (" in name for name in names)
-
-
-def test_an_undefined_mean_is_read(experiment, codes):
-    for path in (experiment("a", {"mean": None, "std": None}), codes("a.json", metrics={"mAP": None})):
-        (score,) = read_scores(path)
-        assert np.isnan(score.mean)
 
 
 @pytest.mark.parametrize(

@@ -107,16 +107,6 @@ def test_the_dots_of_evaluations_have_intervals_over_the_queries():
     assert figure.shows.endswith("Lines: 95 % intervals of the means over the queries.")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_sum_of_two_figures_distinguishes_their_lines(kind):
-    evaluations = two_evaluations()
-    for one, other in (evaluations, [evaluation.named() for evaluation in evaluations]):
-        layers = (one.plot(kind) + other.plot(kind)).to_dict()["layer"]
-        encodings = [layer["encoding"] for layer in layers]
-        assert all(one[channel]["field"] == "method" for one in encodings for channel in ("color", "strokeDash"))
-        assert len({point["method"] for layer in layers for point in layer["data"]["values"]}) == 2
-
-
 def test_a_method_has_one_style_in_all_figures_of_a_page_and_that_of_its_hasher_in_reports():
     one, other = two_evaluations()
     page = compare(one.named("itq", **NAMES), other.named("mine", **NAMES)).to_html()
@@ -191,21 +181,3 @@ def test_long_names_are_complete_in_the_figure(browser, experiment, tmp_path):
     with opened(browser, tmp_path / "c.html", width=1280) as (tab, _):
         texts = tab.locator("figure svg text").all_text_contents()
     assert name in "".join(texts)
-
-
-def test_a_notebook_shows_the_same_tables_with_escaped_names(files):
-    html = compare(*files, metrics="mAP", assume="relevance")._repr_html_()
-    assert html.count("<table>") == 2
-    assert "&lt;lsh&gt;, gist" in html
-    assert "<lsh>" not in html
-
-
-def test_the_page_of_a_comparison_is_drawn(browser, files, tmp_path):
-    path = tmp_path / "c.html"
-    assert main(["compare", *map(str, files), "--assume", "relevance", "--html", str(path)]) == 0
-    with opened(browser, path, width=400) as (tab, wrong):
-        drawn = tab.evaluate(DRAWN)
-        assert len(drawn) == 1
-        assert all(marks > 1 for marks in drawn.values())
-        assert tab.evaluate("document.documentElement.scrollWidth") <= 400
-        assert wrong == []

@@ -17,8 +17,8 @@ from project import SMALL
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
 from protocol.report.manuscript.files import file_name
+from protocol.shipped import configs
 
-CONFIG = Path(__file__).parents[2] / "workflow" / "config"
 MODALITIES = {
     "dataset": "wiki",
     "features": {"image_to_text": {}, "text_to_image": {}},
@@ -30,7 +30,7 @@ BASES = {
     "nothing": {},
     "default": yaml.safe_load(configuration.DEFAULT.read_text()),
     "modalities": SMALL | MODALITIES,
-    **{name: yaml.safe_load((CONFIG / f"{name}.yaml").read_text()) for name in ("digits_leak", "cifar10_s1")},
+    **{name: yaml.safe_load(configs()[name].read_text()) for name in ("digits_leak", "cifar10_s1")},
 }
 ACCEPTED, WRONG = (
     yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text()) for name in ("accepted", "wrong")

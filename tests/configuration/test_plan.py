@@ -10,6 +10,7 @@ from protocol import configuration
 from protocol.checks import ProtocolError
 from protocol.configuration import Plan
 from protocol.provenance.seeds import derive
+from protocol.shipped import configs
 
 
 def planned(**changes):
@@ -17,7 +18,7 @@ def planned(**changes):
 
 
 def shipped(root, name):
-    return Plan(configuration.load(yaml.safe_load((root / "workflow" / "config" / f"{name}.yaml").read_text())))
+    return Plan(configuration.load(yaml.safe_load(configs()[name].read_text())))
 
 
 def jobs(targets=("report",), **changes):
@@ -236,7 +237,6 @@ def test_the_report_reads_what_the_experiment_has():
     assert (plan.selection_table, plan.duplicates, planned(reproduction=False).claims) == ([], [], [])
     assert plan.examples[:2] == [f"<results>/gist/examples/{split}/radii.csv" for split in ("standard", "improved")]
     assert len(plan.examples) == 7 * 2
-    assert plan.dimensions == {"gist": 512}
     assert plan.options_of_scores == {
         f"gist {truth} {split}": "" for truth in SMALL["ground_truths"] for split in SMALL["splits"]
     }

@@ -7,6 +7,7 @@ import yaml
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
 from protocol import configuration, registry
+from protocol.shipped import configs
 
 # Pages whose blocks need more than an empty folder, a search or an exit status of 0, and the test that runs them.
 ELSEWHERE = {
@@ -65,7 +66,7 @@ def test_paths_and_links_of_the_page_exist(page, root):
         assert (DOCS / page).parent.joinpath(path).exists(), path
     for name in re.findall(r"`(\w+[.]yaml)`", text):
         own = (f"# {name}", f"here `{name}`", f'"{name}"')
-        assert (root / "workflow" / "config" / name).exists() or any(words in text for words in own), name
+        assert name in {path.name for path in configs().values()} or any(words in text for words in own), name
 
 
 def test_the_other_tests_read_their_pages(root):

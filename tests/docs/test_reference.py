@@ -41,7 +41,7 @@ def test_every_package_has_a_page(root):
 @pytest.mark.parametrize("kind", KIND_OF.values(), ids=lambda kind: kind.name)
 def test_no_finding_shows_a_placeholder(kind):
     words = dict.fromkeys(re.findall(r"\{(\w+)", kind.template), "word")
-    for text in (*dict(properties("finding", kind)).values(), kind.summary, kind.consequence_of(**words)):
+    for text in (*dict(properties(kind)).values(), kind.summary, kind.consequence_of(**words)):
         assert not set(text) & set("{}|"), text
         assert "  " not in text
         assert text.endswith(".")

@@ -41,8 +41,6 @@ EXTENSIONS = (("none", 0), ("same", 1), ("different", 1))
 RUNS = 2
 PUBLISHED = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
 PUBLISHED |= {"hasher": "itq", "metric": "mAP", "n_bits": 8, "value": 0.5, "source": "A paper", "protocol": "its own"}
-RECALL = {"source": "A page", "data": "made", "vectors": "its own", "dimensions": 32, "method": "sign", "n_bits": 32}
-RECALL |= {"metric": "neighbours@10", "rescoring": 2.0, "value": 0.5, "provenance": "read"}
 FINDING = {"file": "a/splits.h5", "finding": "train-in-database", "severity": "warning", "count": 30}
 FINDING |= {"examples": "1 2", "consequence": "Learned from ranked items."}
 
@@ -111,17 +109,15 @@ def results():
         images=rng.integers(0, 256, (N, 8, 8), dtype=np.uint8),
         summary=summarise(scores),
         run_scores=scores[(scores["extension"] == "none") & needed],
-        dimensions={"gist": 16},
         findings=pd.DataFrame([FINDING]),
         selection=None,
         duplicates=None,
         splits=splits,
         published=pd.DataFrame([PUBLISHED | {"provenance": "read"}]),
-        published_recall=pd.DataFrame([RECALL]),
         examples=shown,
         times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
         libraries={"numpy": {"2": 7}},
-        records={"results/made/content.h5": record},
+        content="results/made/content.h5",
         claims=[],
     )
 
@@ -147,7 +143,6 @@ def bare(results):
         results,
         config=config | {"n_bits": [8], "metrics": ["precision@r2"], "reproduction": False},
         published=None,
-        published_recall=None,
         provenance=results.provenance | {"arrays": {"vectors/x": [N, 4]}, "notes": []},
         items={"ids": results.items["ids"], "class_names": np.array([], dtype="S1")},
         images=None,

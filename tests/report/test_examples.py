@@ -49,8 +49,6 @@ def test_extension_tables_are_the_metrics_and_stop_where_they_do():
         r: metrics.mean(metrics.evaluate(counts, [f"RAMAP@r{r}"])[f"RAMAP@r{r}"]) for r in range(N_BITS + 2)
     }
     assert sorted(values(rows, metric="RAMAP", extension="none")) == list(range(N_BITS + 1))
-    name = "mAP@3[retrieved]"
-    assert values(rows, metric=name, extension="different") == {0: metrics.mean(metrics.evaluate(counts, [name])[name])}
 
 
 def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted():
@@ -64,15 +62,6 @@ def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted()
         assert [found[kind, place] for place in at] == pytest.approx([metrics.mean(expected[own]) for own in names])
     assert max(place for metric, place in found if metric == "precision") == 31
     assert found["without_relevant", 0] == (COUNTS.n_relevant == 0).mean()
-
-
-def test_means_over_runs_do_not_depend_on_the_order_of_the_cells():
-    cell = {"ground_truth": "t", "hasher": "h", "n_bits": 8, "extension": "none", "extension_bits": 0, "metric": "m"}
-    rows = [cell | {"radius": r, "value": v} for r, v in ((1, 0.2), (0, 0.1), (1, 0.4), (0, 0.3))]
-    table = examples.mean_over_runs(rows)
-    assert table["radius"].tolist() == [0, 1]
-    assert table["value"].tolist() == pytest.approx([0.2, 0.3])
-    assert table["n_runs"].tolist() == [2, 2]
 
 
 def test_conventions_are_those_of_the_spread():
@@ -131,14 +120,6 @@ def test_the_tables_of_a_run_have_their_columns_also_without_rows():
     assert tables["histogram"].empty
     assert list(tables["histogram"]) == ["hasher", "n_bits", "code", "items"]
     assert tables["buckets"].to_numpy().tolist() == [["h", 16, 1, 3, 1]]
-
-
-def test_finished_codes_may_lack_code_lengths():
-    pairs = {N_BITS: PAIR}
-    shorter, longer = ([N_BITS - 1, N_BITS], [N_BITS, N_BITS + 1])
-    for lengths, absent in ((shorter, {"histogram"}), (longer, {"conventions", "retrieved"})):
-        tables = examples.of_run({"h": pairs}, TRUTHS, PARTS, lengths)
-        assert {name for name, table in tables.items() if table.empty} == absent
 
 
 def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):

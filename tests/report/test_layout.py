@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.report.drawing import pictures
-from protocol.report.layout import boxes_of, counts_of, layouts
+from protocol.report.sections.data import boxes_of, layouts
 
 SIZES = {"query": 10, "validation_query": 5, "validation_database": 30, "train": 25}
 Y = np.arange(200) % 5
@@ -83,14 +83,3 @@ def test_the_sentence_of_the_layout_describes_the_split():
         assert figure.spec["encoding"]["x"]["scale"]["domain"] == [0, 200]
         assert b"training set" in picture["svg"]
         assert b"NaN" not in picture["svg"]
-
-
-@pytest.mark.parametrize("y", [Y, Y + 3, np.eye(5, dtype=bool)[Y], np.random.default_rng(0).random((200, 7)) < 0.3])
-def test_counts_are_those_of_a_loop(y):
-    counts = counts_of(SPLITS["improved"], y)
-    classes = range(y.shape[1]) if y.ndim == 2 else sorted(set(y.tolist()))
-    assert counts.pop("class").tolist() == list(classes)
-    for part, counted in counts.items():
-        rows = SPLITS["improved"][part].tolist()
-        of = (lambda row, label: y[row, label]) if y.ndim == 2 else (lambda row, label: y[row] == label)
-        assert counted.tolist() == [sum(bool(of(row, label)) for row in rows) for label in classes]

@@ -46,22 +46,6 @@ def test_the_leak_is_half_the_sum_of_the_gains_in_both_directions(table):
     assert list(table) == [*COLUMNS, "leak"]
 
 
-def test_the_order_of_the_files_does_not_matter(table, tmp_path):
-    for run, rows in table.groupby("run"):
-        write_scores(tmp_path / f"{RUNS - run}.csv", rows[list(COLUMNS)].to_numpy().tolist())
-    pd.testing.assert_frame_equal(leaks(sorted(tmp_path.glob("*.csv"))), table)
-
-
-def test_a_combination_is_summarised_over_its_runs(table, summary):
-    place = {"hasher": "itq", "train_per_class": "20", "n_bits": 16, "ground_truth": "epsilon_ball"}
-    own = table[(table[list(place)] == pd.Series(place)).all(axis=1)]
-    (row,) = summary[(summary[list(place)] == pd.Series(place)).all(axis=1)].to_dict("records")
-    expected = effect(own["leak"])
-    assert (row["leak"], row["low"], row["high"], row["p"]) == (expected.mean, expected.low, expected.high, expected.p)
-    assert row["n_runs"] == len(own) == RUNS
-    assert row["outside"] == pytest.approx((own["a_on_b"].mean() + own["b_on_a"].mean()) / 2)
-
-
 def test_leaks_that_are_equal_but_for_rounding_have_no_spread(table):
     """All scores inside are higher by the same amount, and scores are written with nine digits."""
     written = {
@@ -85,13 +69,6 @@ def test_the_known_leak_is_significant_and_controls_are_not_part_of_the_family(t
     assert (summary["p_holm"].isna() == (summary["hasher"] == "lsh")).all()
     alone = summarise_leaks(table[table["hasher"] == "itq"], ["lsh"])
     assert alone["p_holm"].tolist() == summary.loc[~summary["control"], "p_holm"].tolist()
-
-
-def test_training_sizes_are_sorted_as_numbers_not_as_text(table):
-    big = table.assign(train_per_class=table["train_per_class"].replace("20", "1000"))
-    three = pd.concat([table[table["train_per_class"] == "20"].assign(train_per_class="200"), big])
-    sizes = summarise_leaks(three, ["lsh"]).query("hasher == 'itq' and ground_truth == 'class_label' and n_bits == 8")
-    assert sizes["train_per_class"].tolist() == ["200", "1000", "all"]
 
 
 def test_together_averages_within_each_run_first(table):

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.provenance.storage import replacing
-from protocol.report.reading import read_examples, times
+from protocol.report.results import read_examples, times
 
 HEADER = "hasher,n_bits,code,items\n"
 

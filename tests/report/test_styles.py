@@ -3,19 +3,15 @@
 import itertools
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import vl_convert
-import yaml
 
 from protocol import registry
-from protocol.report.description import series_scales
 from protocol.report.sections import sections
 from protocol.styles import COLOURS, styles
 
-ROOT = Path(__file__).parents[2]
 DEFAULT = ["lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"]
 # The matrices of Machado, Oliveira and Fernandes (2009), on linear RGB, at full severity.
 VISION = {
@@ -55,15 +51,6 @@ def test_the_styles_of_methods_do_not_depend_on_their_order():
         assert {name: styles([*DEFAULT, *more])[name] for name in DEFAULT} == styles(DEFAULT)
 
 
-@pytest.mark.parametrize("config", sorted((ROOT / "workflow" / "config").glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_hashers_of_a_shipped_experiment_differ(config):
-    listed = yaml.safe_load(config.read_text()).get("hashers", DEFAULT)
-    own = styles([name if isinstance(name, str) else name["name"] for name in listed]).values()
-    assert len(set(own)) == len(listed)
-    if len(listed) <= 12:
-        assert len({style.colour for style in own}) == len({style.marker for style in own}) == len(listed)
-
-
 def test_twelve_methods_differ_in_colour_and_in_marker_whatever_their_names():
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -72,24 +59,6 @@ def test_twelve_methods_differ_in_colour_and_in_marker_whatever_their_names():
         for one, other in itertools.combinations(own, 2):
             if one.dash == other.dash:  # told apart in grey by their lightness, too
                 assert abs(lightness(one.colour) - lightness(other.colour)) > 5
-
-
-def test_more_methods_than_colours_have_different_triples():
-    for n in (13, 60, 300):
-        assert len(set(styles([*DEFAULT, *(f"m_dsh_{i}" for i in range(n))]).values())) == n + len(DEFAULT)
-
-
-def test_a_name_keeps_its_style_from_one_version_to_the_next():
-    assert styles(["itq"])["itq"][::2] == ("#cd8503", (6, 3))
-    assert styles(["theirs"])["theirs"][::2] == ("#ff00f4", (9, 3, 2, 3))
-
-
-def test_the_symbol_of_a_legend_is_a_dashed_line_with_the_marker():
-    solid, dashed = (styles(DEFAULT)[name] for name in ("lsh", "itq"))
-    assert solid.key == f"M-4,-.25h8v.5h-8z{solid.marker}"
-    assert dashed.key.endswith(dashed.marker)
-    strokes = re.findall(r"M(\S+?),-.25h(\S+?)v", dashed.key)
-    assert strokes == [("-4", "1.5"), ("-1.75", "1.5"), ("0.5", "1.5"), ("2.75", "1.25")]
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
@@ -109,17 +78,6 @@ def test_text_and_marks_stand_out_from_the_page(html, theme):
 def test_every_two_colours_differ_for_colour_blind_readers(vision):
     seen = [lab(np.array(VISION[vision]) @ linear(colour)) for colour in COLOURS]
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= 20
-
-
-def test_scales_name_the_hashers_as_the_figure_does():
-    scales = series_scales({"ITQ": "itq", "LSH": "lsh"}, columns=3)
-    itq, lsh = styles(["itq", "lsh"]).values()
-    assert scales["colour"] == {"domain": ["ITQ", "LSH"], "range": [itq.colour, lsh.colour]}
-    assert scales["shape"] == {"domain": ["ITQ", "LSH"], "range": [itq.marker, lsh.marker]}
-    assert scales["dash"] == {"domain": ["ITQ", "LSH"], "range": [[6, 3], [1, 0]]}
-    assert scales["dodge"] == {"domain": ["ITQ", "LSH"]}
-    assert scales["legend"]["columns"] == 3
-    assert json.dumps({"ITQ": itq.key, "LSH": lsh.key}) in scales["legend"]["symbolType"]["expr"]
 
 
 def test_a_figure_of_lines_has_one_legend_with_lines_dashes_and_markers(results):

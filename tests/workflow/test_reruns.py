@@ -24,7 +24,7 @@ def test_only_changes_run_again(ran):
         script.touch()
     append(package / "provenance" / "storage.py", "# a comment\n")
     assert ran.jobs() == {}
-    append(package / "report" / "_drawing_child.py", "edited = 1\n")
+    append(package / "report" / "drawing.py", "edited = 1\n")
     assert ran.jobs("report") == {"report": 1}
     assert ran.jobs("metrics") == {}
     ran.write(SMALL | {"seed": 1})

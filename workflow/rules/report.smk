@@ -1,9 +1,8 @@
 # Only the report of a reproduction contains comparisons with the papers.
 if CONFIG["reproduction"]:
     PUBLISHED = [source("workflow/published/cifar10_gist.csv")]
-    PUBLISHED_RECALL = [source("workflow/published/quantisation.csv")]
 else:
-    PUBLISHED, PUBLISHED_RECALL = [], []
+    PUBLISHED = []
 
 
 rule examples:
@@ -68,7 +67,6 @@ rule report:
         duplicates=PLAN.duplicates,
         splits=each("<results>/splits/{split}/run0/splits.h5"),
         published=PUBLISHED,
-        published_recall=PUBLISHED_RECALL,
         examples=PLAN.examples,
         provenance=PLAN.provenance,
         models=each(
@@ -95,7 +93,6 @@ rule report:
         **needs("report"),
     params:
         config=PLAN.reported_config,
-        dimensions=PLAN.dimensions,
         code=code("report.py", **PLAN.plugins),
     message:
         "report: {output.report}"

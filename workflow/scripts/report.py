@@ -7,8 +7,8 @@ from protocol.report import page, reading
 
 def main(job):
     """Gather the experiment's results and render the page."""
-    files, params = dict(job.input.items()), job.params
-    with reading(files, config=params.config, dimensions=params.dimensions) as results:
+    files = dict(job.input.items())
+    with reading(files, config=job.params.config) as results:
         html = page(results, figures.section(results))
     with storage.replacing(job.output.report, checksum=True) as path:
         path.write_text(html)

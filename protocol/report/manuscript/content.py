@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.reading import read_examples
-from protocol.report.results import display_name, trained_on
+from protocol.report.results import display_name, read_examples, trained_on
 from protocol.scores.summary import COLUMNS, PLACE, at, shared_of
 from protocol.scores.tables import read_table
 

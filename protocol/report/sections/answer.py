@@ -1,8 +1,7 @@
 """The answer: the best hasher in a sentence, with the figure and the table that show it."""
 
 import math
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from protocol.scores.statistics import (
     ONE_DATASET,
     Lead,
     PairedDifference,
+    lead,
     paired_differences,
     shown_interval,
     why_not_shown,
@@ -34,7 +34,6 @@ _LEVEL = 1 - CONFIDENCE
 def answer_section(results: Results) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
     tables, scores = [_main_table(results), *_differences(results), *_overview(results)], results.once(_scores)
-    tables += results.once(_tables)
     lower = [name for name in results.config["metrics"] if registry.METRICS.entry(name).better == "lower"]
     figure = PAGE.figure(
         "by-length",
@@ -44,8 +43,8 @@ def answer_section(results: Results) -> Section:
         results=results,
         rows=scores,
     )
-    text = [*sentences(results), *_without_relevant(results)]
-    finished = list(results.config.get("codes", {}))
+    text = [sentence(results), *_without_relevant(results)]
+    finished = [results.shown("hasher", name) for name in results.config.get("codes", {})]
     text += [PAGE.text("finished", names=finished)] if finished else []
     return PAGE.section("answer", text, [figure], tables)
 
@@ -71,59 +70,39 @@ def experiment_line(results: Results) -> str:
     )
 
 
-def sentences(results: Results) -> list[str]:
-    """Return in words which hasher is best at the selected place, by how much, and how often it is best elsewhere."""
-    here = {n_bits: lead for (*place, n_bits), lead in results.leads.items() if place == list(results.place.values())}
+def sentence(results: Results) -> str:
+    """Return in words which hasher is best at the selected place, and by how much."""
+    shared, metric = results.shared(results.place["split"]), results.metric
+    scores = results.ordered(at(results.run_scores, metric=metric, **results.place))
+    leads = {
+        int(n_bits): lead(
+            own.pivot_table(index="run", columns="hasher", values="value"),
+            shared=shared,
+            better=registry.METRICS.entry(metric).better,
+        )
+        for n_bits, own in scores.groupby("n_bits")
+    }
+    here = {n_bits: own for n_bits, own in leads.items() if own is not None}
     if not here:
-        return [PAGE.text("undefined", results=results)]
+        return PAGE.text("undefined", results=results)
     n_bits = results.n_bits if results.n_bits in here else min(here)
-    lead = here[n_bits]
-    values: dict[str, Any] = {"results": results, "lead": lead, "n_bits": n_bits}
-    if lead.second is None:
-        ends = [f"{results.metric} {here[n].mean:.3f} at {n} bits" for n in sorted({min(here), max(here)})]
-        return [PAGE.text("alone", ends=ends, **values), *_elsewhere(results, n_bits)]
+    first = here[n_bits]
+    if first.second is None:
+        ends = [f"{metric} {here[n].mean:.3f} at {n} bits" for n in sorted({min(here), max(here)})]
+        return PAGE.text("alone", ends=ends, lead=first)
     lengths: dict[str, list[str]] = {}
-    for n in sorted(here):
-        lengths.setdefault(here[n].best, []).append(str(n))
-    interval = _interval(lead, results.metric, lead.n_runs)
-    values |= {"lengths": lengths, "n_lengths": len(here), "difference": f"{lead.difference:+.3f}{interval}"}
-    values["why"] = "" if interval else why_not_shown([lead.n_runs], results.shared(results.place["split"]))
-    return [PAGE.text("best", **values), *_elsewhere(results, n_bits)]
+    for n, own in here.items():
+        lengths.setdefault(own.best, []).append(str(n))
+    interval = _interval(first, metric, first.n_runs)
+    values = {"lengths": lengths, "n_lengths": len(here), "difference": f"{first.difference:+.3f}{interval}"}
+    values["why"] = "" if interval else why_not_shown([first.n_runs], shared)
+    return PAGE.text("best", results=results, lead=first, n_bits=n_bits, **values)
 
 
 def _interval(own: Lead | PairedDifference, metric: str, n_runs: int, before: str = " ") -> str:
     """Return the interval of a difference in brackets; empty if there is none, or it is not shown."""
     low, high = map(float, shown_interval(own.low, own.high, n_runs, metric, difference=True))
     return f"{before}[{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
-
-
-def _elsewhere(results: Results, n_bits: int) -> list[str]:
-    """Return how often each hasher is best at other places, if there are any, apart for other hashers or runs."""
-    here, leads = (*results.place.values(), n_bits), results.leads
-    plans = results.once(_plans)
-    others: dict[Any, list[tuple[Any, ...]]] = {plans[here]: []}
-    for key, lead in leads.items():
-        if key[:3] != here[:3] and lead.second is not None:
-            others.setdefault(plans[key], []).append(key)
-    groups = [
-        {"hashers": hashers, "n_runs": n_runs, "combinations": keys, "wins": Counter(leads[key].best for key in keys)}
-        | {"varies": _varying([here, *keys]) if (hashers, n_runs) == plans[here] else None}
-        for (hashers, n_runs), keys in others.items()
-        if keys
-    ]
-    return [PAGE.text("elsewhere", results=results, groups=groups, best=leads[here].best)] if groups else []
-
-
-def _plans(results: Results) -> dict[tuple[Any, ...], tuple[tuple[str, ...], int]]:
-    """Return the hashers and the number of runs at each place and code length."""
-    scores = results.ordered(at(results.run_scores, metric=results.metric))
-    groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-    return {key: (tuple(own["hasher"].unique()), own["run"].nunique()) for key, own in groups}
-
-
-def _varying(keys: list[tuple[Any, ...]]) -> list[str]:
-    """Return in words the columns in which combinations differ."""
-    return [word for word, values in zip(_WORDS.values(), zip(*keys, strict=True), strict=True) if len(set(values)) > 1]
 
 
 def _without_relevant(results: Results) -> list[str]:
@@ -136,15 +115,31 @@ def _without_relevant(results: Results) -> list[str]:
 
 
 def _main_table(results: Results) -> Table:
-    """Return the table of the selected place, which on the page follows the metric of the figure."""
+    """Return the table of the selected place, which on the page follows the metric of the figure.
+
+    It has a row per hasher, the best first, and a column per code length.
+    """
     rows = at(results.plain, metric=results.metric, **results.place)
-    is_tested = results.n_runs > 1 and len(rows) > rows["n_bits"].nunique()
+    lengths, digits, n_runs = sorted(rows["n_bits"].unique()), decimals(rows["std"]), rows["n_runs"]
+    is_tested = results.n_runs > 1 and len(rows) > len(lengths)
     is_tested &= not math.isinf(results.shared(results.place["split"]))
-    return _cells(
+    lower = registry.METRICS.entry(results.metric).better == "lower"
+    rows = rows.assign(best=rows.groupby("n_bits")["mean"].transform("min" if lower else "max"))
+    order = rows.groupby("hasher", sort=False)["mean"].mean().sort_values(ascending=lower, kind="stable").index
+    cells, strong = [], set()
+    for down, hasher in enumerate(order):
+        of_length = {row.n_bits: row for row in at(rows, hasher=hasher).itertuples()}
+        means = [spread(of_length[n].mean, of_length[n].std, digits) if n in of_length else ABSENT for n in lengths]
+        cells.append([hasher, *means])
+        strong |= {(down, 1 + lengths.index(n)) for n, row in of_length.items() if row.mean == row.best}
+    return PAGE.table(
         "answer-table",
-        results,
-        rows,
-        n_labels=1,
+        cells,
+        header=["hasher", *(f"{n} bits" for n in lengths)],
+        strong=frozenset(strong),
+        results=results,
+        learned=results.trained_on(rows),
+        over=f"mean ± sample standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
         place=results.where(n_bits=False),
         test=CORRECTED if is_tested else "",
         confidence=CONFIDENCE,
@@ -171,12 +166,11 @@ def _differences(results: Results) -> list[Table]:
         n_runs=n_runs,
         why=why_not_shown([n_runs], shared),
         is_tested=not math.isinf(shared),
-        test=CORRECTED,
         confidence=CONFIDENCE,
         level=_LEVEL,
-        learned=results.trained_on(own),
     )
-    return [table] if any(found.second for found in results.leads.values()) else []
+    every = at(results.run_scores, metric=results.metric)
+    return [table] if every.groupby([*PLACE, "n_bits"])["hasher"].nunique().max() > 1 else []
 
 
 def _cell(pair: PairedDifference | None, metric: str, n_runs: int) -> str:
@@ -211,7 +205,6 @@ def _overview(results: Results) -> list[Table]:
         n_labels=len(labels),
         strong=frozenset((int(down), int(across) + len(labels)) for down, across in strong),
         results=results,
-        learned=results.trained_on(rows),
         places=[_WORDS[name] for name in labels],
     )
     return [table]
@@ -220,49 +213,3 @@ def _overview(results: Results) -> list[Table]:
 def _scores(results: Results) -> "pd.DataFrame":
     """Return every score of plain codes, by metric."""
     return results.by_metric(results.plain)[["metric", *PLACE, "hasher", "n_bits", "mean", "std"]]
-
-
-def _tables(results: Results) -> list[Table]:
-    """Return the table of each ground truth and split, if there are several places."""
-    rows = at(results.plain, metric=results.metric)
-    if len(rows[[*PLACE]].drop_duplicates()) == 1:
-        return []
-    groups = rows.groupby(["ground_truth", "split"], sort=False)
-    return [_table(results, truth, split, own) for (truth, split), own in groups]
-
-
-def _table(results: Results, truth: str, split: str, rows: "pd.DataFrame") -> Table:
-    features = list(dict.fromkeys(rows["feature"]))
-    several = len(features) > 1
-    place, column = (truth, "feature and code length") if several else (f"{features[0]}, {truth}", "code length")
-    names = (results.config_name("ground_truth", truth), results.config_name("split", split))
-    name = "-".join(("headline", *names)).replace("_", "-")
-    return _cells(name, results, rows, of="headline", n_labels=1 + several, place=place, split=split, column=column)
-
-
-def _cells(name: str, results: Results, rows: "pd.DataFrame", *, n_labels: int, **values: Any) -> Table:
-    """Return a table with a row per hasher, or feature and hasher, the best first, and a column per code length."""
-    lengths, digits = sorted(rows["n_bits"].unique()), decimals(rows["std"])
-    lower = registry.METRICS.entry(results.metric).better == "lower"
-    best = rows.groupby(["feature", "n_bits"])["mean"].transform("min" if lower else "max")
-    ranks = rows["feature"].map(list(results.config["features"]).index)
-    score = rows.groupby(["feature", "hasher"])["mean"].transform("mean")
-    order = rows.assign(rank=ranks, score=score if lower else -score).sort_values(["rank", "score"], kind="stable")
-    cells, strong = [], set()
-    for down, (labels, own) in enumerate(order.assign(best=best).groupby(["feature", "hasher"], sort=False)):
-        of_length = {row.n_bits: row for row in own.itertuples()}
-        means = [spread(of_length[n].mean, of_length[n].std, digits) if n in of_length else ABSENT for n in lengths]
-        cells.append([*labels[-n_labels:], *means])
-        strong |= {(down, n_labels + lengths.index(n)) for n, row in of_length.items() if row.mean == row.best}
-    n_runs = rows["n_runs"]
-    return PAGE.table(
-        name,
-        cells,
-        header=[*("feature", "hasher")[-n_labels:], *(f"{n} bits" for n in lengths)],
-        n_labels=n_labels,
-        strong=frozenset(strong),
-        results=results,
-        learned=results.trained_on(rows),
-        over=f"mean ± sample standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
-        **values,
-    )

@@ -2,25 +2,15 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
 from protocol.report.description import PAGE, series_scales
-from protocol.report.figure import ABSENT, Figure, Section
+from protocol.report.figure import Figure, Section
 from protocol.report.results import Results, nearest_truths
-from protocol.scores.statistics import (
-    CONFIDENCE,
-    CORRECTED,
-    ONE_DATASET,
-    Lead,
-    half_width,
-    lead,
-    shown_interval,
-    why_not_shown,
-)
+from protocol.scores.statistics import Lead, half_width, lead, shown_interval, why_not_shown
 from protocol.scores.summary import PLACE, at
-from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +18,6 @@ if TYPE_CHECKING:
 TARGET = 0.95
 """The share of the true nearest neighbours that rescoring should reach."""
 _GROUP = [*PLACE, "n_bits", "hasher", "k", "c"]
-_FLOAT_BYTES = 4
-_INTERVAL = f"{CONFIDENCE:.0%} interval"
 
 
 def binarisation_section(results: Results) -> Section | None:
@@ -39,26 +27,11 @@ def binarisation_section(results: Results) -> Section | None:
         return None
     means, best = with_intervals(runs), equal_bytes(runs)
     place = _place(results, means)
-    meaning = PAGE.text(
-        "binarisation-meaning",
-        n_runs=means["n_runs"].max(),
-        interval=_INTERVAL,
-        test=CORRECTED,
-        one_dataset=ONE_DATASET,
-        is_tested=means["low"].notna().any(),
-        why=why_not_shown(means["n_runs"], runs["shared"].max()),
-    )
-    text = [answer(best, place), meaning]
-    tables = [_table(results, own, place) for _, own in _of_features(means, place)]
-    shown = {(feature, own["split"].iloc[0]) for feature, own in _of_features(means, place)}
+    why = why_not_shown(means["n_runs"], runs["shared"].max())
+    text = [answer(best, place), PAGE.text("binarisation-meaning", why=why)]
     low, high = shown_interval(best["low"], best["high"], best["n_runs"], "neighbours@1", difference=True)
-    sizes = best.assign(bytes=best["n_bits"].map(n_bytes), low=low, high=high).to_dict("records")
-    sizes = [row for row in sizes if (row["feature"], row["split"]) in shown]
-    tables += [PAGE.table("binarisation-equal-bytes", sizes, test=CORRECTED)]
-    if results.published_recall is not None:
-        text.append(PAGE.text("binarisation-published"))
-        tables.append(PAGE.table("binarisation-published", results.published_recall.to_dict("records")))
-    return PAGE.section("binarisation", text, [_figure(results, means, place)], tables)
+    table = PAGE.table("binarisation-equal-bytes", best.assign(low=low, high=high).to_dict("records"))
+    return PAGE.section("binarisation", text, [_figure(results, means, place)], [table])
 
 
 def shares(results: Results) -> "pd.DataFrame":
@@ -68,7 +41,8 @@ def shares(results: Results) -> "pd.DataFrame":
     relevant items are the K nearest neighbours. ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
     """
     scores = results.run_scores
-    k = scores["ground_truth"].map(nearest_truths(results.config))
+    nearest = {results.shown("ground_truth", name): k for name, k in nearest_truths(results.config).items()}
+    k = scores["ground_truth"].map(nearest)
     c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
     rows = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
     rows = rows.assign(shared=rows["split"].map(results.shared).astype(float))
@@ -134,11 +108,6 @@ def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
     return place
 
 
-def n_bytes(n_bits: int) -> int:
-    """Return the number of bytes of a code."""
-    return -(-n_bits // 8)
-
-
 def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words which hasher has the highest recall at each size, for one feature, ground truth and split."""
     here = at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
@@ -154,56 +123,7 @@ def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
 
 
 def _size(row: Any) -> str:
-    return f"{counted(n_bytes(row.n_bits), 'byte')} ({row.n_bits} bits)"
-
-
-def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[tuple[str, pd.DataFrame]]":
-    """Yield the rows of each feature, for the main split if the feature has it, or else for its first split."""
-    for feature, own in means.groupby("feature", sort=False):
-        splits = list(dict.fromkeys(own["split"]))
-        split = place["split"] if place["split"] in splits else splits[0]
-        yield feature, own[own["split"] == split]
-
-
-def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
-    """Return the shares on one feature: a row per hasher and code length, a column per K."""
-    feature, split = means["feature"].iloc[0], means["split"].iloc[0]
-    k = dict(zip(means["ground_truth"], means["k"], strict=True))
-    of_curve = place["ground_truth"] if place["ground_truth"] in k else next(iter(k))
-    curve = at(means, ground_truth=of_curve)
-    most = int(curve["c"].max())
-    alone = means[means["c"] == 1].sort_values("n_bits", ascending=False, kind="stable")
-    best = alone.groupby(["ground_truth", "n_bits"])["mean"].transform("max")
-    labels = ["hasher", "bits", "bytes per item", "relative size"]
-    rows, strong = list[list[str]](), set[tuple[int, int]]()
-    for (n_bits, hasher), own in alone.assign(best=alone["mean"] == best).groupby(["n_bits", "hasher"], sort=False):
-        cells = dict.fromkeys(k, ABSENT) | {row.ground_truth: _cell(row) for row in own.itertuples()}
-        strong |= {(len(rows), len(labels) + list(k).index(truth)) for truth in own["ground_truth"][own["best"]]}
-        smallest = [_smallest(at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
-        ratio = _ratio(results.dimensions.get(feature), n_bits)
-        rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells.values(), *smallest])
-    header = [*labels, *(f"K = {own:,}" for own in k.values())]
-    header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
-    name = f"binarisation-{results.config_name('feature', feature)}".replace("_", "-")
-    values = {"feature": feature, "split": split, "most": most, "target": TARGET}
-    return PAGE.table(name, rows, of="binarisation", header=header, strong=frozenset(strong), **values)
-
-
-def _ratio(dimension: int | None, n_bits: int) -> str:
-    return ABSENT if dimension is None else f"1/{_FLOAT_BYTES * dimension / n_bytes(n_bits):.3g}"
-
-
-def _cell(row: Any) -> str:
-    interval = "" if math.isnan(row.low) else f" [{row.low:.3f}, {row.high:.3f}]"
-    return f"{row.mean:.3f}{interval}"
-
-
-def _smallest(curve: "pd.DataFrame") -> str:
-    """Return the smallest measured c whose mean reaches the target."""
-    if curve.empty:
-        return ABSENT
-    reached = curve[curve["mean"] >= TARGET]["c"]
-    return f"more than {int(curve['c'].max())}" if reached.empty else str(int(reached.min()))
+    return f"{counted(-(-row.n_bits // 8), 'byte')} ({row.n_bits} bits)"
 
 
 def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Figure:

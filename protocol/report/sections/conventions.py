@@ -9,7 +9,7 @@ import numpy as np
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import Figure, Section, listed
 from protocol.report.results import Results
-from protocol.scores.statistics import CORRECTED, half_width, shown_interval, why_not_shown
+from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import PLACE, at
 
 if TYPE_CHECKING:
@@ -61,36 +61,25 @@ def _values(results: Results) -> "pd.DataFrame":
 
 
 def _by_convention(results: Results) -> Figure:
+    """Return the values under every convention; the sentence is about those of the best hasher that have a name."""
     rows = results.once(_values)
-    sentences = _sentences(at(rows, **results.place, named="yes").dropna(subset="value"), results)
     scores = at(results.plain, **results.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
+    named = at(rows, **results.place, named="yes").dropna(subset="value")
+    own, used = (
+        at(named, hasher=best),
+        named.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1),
+    )
+    pairs = list(itertools.combinations(used.index, 2))
     return PAGE.figure(
         "one-number",
         rows,
         results.place | {"hasher": best},
-        sentences=sentences,
-        sentence=sentences.get(best, PAGE.text("no-convention", results=results)),
+        results=results,
+        ends=[own.loc[own["value"].idxmin()], own.loc[own["value"].idxmax()]] if len(own) else [],
+        n_pairs=len(pairs),
+        swapped=sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs),
     )
-
-
-def _sentences(here: "pd.DataFrame", results: Results) -> dict[str, str]:
-    """Return the sentence about each hasher's values that are reported as mAP; all have the same code length."""
-    used = here.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
-    pairs = list(itertools.combinations(used.index, 2))
-    swapped = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
-    return {
-        hasher: PAGE.text(
-            "convention",
-            results=results,
-            hasher=hasher,
-            low=own.loc[own["value"].idxmin()],
-            high=own.loc[own["value"].idxmax()],
-            n_pairs=len(pairs),
-            swapped=swapped,
-        )
-        for hasher, own in here.groupby("hasher", sort=False)
-    }
 
 
 def splits_compared_section(results: Results) -> Section | None:
@@ -198,6 +187,5 @@ def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, s
         n=len(here),
         # Equal differences in all runs have no interval.
         clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
-        test=CORRECTED,
         why="" if np.isnan(shared) else why_not_shown([results.n_runs], shared),
     )

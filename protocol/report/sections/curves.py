@@ -1,4 +1,4 @@
-"""Precision and recall by cutoff, radius and code length, and lookups in hash tables (RAMAP, figures 5 and 7)."""
+"""Precision and recall by cutoff, radius and code length, redundant bits, and lookups (RAMAP, figures 5 and 7)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,14 @@ if TYPE_CHECKING:
 _AT = 100
 """The N that the sentence about precision quotes, or the nearest one."""
 _CELL = [*PLACE, "n_bits", "hasher"]
+_EXTENSIONS = {"none": "plain", "same": "same", "different": "different"}
 
 
 def curves_section(results: Results) -> Section:
-    """Return the four figures, all but recall with the level of chance."""
+    """Return the figures of precision and recall, all but recall with the level of chance, and of empty balls."""
     n_runs = at(results.table["curves"], **results.combination)["n_runs"]
-    figures = [
-        _top(results, "precision", _AT),
-        _top(results, "recall", None),
-        _pr_curve(results),
-        *_in_ball(results),
-    ]
+    figures = [_top(results, "precision", _AT), _top(results, "recall", None), _pr_curve(results)]
+    figures += [*_in_ball(results), _empty(results)]
     return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs))], figures)
 
 
@@ -92,8 +89,7 @@ def _top(results: Results, metric: str, cutoff: int | None) -> Figure:
     here = at(rows, **results.combination)
     n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda own: abs(own - cutoff))
     best = at(here, N=n).sort_values(metric, ascending=False, kind="stable").iloc[0]
-    several = len(set(here["hasher"])) > 1
-    return _figure(f"{metric}-at-n", results, rows, results.combination, n=n, best=best, several=several)
+    return _figure(f"{metric}-at-n", results, rows, results.combination, n=n, best=best)
 
 
 def _pr_curve(results: Results) -> Figure:
@@ -115,12 +111,6 @@ def _in_ball(results: Results) -> list[Figure]:
     return [_figure("precision-in-ball", results, rows, results.place, best=best, radius=BALL)]
 
 
-def lookups_section(results: Results) -> Section:
-    """Return the share of empty balls, the bucket sizes, and the time of an inverted index."""
-    figures = [_empty(results), _sizes(results), _times(results)]
-    return PAGE.section("lookups", [PAGE.text("lookups")], figures)
-
-
 def _without_truth(results: Results) -> dict[str, Any]:
     """Return the selection without its ground truth, on which neither balls nor buckets depend."""
     return {column: value for column, value in results.combination.items() if column != "ground_truth"}
@@ -128,30 +118,76 @@ def _without_truth(results: Results) -> dict[str, Any]:
 
 def _empty(results: Results) -> Figure:
     columns = ["feature", "split", "n_bits", "hasher", "radius", "value"]
-    truth = results.place["ground_truth"]
+    truth, choices = results.place["ground_truth"], _without_truth(results)
     rows = at(results.table["radii"], metric="empty", extension="none", ground_truth=truth)[columns]
-    choices = _without_truth(results)
     here = at(rows, **choices, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
-    several = len(here) > 1
-    return _figure("empty-balls", results, rows, choices, radius=BALL, most=most, fewest=fewest, several=several)
+    return _figure("empty-balls", results, rows, choices, radius=BALL, most=most, fewest=fewest)
 
 
 def _sizes(results: Results) -> Figure:
     rows = results.table["buckets"][["feature", "split", "n_bits", "hasher", "rank", "items", "n_buckets"]]
     choices = _without_truth(results)
     here = at(rows, **choices).drop_duplicates("hasher")
-    most, least = here.loc[here["n_buckets"].idxmax()], here.loc[here["n_buckets"].idxmin()]
     fullest = here.loc[here["items"].idxmax()]
-    return _figure("bucket-sizes", results, rows, choices, most=most, least=least, fullest=fullest)
+    return _figure("bucket-sizes", results, rows, choices, n_buckets=list(here["n_buckets"]), fullest=fullest)
 
 
 def _times(results: Results) -> Figure:
     rows = results.table["lookups"][["feature", "split", "n_bits", "hasher", "radius", "codes", "milliseconds"]]
     choices = _without_truth(results)
     mean = at(rows, **choices).groupby("radius")[["codes", "milliseconds"]].mean()
-    last = mean.index.max()
-    values = {"radius": last, "first": mean.loc[0], "last": mean.loc[last], "n_queries": LOOKUP_QUERIES}
-    is_large = any(len(parts.get("database", ())) > LOOKUP_ITEMS for parts in results.splits.values())
-    values["n_items"] = LOOKUP_ITEMS if is_large else None
-    return _figure("lookup-times", results, rows, choices, **values)
+    values = {"radius": mean.index.max(), "first": mean.iloc[0], "last": mean.iloc[-1]}
+    return _figure("lookup-times", results, rows, choices, n_queries=LOOKUP_QUERIES, n_items=LOOKUP_ITEMS, **values)
+
+
+def _seconds_by_stage(results: Results) -> list[Figure]:
+    """Return the figure of the seconds of each stage, with the memory of its largest job; none without such files."""
+    if results.times.empty:
+        return []
+    stages = results.times.groupby("stage", sort=True).agg(
+        jobs=("seconds", "size"), seconds=("seconds", "sum"), longest=("seconds", "max"), megabytes=("megabytes", "max")
+    )
+    stages = stages.reset_index().sort_values("seconds", ascending=False, kind="stable")
+    chart = {"stages": list(stages["stage"])}
+    return [PAGE.figure("seconds-by-stage", stages, chart=chart, total=stages["seconds"].sum(), first=stages.iloc[0])]
+
+
+def _extended(results: Results) -> "pd.DataFrame":
+    """Return RAMAP by radius of the codes that have extensions at a place, with and without these."""
+    rows, cell = at(results.table["radii"], metric="RAMAP"), [*PLACE, "hasher", "n_bits"]
+    rows = rows.merge(rows[rows["extension"] != "none"][cell].drop_duplicates(), on=cell)
+    added = rows["extension_bits"].map(lambda bits: f" +{bits}" if bits else "")
+    rows = rows.assign(
+        codes=rows["extension"].map(_EXTENSIONS) + added, rank=rows["extension"].map([*_EXTENSIONS].index)
+    )
+    rows = results.ordered(rows.sort_values(["rank", "extension_bits"], kind="stable"))
+    return rows[[*cell, "codes", "radius", "value"]]
+
+
+def extensions_section(results: Results) -> Section | None:
+    """Return RAMAP by radius of codes with redundant bits; None without such codes."""
+    rows = results.once(_extended)
+    here = at(rows, **results.place)
+    if here.empty:
+        return None
+    codes = {"hasher": here["hasher"].iloc[0], "n_bits": int(here["n_bits"].iloc[0])}
+    radius = min(BALL, codes["n_bits"])
+    means = at(results.summary, **results.place, **codes, metric="mAP")["mean"]
+    figure = PAGE.figure(
+        "extensions-by-radius",
+        rows.drop(columns=["hasher", "n_bits"]),
+        results.place,
+        chart=series_scales(rows["codes"], columns=1, labelLimit=400),
+        radius=radius,
+        values=at(here, radius=radius).set_index("codes")["value"].to_dict(),
+        differ=means.max() - means.min() if len(means) else None,
+        place=PAGE.text("extended", results=results, **codes),
+    )
+    return PAGE.section("extensions", [PAGE.text("extensions")], [figure])
+
+
+def appendix_section(results: Results) -> Section:
+    """Return the bucket sizes, the time of an inverted index, and the run time of each stage if it was measured."""
+    figures = [_sizes(results), _times(results), *results.once(_seconds_by_stage)]
+    return PAGE.section("appendix", [PAGE.text("appendix")], figures)

@@ -1,20 +1,47 @@
-"""The data and its splits: the training set, held-out items, classes, findings of the audit, and near-duplicates."""
+"""The data and its splits: their layout, validation items, classes, findings of the audit, and near-duplicates."""
 
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import counted
-from protocol.provenance.storage import grouped
 from protocol.report.description import PAGE
-from protocol.report.figure import ABSENT, Figure, Section, listed
-from protocol.report.layout import WORDS, counts_of, layouts
+from protocol.report.figure import Figure, Section
 from protocol.report.results import Results
 from protocol.report.sections.conventions import difference_figure, paired
-from protocol.scores.metadata import supervision_of
-from protocol.scores.statistics import CORRECTED, why_not_shown
+from protocol.scores.statistics import why_not_shown
 from protocol.scores.summary import PLACE, at
-from protocol.scores.tables import Table
+from protocol.styles import COLOURS
 
+WORDS = MappingProxyType(
+    {
+        "query": "test queries",
+        "database": "database",
+        "train": "training set",
+        "validation_query": "validation queries",
+        "validation_database": "validation database",
+    }
+)
+_TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
+_WHOLE, _NONE = "whole dataset", "in no partition"
+_HELD_OUT, _UNUSED = "test only", "not used"
+_ROLES = MappingProxyType(
+    {
+        _HELD_OUT: COLOURS[9],
+        "training": COLOURS[0],
+        "training and in the database": COLOURS[1],
+        "validation": COLOURS[5],
+        "validation and in the database": COLOURS[3],
+        _UNUSED: COLOURS[2],
+    }
+)
+_ROW = 26
 _OF_FINDINGS = ("severity", "finding", "consequence", "fix", "treatment")
 """The columns by which findings are counted once, in the table and in the status line."""
 _IMPLAUSIBLE = 0.15
@@ -22,28 +49,117 @@ _IMPLAUSIBLE = 0.15
 
 
 def partitions_section(results: Results) -> Section:
-    """Return the layout of each split, the sizes of its partitions, and the audit's findings."""
-    figures = layouts(results.splits, len(results.items["ids"]))
+    """Return the layout of each split, with the sizes of its partitions, and the audit's findings."""
     findings = results.findings
-    splits = results.splits.values()
-    sizes = [
-        [name.replace("_", " "), *(f"{len(parts[name]):,}" if name in parts else ABSENT for parts in splits)]
-        for name in dict.fromkeys(name for parts in splits for name in parts)
-    ]
-    tables = [PAGE.table("partitions", sizes, header=["partition", *results.splits])]
-    tables += [_trained_on(results)] + ([] if findings.empty else [_findings(findings)])
     numbers = _distinct(findings).groupby("severity").size().items()
     kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
-    audited = PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")
-    text = [
-        *_duplicates_advice(results),
-        *_official(results),
-        *_plans(results),
-        *_validation(results),
-        *_classes(results),
-        audited,
+    validation = [
+        sum(len(own) for name, own in parts.items() if "validation" in name) for parts in results.splits.values()
     ]
-    return PAGE.section("partitions", text, figures, tables)
+    text = [PAGE.text("validation", results=results, sizes=validation)] if any(validation) else []
+    if near := too_near(results):
+        file = results.content
+        if results.images is None:  # the array in this file may only point to the user's own file
+            own = results.config.get("dataset_options", {}).get("features")
+            file = own or f"{file}:{next(iter(results.provenance['arrays']))}"
+        text.insert(0, PAGE.text("too-near", file=file, vectors=results.images is None, **near))
+    text.append(PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings"))
+    columns = [name for name in _OF_FINDINGS if name in findings]
+    groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
+    rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
+    header = [*columns, "files", "largest number of items"]
+    tables = [PAGE.table("findings", rows, header=header, n_labels=len(columns))] if rows else []
+    return PAGE.section("partitions", text, layouts(results.splits, len(results.items["ids"])), tables)
+
+
+def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
+    """Return a figure for each split, with boxes for its partitions, as in figures 3.6 and 3.7 of the thesis.
+
+    Items have the same position in every row, so boxes below one another share items. Under the standard protocol, the
+    training set is below the database; under the improved protocol, it is to its right.
+
+    Parameters
+    ----------
+    splits : mapping of str to mapping of str to ndarray of int64
+        The row numbers of one run, by protocol and partition.
+    n_items : int
+        Number of items of the dataset.
+    """
+    import pandas as pd
+
+    figures = []
+    for name, parts in splits.items():
+        boxes = pd.DataFrame(boxes_of(parts, n_items))
+        rows, roles = list(dict.fromkeys(boxes["row"])), [role for role in _ROLES if role in set(boxes["role"])]
+        scale = {"domain": roles, "range": [_ROLES[role] for role in roles]}
+        train = parts.get("train", np.empty(0, dtype=np.int64))
+        figures.append(
+            PAGE.figure(
+                f"layout-{'-'.join(name.split())}",
+                boxes,
+                of="layout",
+                chart={"height": _ROW * len(rows), "items": [0, n_items], "rows": rows, "roles": scale},
+                name_of_split=name,
+                n_trained=len(train),
+                both=int(np.isin(train, parts["database"]).sum()),
+                n_queries=len(parts["query"]),
+                n_database=len(parts["database"]),
+                n_items=n_items,
+            )
+        )
+    return figures
+
+
+def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:
+    """Return the boxes of the layout, one for each stretch of a row whose items have the same role.
+
+    Items are ordered by their partitions: test queries, items of the database alone, items that the database shares
+    with other partitions, items of other partitions, unused items.
+
+    Returns
+    -------
+    list of dict
+        ``row``, ``start`` and ``end`` in items, ``items`` and ``role``.
+    """
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in (_WHOLE, *WORDS, _NONE)}
+    sizes, end = Counter[str](), 0
+    for inside, size in _stretches(parts, n_items):
+        start, end, role = end, end + size, _role(inside)
+        for row in (_WHOLE, *(inside or (_NONE,))):
+            sizes[row] += size
+            if rows[row] and (rows[row][-1]["end"], rows[row][-1]["role"]) == (start, role):
+                rows[row][-1]["end"] = end
+            else:
+                rows[row].append({"start": start, "end": end, "role": role})
+    return [
+        {"row": f"{WORDS.get(row, row)} · {sizes[row]:,}", **box, "items": box["end"] - box["start"]}
+        for row, boxes in rows.items()
+        for box in boxes
+    ]
+
+
+def _stretches(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[tuple[frozenset[str], int]]:
+    """Return the sets of partitions that have items in common, in the order of the layout, with the number of these."""
+    member = np.zeros((n_items, len(WORDS)), dtype=bool)
+    for column, name in enumerate(WORDS):
+        member[parts.get(name, ()), column] = True
+    patterns, sizes = np.unique(member, axis=0, return_counts=True)
+    inside = [frozenset(itertools.compress(WORDS, pattern)) for pattern in patterns]
+
+    def key(stretch: tuple[frozenset[str], int]) -> tuple[bool, ...]:
+        absent = {name: name not in stretch[0] for name in WORDS}
+        in_test, others = ([absent[name] for name in names] for names in (_TEST, _OTHERS))
+        return (all(absent.values()), *in_test, not all(others), *others)
+
+    return sorted(zip(inside, sizes.tolist(), strict=True), key=key)
+
+
+def _role(inside: frozenset[str]) -> str:
+    """Return the role of items in these partitions."""
+    use = "training" if "train" in inside else "validation" if inside - set(_TEST) else ""
+    if inside & set(_TEST):
+        return f"{use} and in the database" if use else _HELD_OUT
+    return use or _UNUSED
 
 
 class Status(NamedTuple):
@@ -96,75 +212,6 @@ def too_near(results: Results) -> dict[str, Any]:
     return {"first": best[1], "second": best["second"], "hasher": hasher, "n_bits": n_bits}
 
 
-def _duplicates_advice(results: Results) -> list[str]:
-    near = too_near(results)
-    if not near:
-        return []
-    file = next(path for path in results.records if path.endswith("/content.h5"))
-    if results.images is None:  # the array in this file may only point to the user's own file
-        own, array = results.config.get("dataset_options", {}).get("features"), next(iter(results.provenance["arrays"]))
-        file = own or f"{file}:{array}"
-    return [PAGE.text("too-near", file=file, vectors=results.images is None, **near)]
-
-
-def _official(results: Results) -> list[str]:
-    """Return a sentence on the sizes of the dataset's official splits, if it has any."""
-    parts = grouped(results.items).get("partitions", {})
-    return [PAGE.text("official", parts=parts)] if parts else []
-
-
-def _plans(results: Results) -> list[str]:
-    """Return a sentence on the number of hashers and runs of each feature, if they differ."""
-    groups = results.plain.groupby("feature", sort=False)
-    plans = {name: (rows["hasher"].nunique(), sorted(set(rows["n_runs"]))) for name, rows in groups}
-    different = {(n_hashers, n_runs[0], n_runs[-1]) for n_hashers, n_runs in plans.values()}
-    return [PAGE.text("plans", plans=plans)] if len(different) > 1 else []
-
-
-def _validation(results: Results) -> list[str]:
-    """Return a sentence on the validation partitions, if there are any."""
-    sizes = [
-        sum(len(rows) for name, rows in parts.items() if "validation" in name) for parts in results.splits.values()
-    ]
-    return [PAGE.text("validation", results=results, sizes=sizes)] if any(sizes) else []
-
-
-def _classes(results: Results) -> list[str]:
-    """Return the number of items of a class in the partitions of each split."""
-    if "labels" not in results.items:
-        return []
-    texts: dict[str, list[str]] = {}
-    for split, parts in results.splits.items():
-        counts = counts_of(parts, results.items["labels"])
-        n_classes = len(counts.pop("class"))
-        sizes = {WORDS[part]: own for part, own in counts.items()}
-        texts.setdefault(PAGE.text("classes", n_classes=n_classes, counts=sizes), []).append(split)
-    return [f"{text} ({listed(names)} split{'s' if len(names) > 1 else ''})." for text, names in texts.items()]
-
-
-def _trained_on(results: Results) -> Table:
-    """Return a table with a row for each kind of supervision, and the number of training items of each split."""
-    learners: dict[str, dict[str, None]] = {}
-    for feature, hasher in results.plain[["feature", "hasher"]].drop_duplicates().itertuples(index=False):
-        learners.setdefault(supervision_of(results.config, hasher, feature), {})[hasher] = None
-    words = {"none": "feature vectors", "unknown": "not recorded (finished codes)"}
-    sizes = [f"{len(parts['train']):,}" for parts in results.splits.values()]
-    rows = [
-        [", ".join(hashers), words.get(kind, f"feature vectors and {kind}")]
-        + (sizes if kind != "unknown" else [ABSENT] * len(sizes))
-        for kind, hashers in learners.items()
-    ]
-    return PAGE.table("trained-on", rows, header=["hashers", "trained on", *results.splits])
-
-
-def _findings(findings: Any) -> Table:
-    """Return a table with a row for each kind of finding."""
-    columns = [name for name in _OF_FINDINGS if name in findings]
-    groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
-    rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
-    return PAGE.table("findings", rows, header=[*columns, "files", "largest number of items"], n_labels=len(columns))
-
-
 def duplicates_section(results: Results) -> Section | None:
     """Return the largest changes of scores and all changes of ranks; None if no judged pairs are known."""
     if results.duplicates is None:
@@ -198,8 +245,7 @@ def _differences(results: Results, table: Any) -> Figure:
     rows = paired(table, table["difference_std"], table["n_runs"], shared).dropna(subset="difference")
     rows = rows.rename(columns={"all_queries": "value", "without": "value_versus"}).assign(versus="all queries")
     columns = ["metric", *PLACE, "n_bits", "hasher", "value", "value_versus", "difference", "low", "high", "versus"]
-    tested = {"test": CORRECTED, "is_tested": rows["low"].notna().any()}
-    tested["why"] = why_not_shown(table["n_runs"], shared.max())
+    tested = {"is_tested": rows["low"].notna().any(), "why": why_not_shown(table["n_runs"], shared.max())}
     sentences = {metric: PAGE.text("duplicate-differences", metric=metric, **tested) for metric in rows["metric"]}
     difference, rows = "without these queries minus all", results.by_metric(rows[columns])
     return difference_figure("duplicate-differences", results, rows, results.combination, difference, sentences)

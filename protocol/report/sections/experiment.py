@@ -1,7 +1,7 @@
-"""The experiment: selected options, run time, definitions, the papers' scores and claims, and provenance."""
+"""The experiment: selected options, definitions, the papers' scores and claims, and provenance."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _KINDS = ("feature", "ground_truth", "split", "hasher")
 _ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
 _OPEN = ("refuted", "not replicated")
+_COLUMNS = ("name", "meaning", "source", "deviations", "options")
+_FINISHED = dict.fromkeys(_COLUMNS, "")
+_FINISHED["meaning"] = "Finished codes, computed outside this pipeline; how they were learned is not recorded."
 
 
 def published_section(results: Results) -> Section | None:
@@ -84,29 +87,6 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
     return rows
 
 
-def time_spent_section(results: Results) -> Section | None:
-    """Return the seconds of each stage, and the memory of its largest job; None without benchmark files."""
-    if results.times.empty:
-        return None
-    groups = results.times.groupby("stage", sort=True)
-    stages = groups.agg(
-        jobs=("seconds", "size"), seconds=("seconds", "sum"), longest=("seconds", "max"), megabytes=("megabytes", "max")
-    ).reset_index()
-    stages = stages.sort_values("seconds", ascending=False, kind="stable")
-    total, first = stages["seconds"].sum(), stages.iloc[0]
-    figure = PAGE.figure(
-        "seconds-by-stage",
-        stages,
-        chart={"stages": list(stages["stage"])},
-        total=total,
-        share=first["seconds"] / total,
-        n_jobs=int(first["jobs"]),
-        stage=first["stage"],
-        megabytes=stages["megabytes"].max(),
-    )
-    return PAGE.section("time", [PAGE.text("time")], [figure])
-
-
 def meanings_section(results: Results) -> Section:
     """Return the metrics with their ties, denominator and undefined values, the conventions, and the plug-ins."""
     entries = {entry.name: entry for entry in map(registry.METRICS.entry, results.config["metrics"])}
@@ -119,20 +99,30 @@ def meanings_section(results: Results) -> Section:
 
 
 def _plugins(results: Results, kind: str) -> Table:
-    """Return a table of the plug-ins of a kind, without columns that are empty for all of them."""
-    finished = _finished(results) if kind == "hasher" else {}
-    described = [_described(results, kind, name) for name in dict.fromkeys(results.plain[kind]) if name not in finished]
-    columns = [column for column in described[0] if any(row[column] for row in described)]
-    rows = [[row.get(column, "") for column in columns] for row in (*described, *finished.values())]
-    return PAGE.table(f"{kind}s", rows, of="plugins", header=columns, n_labels=len(columns), kind=kind)
+    """Return a table of the plug-ins of a kind and of finished codes, without columns that are empty for all."""
+    rows = [_described(results, kind, name) for name in dict.fromkeys(results.plain[kind])]
+    columns = [column for column in _COLUMNS if any(row[column] for row in rows)]
+    cells = [[row[column] for column in columns] for row in rows]
+    return PAGE.table(f"{kind}s", cells, of="plugins", header=columns, n_labels=len(columns), kind=kind)
 
 
-def _described(results: Results, kind: str, name: str) -> dict[str, str]:
-    """Return the row of a plug-in, by column."""
-    entry, config_name = registry.entry(kind, _plugin(results, kind, name)), results.config_name(kind, name)
-    options = _options_of(results, kind, name)
-    return {
-        "name": name if name == config_name else f"{name} ({config_name})",
+def _described(results: Results, kind: str, shown: str) -> dict[str, str]:
+    """Return the row of a plug-in or of finished codes, by column."""
+    config, name = results.config, results.config_name(kind, shown)
+    label = {"name": shown if name == shown else f"{shown} ({name})"}
+    if kind == "hasher" and name in config.get("codes", {}):
+        files = "queries: {query}; database: {database}".format(**config["codes"][name])
+        return _FINISHED | label | {"source": files}
+    if kind == "feature":
+        own = config["features"][name]
+        plugin, options = own.get("base", name), own["options"] | {"preprocessing": _steps(own["preprocessing"])}
+    else:
+        plugin = config.get(f"{kind}_bases", {}).get(name, name)
+        grid = config.get(f"{kind}_grids", {}).get(name, {})
+        searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
+        options = config.get(f"{kind}_options", {}).get(name, {}) | searched
+    entry = registry.entry(kind, plugin)
+    return label | {
         "meaning": entry.summary,
         "source": entry.source,
         "deviations": getattr(entry, "deviations", ""),
@@ -140,49 +130,22 @@ def _described(results: Results, kind: str, name: str) -> dict[str, str]:
     }
 
 
-def _finished(results: Results) -> dict[str, dict[str, str]]:
-    """Return the row of each method with finished codes, by column."""
-    return {
-        name: {
-            "name": name,
-            "meaning": "Finished codes, computed outside this pipeline; how they were learned is not recorded.",
-            "source": f"queries: {own['query']}; database: {own['database']}",
-        }
-        for name, own in results.config.get("codes", {}).items()
-    }
-
-
-def _plugin(results: Results, kind: str, name: str) -> str:
-    """Return the plug-in behind a name in the experiment."""
-    if kind == "feature":
-        return str(results.config["features"][name].get("base", name))
-    return str(results.config.get(f"{kind}_bases", {}).get(name, name))
-
-
-def _options_of(results: Results, kind: str, name: str) -> dict[str, Any]:
-    if kind == "feature":
-        own = results.config["features"][name]
-        steps = own["preprocessing"]
-        by_side = steps if isinstance(steps, Mapping) else {"": steps}
-        texts = [f"{side} {' '.join(names) or 'none'}".strip() for side, names in by_side.items()]
-        return own["options"] | {"preprocessing": "; ".join(texts)}
-    grid = results.config.get(f"{kind}_grids", {}).get(name, {})
-    searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
-    return results.config.get(f"{kind}_options", {}).get(name, {}) | searched
+def _steps(steps: Sequence[str] | Mapping[str, Sequence[str]]) -> str:
+    """Return the preprocessing in words, for each modality if there are two."""
+    by_side = steps if isinstance(steps, Mapping) else {"": steps}
+    return "; ".join(f"{side} {' '.join(names) or 'none'}".strip() for side, names in by_side.items())
 
 
 def provenance_section(results: Results) -> Section:
-    """Return the provenance records of the files of run 0 and the complete configuration."""
-    files = [
-        {"path": path, "digest": provenance["digest"][:16]}
-        | {key: provenance[key] for key in ("maker", "seed", "inputs", "parameters")}
-        for path, provenance in results.records.items()
-    ]
+    """Return the notes on the data, the versions, and the configuration as a file that runs the experiment again."""
+    import yaml
+
     mixed = [
         PAGE.text("mixed", library=library, versions=sorted(versions.items()))
         for library, versions in sorted(results.libraries.items())
         if len(versions) > 1
     ]
-    context = {"files": files, "config": results.config, "versions": results.provenance["versions"]}
-    text = [*results.provenance["notes"], PAGE.text("provenance"), *mixed]
+    config = yaml.safe_dump(dict(results.config), sort_keys=False, allow_unicode=True, default_flow_style=None)
+    context = {"config": config, "versions": results.provenance["versions"]}
+    text = [*results.provenance["notes"], PAGE.text("provenance", experiment=results.config["experiment"]), *mixed]
     return PAGE.section("provenance", text, context=context)

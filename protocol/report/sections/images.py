@@ -14,18 +14,6 @@ from protocol.scores.summary import at
 TILE = 48  # pixels
 
 
-def tile(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a colour image whose longer side has `TILE` pixels; pixels of small images become squares."""
-    import cv2
-
-    height, width = image.shape[:2]
-    scale = TILE / max(height, width)
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_NEAREST if TILE % max(height, width) == 0 else cv2.INTER_CUBIC
-    source: Any = image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
-    return np.asarray(cv2.resize(source, size, interpolation=how), dtype=np.uint8)
-
-
 def retrieved_section(results: Results) -> Section | None:
     """Return the nearest items of a few queries under the best and the worst hasher; None without images."""
     if results.images is None:
@@ -35,26 +23,24 @@ def retrieved_section(results: Results) -> Section | None:
         text = PAGE.text("retrieved-elsewhere", results=default)
         return PAGE.section("retrieved", [text], context={"searches": []})
     rows = at(results.table["retrieved"], **results.place)
-    extremes = _extremes(results)
     searches = [
         {
             "hasher": hasher,
-            "score": score,
+            "share": at(rows, hasher=hasher)["relevant"].mean(),
             "queries": [_query(results, own) for _, own in at(rows, hasher=hasher).groupby("query")],
         }
-        for hasher, score in extremes
+        for hasher in _extremes(results)
     ]
-    shares = {hasher: at(rows, hasher=hasher)["relevant"].mean() for hasher, _ in extremes}
-    return PAGE.section(
-        "retrieved", [PAGE.text("retrieved", results=results, shares=shares)], context={"searches": searches}
-    )
+    shares = {search["hasher"]: search["share"] for search in searches}
+    sentence = PAGE.text("retrieved", results=results, shares=shares)
+    return PAGE.section("retrieved", [sentence], context={"searches": searches})
 
 
-def _extremes(results: Results) -> list[tuple[str, float]]:
+def _extremes(results: Results) -> list[str]:
+    """Return the hashers with the best and the worst score."""
     rows = at(results.plain, **results.combination, metric=results.metric).fillna({"mean": -1})
-    ranked = rows.sort_values("mean", ascending=False, kind="stable")
-    ends = dict.fromkeys([ranked.iloc[0]["hasher"], ranked.iloc[-1]["hasher"]])
-    return [(hasher, float(ranked.set_index("hasher").loc[hasher, "mean"])) for hasher in ends]
+    ranked = rows.sort_values("mean", ascending=False, kind="stable")["hasher"]
+    return list(dict.fromkeys([ranked.iloc[0], ranked.iloc[-1]]))
 
 
 def _query(results: Results, rows: Any) -> dict[str, Any]:
@@ -89,10 +75,13 @@ def _label(results: Results, number: int) -> str:
 
 
 def _png(image: NDArray[np.uint8]) -> str:
-    """Return an image as base64, no larger than a tile."""
+    """Return an image as base64: its longer side has at most `TILE` pixels, and those of small images stay squares."""
     import cv2
 
-    small: Any = image if max(image.shape[:2]) <= TILE else tile(image)
+    height, width = image.shape[:2]
+    scale = min(1, TILE / max(height, width))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    small: Any = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
     if small.ndim == 3:
         small = np.ascontiguousarray(small[..., ::-1])
     return base64.b64encode(cv2.imencode(".png", small, [cv2.IMWRITE_PNG_COMPRESSION, 9])[1].tobytes()).decode()

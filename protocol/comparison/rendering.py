@@ -1,0 +1,279 @@
+"""A comparison in words: the tables of its scores and differences, a figure, and the sentences about them."""
+
+import itertools
+import json
+import math
+import textwrap
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from protocol import registry
+from protocol.checks import counted
+from protocol.comparison.curves import style_names
+from protocol.comparison.differences import UNCORRECTED, UNTESTED, Difference, Differences, differences
+from protocol.comparison.matching import NOT_RECORDED, Assumed
+from protocol.comparison.reading import RUN, Score
+from protocol.report.description import PAGE, series_scales
+from protocol.report.figure import ABSENT, Figure, Section, between, decimals, listed, spread
+from protocol.scores.metadata import NOTED, PROTOCOL
+from protocol.scores.statistics import (
+    CONFIDENCE,
+    CORRECTED,
+    NO_TEST,
+    ONE_DATASET,
+    TWO_RUNS,
+    half_width,
+    shared_variance,
+    shown_interval,
+)
+from protocol.scores.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Rows = list[tuple[Score, Assumed]]
+_EMPTY = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
+_SIZES = {"n_queries": "queries", "n_database": "database items"}
+_TESTED = {
+    UNTESTED: NO_TEST,
+    CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
+    UNCORRECTED: "Over runs: paired t-test (Student's t), not corrected for the items that the runs share, because no "
+    "file records the numbers of queries and database items; its p-values and intervals are too small.",
+}
+_LEVEL = 1 - CONFIDENCE
+_TINY = 1e-4
+_LETTERS = 28  # of a method's name in one line of the figure
+_PAIRED = (
+    "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if all of "
+    "these have the same relevant positions (labels alone do not identify the items). The intervals hold "
+    f"simultaneously for all comparisons in a table, with {100 * CONFIDENCE:g} % confidence (Bonferroni). p: paired "
+    "t-tests (sign tests if all differences are equal), corrected for all comparisons in the table (Holm). Name the "
+    "reference with --against if you can. Otherwise, the reference is the method with the best mean. This choice "
+    "depends on the tested values, so all pairs of methods count as comparisons."
+)
+_MARGIN = (
+    "Margin {0:g}: a method is non-inferior if its mean is less than {0:g} worse than the reference's (one-sided "
+    "t-test), and equivalent if the two differ by less than {0:g} (two one-sided t-tests, TOST); “yes” means that p, "
+    f"corrected for all comparisons in the table (Holm), is below {_LEVEL:.2g}."
+)
+
+
+def title_of(fields: Mapping[str, str]) -> str:
+    """Return the heading of a section, in which scores agree in these fields."""
+    recorded = {field: value for field, value in fields.items() if value != NOT_RECORDED}
+    words = [f"{value} {_SIZES[field]}" if field in _SIZES else f"{field} {value}" for field, value in recorded.items()]
+    text = ", ".join(words).replace("ground_truth ", "ground truth ", 1).replace("excluded_queries ", "without ", 1)
+    return text or "protocol not recorded"
+
+
+def name_of(values: Iterable[str], names: Collection[str]) -> str:
+    """Return the name of a section or table on a page, with a number if it is already among `names`."""
+    name = "-".join("".join(c if c.isalnum() else "-" for c in value) for value in values)
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], numbered) if one not in names)
+
+
+def section(
+    name: str, title: str, tables: Mapping[tuple[str, str, str], Rows], against: str | None, margin: float | None
+) -> tuple[Section, list[tuple[str, str, Differences]]]:
+    """Return a section with its tables of scores and differences, and the differences themselves."""
+    shown: dict[str, Table] = {}
+    paired: list[tuple[str, str, Differences]] = []
+    verdicts: list[str] = []
+    for (metric, empty, _), rows in tables.items():
+        table_name = name_of([name, empty, metric], shown)
+        by_method: dict[str, dict[int, Score]] = {}
+        for score, _ in rows:
+            by_method.setdefault(score.method, {})[score.n_bits] = score
+        shown[table_name] = _scores_table(table_name, metric, by_method, _assumed(rows))
+        of_table = differences(by_method, metric, against=against, margin=margin)
+        paired.append((name, metric, of_table))
+        if of_table.comparisons:
+            verdicts.append(_verdict(metric, of_table))
+            shown[f"{table_name}-differences"] = _differences_table(table_name, metric, of_table, margin)
+    text = [*verdicts, *_notes([score for rows in tables.values() for score, _ in rows])]
+    return Section(name, title, text, [], list(shown.values())), paired
+
+
+def _verdict(metric: str, of_table: Differences) -> str:
+    """Return a sentence about the reference and the method that comes nearest to it or is farthest above it."""
+    sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
+    one = max(of_table.comparisons, key=lambda one: sign * one.outcome.difference)
+    difference, p, (low, high) = one.outcome.difference, one.outcome.p, _limits(metric, one)
+    names = [one.method, str(of_table.reference)]
+    if difference * sign < 0:
+        names, difference, low, high = names[::-1], -difference, -high, -low
+    if sign < 0:
+        low, high = -high, -low
+    interval = "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
+    at = f"{abs(difference):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
+    if p < _LEVEL:
+        return f"{names[0]} beats {names[1]} by {at}."
+    tested = "not tested" if math.isnan(p) else "not significant"
+    return f"The difference between {names[0]} and {names[1]} is {tested}: {at}."
+
+
+def overview(
+    n_tables: int,
+    n_further: int,
+    files: Sequence[str],
+    left_out: Mapping[str, Sequence[str]],
+    paired: Sequence[tuple[str, str, Differences]],
+    margin: float | None,
+) -> Section:
+    """Return the section about what is compared and tested, and what was left out and why."""
+    agree = f"All scores in a table agree in {listed(PROTOCOL)}, and in the metric"
+    text = [f"{listed(files)}: {counted(n_tables, 'table')}. {agree}; those in a column also agree in the code length."]
+    if any(of_table.comparisons for _, _, of_table in paired):
+        text += [_PAIRED] if margin is None else [_PAIRED, _MARGIN.format(margin)]
+    text += [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
+    missing: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for _, metric, of_table in paired:
+        for reason, methods in of_table.missing.items():
+            names, metrics = missing.setdefault(reason, ({}, {}))
+            names.update(dict.fromkeys(methods))
+            metrics[metric] = None
+    for reason, (names, metrics) in missing.items():
+        text.append(f"No paired differences for {listed([*names])} ({listed([*metrics])}): {reason}.")
+    if n_further:
+        text.append(
+            f"{counted(n_further, 'further table')} not shown: use --metric NAME for one metric under every protocol, "
+            "or --metric all for all of them."
+        )
+    return Section("overview", "What was compared, and how", text)
+
+
+def _notes(scores: Sequence[Score]) -> list[str]:
+    """Return a line for each field that is recorded but not compared, and in which the files differ."""
+    lines = []
+    for field in NOTED:
+        by_file: dict[str, dict[str, None]] = {}
+        for score in scores:
+            by_file.setdefault(score.file, {})[getattr(score, field) or NOT_RECORDED] = None
+        if len({tuple(values) for values in by_file.values()}) > 1:
+            recorded = "; ".join(f"{file}: {listed(list(values))}" for file, values in by_file.items())
+            lines.append(f"Different {field}s, which are not compared: {recorded}.")
+    return lines
+
+
+def _assumed(rows: Rows) -> list[str]:
+    """Return a sentence for each file of a table that does not record the assumed fields."""
+    by_file: dict[str, Assumed] = {}
+    equal: set[str] = set()
+    for score, assumed in rows:
+        known = {field: value for field, value in assumed.items() if value != NOT_RECORDED}
+        by_file.setdefault(score.file, {}).update(known)
+        equal |= assumed.keys() - known.keys()
+    sentences = [
+        f"Assumed, because {file} does not record it: {', '.join(map(' = '.join, fields.items()))}."
+        for file, fields in by_file.items()
+        if fields
+    ]
+    fields = [field for field in PROTOCOL if field in equal]
+    return [*sentences, f"Assumed to agree, because no file records it: {listed(fields)}."] if fields else sentences
+
+
+def _scores_table(
+    name: str, metric: str, by_method: Mapping[str, Mapping[int, Score]], assumed: Sequence[str]
+) -> Table:
+    """Return the means of one metric under one protocol: a row per method, a column per code length."""
+    scores = [score for by_length in by_method.values() for score in by_length.values()]
+    lengths, digits = sorted(set().union(*by_method.values())), decimals(score.std for score in scores)
+    of_runs = any(score.n_runs is not None for score in scores)
+    rows = []
+    for method, by_length in by_method.items():
+        runs = [score.n_runs for score in by_length.values() if score.n_runs is not None]
+        files = ", ".join(dict.fromkeys(score.file for score in by_length.values()))
+        means = [spread(by_length[n].mean, by_length[n].std, digits) if n in by_length else ABSENT for n in lengths]
+        rows.append([method, files, *([between(runs) if runs else ABSENT] if of_runs else []), *means])
+    empty, ties = (str(scores[0].fields[field]) for field in ("empty", "ties"))
+    value = "mean ± standard deviation over the runs" if of_runs else "mean over the queries"
+    statement = f"{metric}: {value}; {_EMPTY.get(empty, f'undefined values: {empty}')}; "
+    statement += f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}."
+    header = ["method", "file", *(["runs"] if of_runs else []), *map("{} bits".format, lengths)]
+    return Table(name, " ".join([statement, *assumed]), header, rows, n_labels=2)
+
+
+def _differences_table(name: str, metric: str, of_table: Differences, margin: float | None) -> Table:
+    """Return the differences from the reference, at least one, as a table."""
+    header = ["method", "bits", "difference", "interval", "p", "pairs"]
+    header += [] if margin is None else ["non-inferior", "equivalent"]
+    compared = of_table.comparisons
+    caption = f"{metric}: differences from {of_table.reference}"
+    caption += "" if of_table.is_named else ", the method with the best mean in this table"
+    caption += f"; {counted(len(compared), 'comparison')}"
+    if of_table.n_tests > len(compared):
+        caption += f", corrected for all {of_table.n_tests:,} pairs of methods"
+    caption += "." if margin is None else f", margin {margin:g}."
+    is_hidden = any(math.isfinite(one.outcome.low) and math.isnan(_limits(metric, one)[0]) for one in compared)
+    tested = dict.fromkeys(_TESTED[one.test] for one in compared if one.test in _TESTED)
+    caption = " ".join([caption, *tested, *([TWO_RUNS] if is_hidden else [])])
+    return Table(f"{name}-differences", caption, header, [_row(metric, one, margin) for one in compared], n_labels=1)
+
+
+def _limits(metric: str, one: Difference) -> tuple[float, float]:
+    """Return the limits of the interval of a difference; NaN if there is none, or it is not shown."""
+    n_runs = one.pairs.one.size if one.pairs.unit == RUN else 0
+    low, high = shown_interval(one.outcome.low, one.outcome.high, n_runs, metric, difference=True)
+    return float(low), float(high)
+
+
+def _row(metric: str, one: Difference, margin: float | None) -> list[str]:
+    test = one.outcome
+    low, high = _limits(metric, one)
+    cells = [
+        one.method,
+        str(one.n_bits),
+        f"{test.difference:+.4f}",
+        ABSENT if math.isnan(low) else f"{low:+.4f} to {high:+.4f}",
+        ABSENT if math.isnan(test.p) else "< 0.0001" if test.p < _TINY else f"{test.p:.4f}",
+        _pairs(one),
+    ]
+    verdicts = [ABSENT if math.isnan(p) else "yes" if p < _LEVEL else "no" for p in (test.p_no_worse, test.p_equal)]
+    return [*cells, *verdicts] if margin is not None else cells
+
+
+def _pairs(one: Difference) -> str:
+    """Return the number of pairs in words, such as "9 of 10 runs"."""
+    n, of, noun = one.pairs.one.size, one.pairs.of, {"run": "runs", "query": "queries"}[one.pairs.unit]
+    return f"{n:,} {noun}" if n == of else f"{n:,} of {of:,} {noun}"
+
+
+def interval(score: Score) -> tuple[float, float]:
+    """Return the limits of the interval of a mean over the runs, or else over the queries; NaN if it is not shown."""
+    half = math.nan
+    if score.n_runs is not None:
+        shared = shared_variance(*(score.fields[size] for size in _SIZES))
+        half = float(half_width(score.std, score.n_runs, shared=0.0 if math.isnan(shared) else shared))
+    elif not isinstance(values := score.values(), str):
+        defined = values.numbers[~np.isnan(values.numbers)]
+        half = float(half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan
+    low, high = shown_interval(score.mean - half, score.mean + half, score.n_runs or 0, score.metric)
+    return float(low), float(high)
+
+
+def scores_figure(name: str, scores: "pd.DataFrame") -> Figure:
+    """Return a figure of the means of a section, by method; the reader selects the metric and the code length."""
+    rows = scores[["metric", "n_bits", "method", "file", "mean", "low", "high", "n_runs"]]
+    metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
+    here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
+    of_runs = rows.dropna(subset="low")["n_runs"].notna()
+    methods = list(dict.fromkeys(rows["method"]))
+    labels = {method: textwrap.wrap(method, _LETTERS, break_on_hyphens=False) for method in methods}
+    scales = series_scales(dict(zip(methods, style_names(methods), strict=True)))
+    return PAGE.figure(
+        f"figure-{name}",
+        rows,
+        {"metric": metric, "n_bits": n_bits},
+        of="scores-by-method",
+        chart=scales
+        | {"labels": f"{json.dumps(labels)}[datum.label]", "step": 12 + 12 * max(map(len, labels.values()))},
+        metric=metric,
+        n_bits=n_bits,
+        ends=[here.loc[here["mean"].idxmin()], here.loc[here["mean"].idxmax()]] if len(here) else [],
+        units=[*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])],
+        confidence=f"{100 * CONFIDENCE:g} %",
+        two_runs=TWO_RUNS if ((rows["n_runs"] == 2) & rows["low"].isna()).any() else "",
+    )

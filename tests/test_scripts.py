@@ -1,0 +1,97 @@
+"""What short tasks import, and what the scripts of the rules contain and depend on; pyproject.toml has the layers."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HEAVY = (
+    "h5py",
+    "sklearn",
+    "pandas",
+    "cv2",
+    "faiss",
+    "numba",
+    "torch",
+    "scipy",
+    "altair",
+    "vl_convert",
+    "jinja2",
+    "tqdm",
+)
+
+
+def test_listing_every_plug_in_imports_nothing_heavy():
+    code = (
+        "import sys; from protocol import registry\n"
+        "for kind in registry.PACKAGES: list(registry.entries(kind))\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+FREQUENT = ("count", "sample", "ground_truth", "model", "preprocessing", "score", "split")
+"""The scripts of the rules with most jobs, whose start takes most of their time."""
+
+
+@pytest.mark.parametrize("module", [*FREQUENT, "protocol.cli.evaluate", "protocol.evaluation"])
+def test_short_tasks_start_without_heavy_libraries(module):
+    code = f"import sys; sys.path.append('workflow/scripts'); import {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) & {*HEAVY, "importlib.metadata"} == set()
+
+
+def test_scripts_are_thin():
+    too_long = {}
+    for path in (ROOT / "workflow" / "scripts").glob("*.py"):
+        tree = ast.parse(path.read_text())
+        assert ast.get_docstring(tree), path.name
+        if path.name == "job.py":
+            continue
+        (main,) = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        lines = main.end_lineno - main.body[0].end_lineno
+        assert main.name == "main", path.name
+        if lines > 25:
+            too_long[path.name] = lines
+    assert not too_long
+
+
+@pytest.mark.parametrize(
+    "script", [p for p in (ROOT / "workflow" / "scripts").glob("*.py") if p.name != "job.py"], ids=lambda p: p.stem
+)
+def test_a_rule_depends_on_its_script_and_on_the_plug_ins_that_this_gets(script):
+    """The digest in `params` is what makes an edit rerun a rule; a plug-in left out of it leaves stale results."""
+    from protocol.registry import PACKAGES
+
+    rules = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    if script.stem == "download":
+        return  # a file that is checked by its digest can't be stale
+    calls = re.findall(rf'code(?:_of)?\(\s*"{script.name}"(.*?)\),\n    \w', rules, re.S)
+    assert calls
+    text = script.read_text()
+    gets = {kind for kind in PACKAGES if f'registry.get("{kind}"' in text}
+    gets |= {"metric"} if re.search(r"^from protocol\.metrics import .*\bevaluate\b", text, re.M) else set()
+    for rule in re.split(r"^(?=rule |use rule )", rules, flags=re.M):  # a rule that inherits has none of the inputs
+        if f'code("{script.name}"' in re.sub(r"\(\s+", "(", rule) or rule.startswith(f"use rule {script.stem} as"):
+            assert f'stamps("{script.name}")' in rule, rule.partition("\n")[0]
+    for call in calls:
+        users = re.findall(r'"([A-Za-z_ ]+)"', call)
+        named = {USERS.get(user, user) for user in users} | set(re.findall(r"(\w+)=", call))
+        assert gets <= named or "**REPORT_PLUGINS" in call
+
+
+# The kinds of plug-ins that jobs use, by the names that the rules have for them.
+USERS = {
+    "extraction": "feature",
+    "sample": "split",
+    "ground_truths": "ground_truth",
+    "supervision": "ground_truth",
+    "selection": "ground_truth",
+    "mAP": "metric",
+    "selection metric": "metric",
+}
