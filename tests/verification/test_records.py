@@ -106,15 +106,10 @@ FORMS = {
     "unpacked": (("q.npy", "d.npy"), Labels("ql.npy", "dl.npy")),
     "packed": ((Codes("q8.npy", 12), Codes("d8.npy", 12)), Labels("ql.npy", "dl.npy")),
     "big": ((Codes("qb.npy", 12, "big"), "db.npy"), Labels("ql.npy", "dl.npy")),
-    "mat": (("c.mat:tB", "c.mat:B"), Labels("ql.csv", "dl.csv")),
-    "csv": (("q.csv", "d.csv"), Labels("ql.csv", "dl.csv")),
-    "label matrices": (("q.npy", "d.npy"), Labels("qm.npy", "dm.npy")),
     "lists": (("q.npy", "d.npy"), Relevant("near.npz")),
     "vectors": (("q.npy", "d.npy"), Nearest("qv.npy", "dv.npy", [1, 4], "euclidean", 3)),
     "sign": ((Codes("qv.npy", binarize="sign"), "dv.npy"), Labels("ql.npy", "dl.npy")),
-    "median": ((Codes("qv.npy", binarize="median"), "dv.npy"), Labels("ql.npy", "dl.npy")),
     "asymmetric": ((Outputs("qv.npy"), "d.npy"), Labels("ql.npy", "dl.npy")),
-    "asymmetric, median": ((Outputs("qv.npy"), Codes("dv.npy", binarize="median")), Labels("ql.npy", "dl.npy")),
 }
 
 
@@ -290,16 +285,6 @@ def test_another_version_is_only_a_note(folder):
     verification = edited(folder, lambda content: content.update(version="0.0.9"))
     assert verification.holds
     assert "note         version: 0.0.9 recorded, " in str(verification)
-
-
-def test_codes_that_follow_the_labels_are_noted(tmp_path):
-    """The result holds, but a reviewer should know that the ten classes have one code each."""
-    labels = np.arange(100) % 10
-    one = (labels[:, None] >> np.arange(4)) & 1
-    evaluate(one[:20], one, query_labels=labels[:20], database_labels=labels).write_json(tmp_path / "mine.json")
-    verification = verify(tmp_path / "mine.json", one[:20], one, query_labels=labels[:20], database_labels=labels)
-    assert verification.holds
-    assert "note         one-code-per-class: All of the 100 database items have the one code" in str(verification)
 
 
 def test_fewer_digits_may_be_required(folder):
