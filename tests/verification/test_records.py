@@ -334,7 +334,7 @@ def test_the_sizes_of_a_declared_protocol(folder):
         ("list.json", "list.json: not the JSON of `protocol evaluate --json`: it contains no object."),
         ("record.json --n-bits 12", "--n-bits needs --query-codes and --database-codes as well."),
         ("record.json --json record.json", "--json: record.json is also an input"),
-        ("record.json --query-vectors qv.npy", "--database-vectors is missing."),
+        ("record.json --query-vectors qv.npy", "database vectors are missing."),
         (". --query-codes q.npy", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
         (". --relevance r.txt", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
         (". --query-list q.txt", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
