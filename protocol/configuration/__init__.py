@@ -1,7 +1,6 @@
 """The configuration: the keys of a config file, the loader, the checks, and the plan of jobs, files and resources."""
 
 from protocol.configuration.checks import check_installed
-from protocol.configuration.code import Code
 from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Variant
 from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
@@ -11,7 +10,6 @@ from protocol.shipped import DEFAULT
 
 __all__ = [
     "DEFAULT",
-    "Code",
     "Combination",
     "Experiment",
     "FeaturePlan",
