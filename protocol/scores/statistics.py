@@ -1,6 +1,5 @@
 """Means over runs: intervals, tests and their correction, the best of several hashers, and the power of a test."""
 
-import bisect
 import itertools
 import math
 import re
@@ -179,41 +178,6 @@ def why_not_shown(n_runs: Iterable[int], shared: float) -> str:
     return NO_TEST if math.isinf(shared) else TWO_RUNS if 2 in set(n_runs) else ""
 
 
-class Effect(NamedTuple):
-    """A mean over runs with its spread, its interval, and tests that it is zero.
-
-    ``low`` and ``high`` are the limits of the 95 % confidence interval (Student's t); ``p`` is that of the two-sided
-    t-test (for differences, the paired t-test), and ``p_wilcoxon`` that of the signed-rank test. ``std`` is the sample
-    standard deviation.
-    """
-
-    mean: float
-    std: float
-    low: float
-    high: float
-    p: float
-    p_wilcoxon: float
-
-
-def effect(values: ArrayLike, operands: ArrayLike = 0.0) -> Effect:
-    """Return the mean of at least two independent runs, with its interval and tests; parameters as for `mean_of`.
-
-    If all values are equal, the interval and both p-values are those of the sign test.
-
-    Examples
-    --------
-    >>> average = effect([1.0, 2.0, 3.0])
-    >>> [round(value, 3) for value in average]
-    [2.0, 1.0, -0.484, 4.484, 0.074, 0.25]
-    """
-    from scipy import stats
-
-    x, average = np.asarray(values, dtype=np.float64), mean_of(values, operands)
-    std = float(x.std(ddof=1)) if average.error else 0.0
-    p = average.p()
-    return Effect(average.mean, std, *average.interval(), p, float(stats.wilcoxon(x).pvalue) if average.error else p)
-
-
 class Lead(NamedTuple):
     """The best hasher and its paired difference from the second best.
 
@@ -343,16 +307,3 @@ def detectable_effect(std: float, n_runs: int, *, level: float) -> float:
     while excess_power(highest) < 0:
         highest *= 2
     return float(optimize.brentq(excess_power, 0, highest)) * std / n_runs**0.5
-
-
-def runs_needed(target: float, std: float, *, level: float) -> int:
-    """Return the smallest number of runs, at least 3, with which `detectable_effect` is at most `target`."""
-
-    def is_detected(n_runs: int) -> bool:
-        return detectable_effect(std, n_runs, level=level) <= target
-
-    above = 3
-    while not is_detected(above):
-        above *= 2
-    fewer = range(max(3, above // 2 + 1), above)
-    return fewer.start + bisect.bisect_left(fewer, True, key=is_detected)
