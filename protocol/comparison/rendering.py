@@ -17,7 +17,7 @@ from protocol.comparison.matching import NOT_RECORDED, Assumed
 from protocol.comparison.reading import RUN, Score
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Figure, Section, between, decimals, listed, spread
-from protocol.scores.metadata import NOTED, PROTOCOL
+from protocol.scores.metadata import PROTOCOL
 from protocol.scores.statistics import (
     CONFIDENCE,
     CORRECTED,
@@ -88,8 +88,7 @@ def section(
         if of_table.comparisons:
             verdicts.append(_verdict(metric, of_table))
             shown[f"{table_name}-differences"] = _differences_table(table_name, metric, of_table)
-    text = [*verdicts, *_notes([score for rows in tables.values() for score, _ in rows])]
-    return Section(name, title, text, [], list(shown.values())), paired
+    return Section(name, title, verdicts, [], list(shown.values())), paired
 
 
 def _verdict(metric: str, of_table: Differences) -> str:
@@ -137,34 +136,13 @@ def overview(
     return Section("overview", "What was compared, and how", text)
 
 
-def _notes(scores: Sequence[Score]) -> list[str]:
-    """Return a line for each field that is recorded but not compared, and in which the files differ."""
-    lines = []
-    for field in NOTED:
-        by_file: dict[str, dict[str, None]] = {}
-        for score in scores:
-            by_file.setdefault(score.file, {})[getattr(score, field) or NOT_RECORDED] = None
-        if len({tuple(values) for values in by_file.values()}) > 1:
-            recorded = "; ".join(f"{file}: {listed(list(values))}" for file, values in by_file.items())
-            lines.append(f"Different {field}s, which are not compared: {recorded}.")
-    return lines
-
-
 def _assumed(rows: Rows) -> list[str]:
     """Return a sentence for each file of a table that does not record the assumed fields."""
     by_file: dict[str, Assumed] = {}
-    equal: set[str] = set()
     for score, assumed in rows:
-        known = {field: value for field, value in assumed.items() if value != NOT_RECORDED}
-        by_file.setdefault(score.file, {}).update(known)
-        equal |= assumed.keys() - known.keys()
-    sentences = [
-        f"Assumed, because {file} does not record it: {', '.join(map(' = '.join, fields.items()))}."
-        for file, fields in by_file.items()
-        if fields
-    ]
-    fields = [field for field in PROTOCOL if field in equal]
-    return [*sentences, f"Assumed to agree, because no file records it: {listed(fields)}."] if fields else sentences
+        by_file.setdefault(score.file, {}).update(assumed)
+    texts = {file: ", ".join(map(" = ".join, fields.items())) for file, fields in by_file.items()}
+    return [f"Assumed, because {file} does not record it: {text}." for file, text in texts.items() if text]
 
 
 def _scores_table(

@@ -104,7 +104,7 @@ def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
     counts, place = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     last = min(LARGEST_CUTOFF, counts.n_database)
     evenly = np.linspace(0, last, CUTOFFS).round().astype(np.int64)
-    cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()  # the second item shows whether the first is a copy
+    cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()
     curve = metrics.top_n_curve(counts, cutoffs, empty=empty)
     for n, precision, recall in zip(cutoffs, curve.precision.tolist(), curve.recall.tolist(), strict=True):
         yield place | {"metric": "precision", "at": n, "value": precision}

@@ -44,8 +44,6 @@ _ROLES = MappingProxyType(
 _ROW = 26
 _OF_FINDINGS = ("severity", "finding", "consequence", "fix", "treatment")
 """The columns by which findings are counted once, in the table and in the status line."""
-_IMPLAUSIBLE = 0.15
-"""The difference in precision between the nearest and the second nearest item; below 0.05 on digits and CIFAR-10."""
 
 
 def partitions_section(results: Results) -> Section:
@@ -57,12 +55,6 @@ def partitions_section(results: Results) -> Section:
         sum(len(own) for name, own in parts.items() if "validation" in name) for parts in results.splits.values()
     ]
     text = [PAGE.text("validation", results=results, sizes=validation)] if any(validation) else []
-    if near := too_near(results):
-        file = results.content
-        if results.images is None:  # the array in this file may only point to the user's own file
-            own = results.config.get("dataset_options", {}).get("features")
-            file = own or f"{file}:{next(iter(results.provenance['arrays']))}"
-        text.insert(0, PAGE.text("too-near", file=file, vectors=results.images is None, **near))
     text.append(PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings"))
     columns = [name for name in _OF_FINDINGS if name in findings]
     groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
@@ -179,9 +171,7 @@ def status(results: Results) -> list[Status]:
             lines.append(Status(PAGE.text("status-audit", found=counted(n, level)), "table-findings", level))
     shares = at(results.table["curves"], metric="without_relevant")
     for worst in shares[shares["value"] > 0].nlargest(1, "value").itertuples():
-        lines.append(Status(PAGE.text("status-undefined", worst=worst), "answer", "warning"))
-    if near := too_near(results):
-        lines.append(Status(PAGE.text("status-too-near", **near), "partitions", "warning"))
+        lines.append(Status(PAGE.text("status-undefined", worst=worst), "meanings", "warning"))
     if registry.DATASETS.entry(results.config["dataset"]).required:  # own data, of which parts may be missing
         lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
@@ -192,24 +182,6 @@ def status(results: Results) -> list[Status]:
 def _distinct(findings: Any) -> Any:
     """Return the first finding of each row of the table, in which all files with the same finding share a row."""
     return findings.drop_duplicates([name for name in _OF_FINDINGS if name in findings])
-
-
-def too_near(results: Results) -> dict[str, Any]:
-    """Return the precision of the nearest and of the second nearest item, if they differ implausibly; else {}.
-
-    Precision of ordinary data falls slowly with the rank. If queries have copies in the database, only their nearest
-    items are relevant more often. The second nearest item has the precision 2 P@2 - P@1.
-    """
-    rows = at(results.table["curves"], metric="precision")
-    precisions = rows.pivot_table(index=[*PLACE, "hasher", "n_bits"], columns="at", values="value")
-    if not {1, 2} <= set(precisions):
-        return {}
-    precisions = precisions.assign(second=2 * precisions[2] - precisions[1])
-    best = precisions.loc[(precisions[1] - precisions["second"]).idxmax()]
-    if best[1] - best["second"] < _IMPLAUSIBLE:
-        return {}
-    hasher, n_bits = best.name[-2:]
-    return {"first": best[1], "second": best["second"], "hasher": hasher, "n_bits": n_bits}
 
 
 def duplicates_section(results: Results) -> Section | None:
