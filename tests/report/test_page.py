@@ -23,7 +23,7 @@ from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
 from protocol.scores.summary import at
 
 FIGURES = {
-    *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "precision-in-ball", "ties"),
+    *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "ties"),
     *("split-differences", "extensions-by-radius", "empty-balls", "layout-improved", "layout-standard"),
 }
 # Drawn, but hidden until the reader opens them.

@@ -1,4 +1,4 @@
-"""The data and its splits: their layout, validation items, classes, findings of the audit, and near-duplicates."""
+"""The data and its splits: their layout, findings of the audit, and near-duplicates."""
 
 import itertools
 from collections import Counter
@@ -51,11 +51,7 @@ def partitions_section(results: Results) -> Section:
     findings = results.findings
     numbers = _distinct(findings).groupby("severity").size().items()
     kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
-    validation = [
-        sum(len(own) for name, own in parts.items() if "validation" in name) for parts in results.splits.values()
-    ]
-    text = [PAGE.text("validation", results=results, sizes=validation)] if any(validation) else []
-    text.append(PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings"))
+    text = [PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")]
     columns = [name for name in _OF_FINDINGS if name in findings]
     groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
