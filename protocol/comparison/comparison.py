@@ -15,7 +15,7 @@ from protocol.comparison.curves import Curves, curves_section
 from protocol.comparison.differences import Differences
 from protocol.comparison.matching import OF_METRIC, Assumed, assumptions, match
 from protocol.comparison.reading import Score, read_sources
-from protocol.comparison.rendering import Rows, interval, name_of, overview, scores_figure, section, title_of
+from protocol.comparison.rendering import Rows, interval, overview, scores_figure, section, title_of
 from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.report.figure import Section
 from protocol.scores.metadata import NONE_EXCLUDED
@@ -159,17 +159,17 @@ def compare(
         one_of(against, dict.fromkeys(score.method for score, _ in matched.compared), "against")
     every = _by_heading(matched.compared)
     headings = every if metrics or sum(map(len, every.values())) <= _MOST_TABLES else _headline(every)
-    sections: dict[str, Section] = {}
+    sections: list[Section] = []
     compared: list[tuple[str, Score, Assumed]] = []
     paired: list[tuple[str, str, Differences]] = []
-    for heading, tables in headings.items():
-        name = name_of((value for _, value in heading), sections)
-        sections[name], of_section = section(name, title_of(dict(heading)), tables, against)
-        compared += [(name, *row) for row in itertools.chain(*tables.values())]
+    for number, (heading, tables) in enumerate(headings.items(), 1):
+        part, of_section = section(f"protocol-{number}", title_of(dict(heading)), tables, against)
+        sections.append(part)
+        compared += [(part.name, *row) for row in itertools.chain(*tables.values())]
         paired += of_section
     n_tables, n_every = (sum(map(len, each.values())) for each in (headings, every))
     last = overview(n_tables, n_every - n_tables, list(by_source), matched.left_out, paired)
-    return Comparison((*sections.values(), last), tuple(compared), tuple(paired))
+    return Comparison((*sections, last), tuple(compared), tuple(paired))
 
 
 def _selected(scores: Iterable[Score], metrics: str | Iterable[str]) -> list[Score]:

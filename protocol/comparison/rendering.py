@@ -1,10 +1,9 @@
 """A comparison in words: the tables of its scores and differences, a figure, and the sentences about them."""
 
-import itertools
 import json
 import math
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,50 +62,41 @@ def title_of(fields: Mapping[str, str]) -> str:
     return ", ".join(words) or "protocol not recorded"
 
 
-def name_of(values: Iterable[str], names: Collection[str]) -> str:
-    """Return the name of a section or table on a page, with a number if it is already among `names`."""
-    name = "-".join("".join(c if c.isalnum() else "-" for c in value) for value in values)
-    numbered = (f"{name}-{number}" for number in itertools.count(2))
-    return next(one for one in itertools.chain([name], numbered) if one not in names)
-
-
 def section(
     name: str, title: str, tables: Mapping[tuple[str, str, str], Rows], against: str | None
 ) -> tuple[Section, list[tuple[str, str, Differences]]]:
     """Return a section with its tables of scores and differences, and the differences themselves."""
-    shown: dict[str, Table] = {}
+    shown: list[Table] = []
     paired: list[tuple[str, str, Differences]] = []
     verdicts: list[str] = []
-    for (metric, empty, _), rows in tables.items():
-        table_name = name_of([name, empty, metric], shown)
+    for number, ((metric, *_), rows) in enumerate(tables.items(), 1):
+        table_name = f"{name}-{number}"
         by_method: dict[str, dict[int, Score]] = {}
         for score, _ in rows:
             by_method.setdefault(score.method, {})[score.n_bits] = score
-        shown[table_name] = _scores_table(table_name, metric, by_method, _assumed(rows))
+        shown.append(_scores_table(table_name, metric, by_method, _assumed(rows)))
         of_table = differences(by_method, metric, against=against)
         paired.append((name, metric, of_table))
         if of_table.comparisons:
             verdicts.append(_verdict(metric, of_table))
-            shown[f"{table_name}-differences"] = _differences_table(table_name, metric, of_table)
-    return Section(name, title, verdicts, [], list(shown.values())), paired
+            shown.append(_differences_table(table_name, metric, of_table))
+    return Section(name, title, verdicts, [], shown), paired
 
 
 def _verdict(metric: str, of_table: Differences) -> str:
     """Return a sentence about the reference and the method that comes nearest to it or is farthest above it."""
     sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
     one = max(of_table.comparisons, key=lambda one: sign * one.difference)
-    difference, p, (low, high) = one.difference, one.p, _limits(metric, one)
-    names = [one.method, str(of_table.reference)]
-    if difference * sign < 0:
-        names, difference, low, high = names[::-1], -difference, -high, -low
-    if sign < 0:
-        low, high = -high, -low
+    better, worse = one.method, str(of_table.reference)
+    if sign * one.difference < 0:
+        better, worse = worse, better
+    low, high = sorted(math.copysign(1, one.difference) * limit for limit in _limits(metric, one))
     interval = "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
-    at = f"{abs(difference):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
-    if p < _LEVEL:
-        return f"{names[0]} beats {names[1]} by {at}."
-    tested = "not tested" if math.isnan(p) else "not significant"
-    return f"The difference between {names[0]} and {names[1]} is {tested}: {at}."
+    at = f"{abs(one.difference):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
+    if one.p < _LEVEL:
+        return f"{better} beats {worse} by {at}."
+    tested = "not tested" if math.isnan(one.p) else "not significant"
+    return f"The difference between {better} and {worse} is {tested}: {at}."
 
 
 def overview(
