@@ -137,8 +137,8 @@ def compare(
         The metrics to compare, ``"all"`` for all of them. If empty, all metrics if they make at most six tables, and
         otherwise mAP (or else the first metric) under the first protocol.
     assume : sequence of str, default=()
-        Fields of `protocol.scores.metadata.PROTOCOL` that are assumed to agree if a source does not record them:
-        ``FIELD``, or ``FIELD=VALUE`` if the other sources record several values. A recorded value is never replaced.
+        ``FIELD=VALUE``: values of fields of `protocol.scores.metadata.PROTOCOL` that are assumed for sources that do
+        not record them. A recorded value is never replaced.
     against : str, optional
         The reference method of the paired differences; if None, the method with the best mean in each table.
 

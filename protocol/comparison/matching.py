@@ -9,8 +9,6 @@ from protocol.comparison.reading import Score, named_by_method
 from protocol.report.figure import listed
 from protocol.scores.metadata import PROTOCOL
 
-NOT_RECORDED = "not recorded"
-"""The value of a field that no file records and that is assumed to agree."""
 OF_METRIC = ("empty", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""
 _Protocol = tuple[str | None, ...]
@@ -36,40 +34,36 @@ class Matched:
     left_out: dict[str, list[str]]
 
 
-def assumptions(assumed: str | Iterable[str]) -> dict[str, str | None]:
-    """Return the assumed fields with their values; None means the value that the other files record.
+def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
+    """Return the assumed value of each field.
 
     Examples
     --------
-    >>> assumptions(["dataset", "split=standard"])
-    {'dataset': None, 'split': 'standard'}
+    >>> assumptions(["dataset=digits", "split=standard"])
+    {'dataset': 'digits', 'split': 'standard'}
     """
-    values: dict[str, str | None] = {}
+    values: dict[str, str] = {}
     for text in [assumed] if isinstance(assumed, str) else assumed:
-        field, equals, value = text.partition("=")
+        field, _, value = map(str.strip, text.partition("="))
         one_of(field, PROTOCOL, "assume")
-        if equals and not value.strip():
-            raise ProtocolError(f"assume: {field} has no value after '='.")
-        if equals and values.get(field) not in (None, value.strip()):
-            raise ProtocolError(f"assume: {field} has two values, {values[field]} and {value.strip()}.")
-        values[field] = value.strip() if equals else values.get(field)
+        if not value:
+            raise ProtocolError(f"assume: {field} has no value: {field}=VALUE.")
+        if values.setdefault(field, value) != value:
+            raise ProtocolError(f"assume: {field} has two values, {values[field]} and {value}.")
     return values
 
 
-def match(scores: Sequence[Score], assumed: Mapping[str, str | None]) -> Matched:
+def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> Matched:
     """Return the scores that at least two sources have under the same known or assumed protocol.
 
-    A field that a score does not record takes the assumed value, or the single value recorded by the scores that agree
-    in all other fields. If none of them records it, it is assumed to be equal.
+    A field that a score does not record takes the assumed value, if there is one.
 
     Raises
     ------
     ProtocolError
-        If an assumed field could have several values, or no scores can be compared.
+        If no scores can be compared.
     """
-    kinds = {(score.metric, score.protocol): score.file for score in scores}
-    of_kind = {kind: _filled(*kind, kinds, assumed) for kind in kinds}
-    filled = [of_kind[score.metric, score.protocol] for score in scores]
+    filled = [{field: value for field, value in assumed.items() if score.fields[field] is None} for score in scores]
     complete = _with_digests([_with_values(*each) for each in zip(scores, filled, strict=True)])
     files: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for score in complete:
@@ -84,40 +78,6 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str | None]) -> Matched
     if not compared:
         raise ProtocolError(_nothing(complete))
     return Matched(list(zip(named_by_method(compared), values, strict=True)), _left_out(left, complete))
-
-
-def _filled(
-    metric: str, protocol: _Protocol, kinds: Mapping[tuple[str, _Protocol], str], assumed: Mapping[str, str | None]
-) -> Assumed:
-    """Return the assumed values of the fields that scores of a metric and protocol do not record.
-
-    Values of `OF_METRIC` come from scores of this metric, all others from scores of any metric and code length, so that
-    the scores of one file are never assumed to be of several datasets, for example.
-    """
-    values: Assumed = {}
-    for at, field in enumerate(PROTOCOL):
-        if protocol[at] is not None or field not in assumed:
-            continue
-        others = [own for of, own in kinds if own[at] and (of == metric or field not in OF_METRIC)]
-        ignored = () if field in OF_METRIC else OF_METRIC
-        known = {assumed[field] or own[at] for own in others if _may_agree(protocol, own, assumed, ignored)}
-        if len(known) > 1:
-            raise ProtocolError(
-                f"assume: other files record several values of {field} for {kinds[metric, protocol]} ({metric}): "
-                f"{listed(sorted(map(str, known)))}. Choose one: {field}=VALUE."
-            )
-        values[field] = assumed[field] or (known.pop() if known else None) or NOT_RECORDED
-    return values
-
-
-def _may_agree(one: _Protocol, other: _Protocol, assumed: Mapping[str, str | None], ignored: Sequence[str]) -> bool:
-    """Return whether two scores agree in all fields that are not assumed, and in all values that are known or given."""
-    for field, a, b in zip(PROTOCOL, one, other, strict=True):
-        if field not in ignored and field not in assumed and None in (a, b):
-            return False
-        if field not in ignored and len({a or assumed.get(field), b or assumed.get(field)} - {None}) > 1:
-            return False
-    return True
 
 
 def _with_values(score: Score, values: Mapping[str, str | None]) -> Score:
@@ -151,9 +111,9 @@ def _distance(one: Score, other: Score) -> tuple[int, int]:
 
 
 def _differing(one: Score, other: Score) -> list[str]:
-    """Return the fields that are recorded in both and differ; fields that are assumed to agree do not differ."""
+    """Return the fields that are recorded in both and differ, with their values."""
     pairs = zip(PROTOCOL, one.protocol, other.protocol, strict=True)
-    return [f"{name} ({a}; {b})" for name, a, b in pairs if a and b and NOT_RECORDED not in (a, b) and a != b]
+    return [f"{name} ({a}; {b})" for name, a, b in pairs if a and b and a != b]
 
 
 def _reasons(score: Score, other: Score | None) -> list[str]:
@@ -183,10 +143,10 @@ def _nothing(scores: Sequence[Score]) -> str:
     line = f"nothing to compare: {'; '.join(clauses)}."
     if not remedy:
         return line
-    fields = " ".join(field for field in PROTOCOL if field in remedy)
+    fields = " ".join(f"{field}=VALUE" for field in PROTOCOL if field in remedy)
     return (
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
-        f"`snakemake metrics` makes a summary.csv again), or assume that they agree: --assume {fields}."
+        f"`snakemake metrics` makes a summary.csv again), or assume their values: --assume {fields}."
     )
 
 

@@ -12,7 +12,7 @@ from protocol import registry
 from protocol.checks import counted
 from protocol.comparison.curves import style_names
 from protocol.comparison.differences import UNCORRECTED, UNTESTED, Difference, Differences, differences
-from protocol.comparison.matching import NOT_RECORDED, Assumed
+from protocol.comparison.matching import Assumed
 from protocol.comparison.reading import RUN, Score
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Figure, Section, between, decimals, listed, spread
@@ -57,9 +57,7 @@ _PAIRED = (
 
 def title_of(fields: Mapping[str, str]) -> str:
     """Return the heading of a section, in which scores agree in these fields."""
-    recorded = {field: value for field, value in fields.items() if value != NOT_RECORDED}
-    words = [_HEADINGS.get(field, f"{field} {{}}").format(value) for field, value in recorded.items()]
-    return ", ".join(words) or "protocol not recorded"
+    return ", ".join(_HEADINGS.get(field, f"{field} {{}}").format(value) for field, value in fields.items())
 
 
 def section(

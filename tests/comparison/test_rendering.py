@@ -23,10 +23,10 @@ def files(experiment):
 
 
 def test_the_command_prints_the_result_of_the_function(files, capsys):
-    options = {"metric": "mAP", "assume": "relevance", "against": "<lsh>, gist"}
+    options = {"metric": "mAP", "assume": "relevance=class labels", "against": "<lsh>, gist"}
     words = [word for key, value in options.items() for word in (f"--{key}", value)]
     assert main(["compare", *map(str, files), *words]) == 0
-    text = repr(compare(*files, metrics="mAP", assume="relevance", against="<lsh>, gist"))
+    text = repr(compare(*files, metrics="mAP", assume="relevance=class labels", against="<lsh>, gist"))
     assert capsys.readouterr().out == f"{text}\n"
     lines = text.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("method ") and "difference" in line)
@@ -37,7 +37,7 @@ def test_the_command_prints_the_result_of_the_function(files, capsys):
 
 
 def test_the_verdict_stands_first_and_the_method_last(files, experiment):
-    lines = repr(compare(*files, metrics="mAP", assume="relevance")).splitlines()
+    lines = repr(compare(*files, metrics="mAP", assume="relevance=class labels")).splitlines()
     assert lines[2].startswith("The difference between itq, gist and <lsh>, gist is not significant: 0.110 [-")
     assert [line for line in lines if line.startswith("== ")][-1] == "== What was compared, and how"
     clear = [
@@ -149,7 +149,7 @@ def with_curves(summary):
 
 
 def test_the_page_has_the_curves_next_to_a_summary(browser, files, tmp_path):
-    compared = compare(*files, assume="relevance")
+    compared = compare(*files, assume="relevance=class labels")
     assert "Precision of the top N" not in compared.to_html()
     for file in files:
         with_curves(file)
