@@ -13,11 +13,8 @@ from browser import ALL_DRAWN, DRAWN, opened, select
 from scipy import stats
 
 from protocol.report import page
-from protocol.report.drawing import pictures
-from protocol.report.figure import decimals, spread
 from protocol.report.results import named
 from protocol.report.sections import _FOLLOWING, ORDER, experiment_line, of_selections, sections
-from protocol.report.sections.answer import answer_section
 from protocol.report.sections.data import status
 from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
 from protocol.scores.summary import at
@@ -321,25 +318,6 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
     assert "interval" not in unpaired.shows
 
 
-def labels(figure):
-    """Return the labels of the axes in a static picture, by the number of the axis."""
-    svg = pictures([figure.static])[0]["svg"].decode()
-    axes = re.findall(r'role-axis-label".*?</g>', svg, flags=re.DOTALL)
-    return [re.findall(r"<text[^>]*>([^<]+)</text>", axis) for axis in axes]
-
-
-def test_axes_have_at_most_eight_labels_and_say_where_they_begin(results):
-    own = [at(results.summary, n_bits=8).assign(n_bits=8 * n) for n in range(1, 14)]
-    summary = pd.concat(own, ignore_index=True)
-    (figure,) = answer_section(changed(results, summary=summary.assign(mean=0.5 + 0.4 * summary["mean"]))).figures
-    figures = {figure.name: figure for part in sections(results) for figure in part.figures} | {"by-length": figure}
-    for name, figure in figures.items():
-        assert all(len(axis) <= 8 for axis in labels(figure)), (name, labels(figure))
-    assert [str(n) for n in (8, 24, 40, 56, 72, 88, 104)] in labels(figures["by-length"])
-    texts = [pictures([figures[name].static])[0]["svg"].decode() for name in ("by-length", "precision-at-n")]
-    assert ["the axis begins at 0." in text for text in texts] == [True, False]
-
-
 def test_every_section_has_something_to_show(results, bare, undrawn):
     for made in (results, bare):
         for section in sections(made):
@@ -451,12 +429,6 @@ def test_choosing_something_else_draws_something_else(browser, path, results):
         tab.wait_for_function(
             "document.querySelector('[data-follows]:not([hidden]) .caption').textContent.includes('improved')"
         )
-        shown = table.locator("tbody").inner_text().splitlines()
-        here = at(results.plain, metric="recall@r2", ground_truth="class_label", split="improved")
-        digits, order = decimals(here["std"]), here.groupby("hasher")["mean"].mean().sort_values(ascending=False).index
-        rows = [at(here, hasher=hasher).itertuples() for hasher in order]
-        cells = [[spread(row.mean, row.std, digits) for row in own] for own in rows]
-        assert shown == ["\t".join([hasher, *own]) for hasher, own in zip(order, cells, strict=True)]
         with tab.expect_download() as download:
             tab.click("#by-length a.data")
         assert download.value.path().read_text() == of(results, "answer").figures[0].csv

@@ -30,17 +30,8 @@ WORDS = MappingProxyType(
 )
 _TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
 _WHOLE, _NONE = "whole dataset", "in no partition"
-_HELD_OUT, _UNUSED = "test only", "not used"
-_ROLES = MappingProxyType(
-    {
-        _HELD_OUT: COLOURS[9],
-        "training": COLOURS[0],
-        "training and in the database": COLOURS[1],
-        "validation": COLOURS[5],
-        "validation and in the database": COLOURS[3],
-        _UNUSED: COLOURS[2],
-    }
-)
+_ROLES = MappingProxyType({"ranked": COLOURS[2], "not ranked": COLOURS[9]})
+"""The colours of items in the database and of all others."""
 _ROW = 26
 _OF_FINDINGS = ("severity", "finding", "consequence", "fix", "treatment")
 """The columns by which findings are counted once, in the table and in the status line."""
@@ -99,7 +90,7 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
 
 
 def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:
-    """Return the boxes of the layout, one for each stretch of a row whose items have the same role.
+    """Return the boxes of the layout, one for each stretch of a row whose items are ranked or not.
 
     Items are ordered by their partitions: test queries, items of the database alone, items that the database shares
     with other partitions, items of other partitions, unused items.
@@ -112,7 +103,7 @@ def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in (_WHOLE, *WORDS, _NONE)}
     sizes, end = Counter[str](), 0
     for inside, size in _stretches(parts, n_items):
-        start, end, role = end, end + size, _role(inside)
+        start, end, role = end, end + size, "ranked" if "database" in inside else "not ranked"
         for row in (_WHOLE, *(inside or (_NONE,))):
             sizes[row] += size
             if rows[row] and (rows[row][-1]["end"], rows[row][-1]["role"]) == (start, role):
@@ -140,14 +131,6 @@ def _stretches(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[tup
         return (all(absent.values()), *in_test, not all(others), *others)
 
     return sorted(zip(inside, sizes.tolist(), strict=True), key=key)
-
-
-def _role(inside: frozenset[str]) -> str:
-    """Return the role of items in these partitions."""
-    use = "training" if "train" in inside else "validation" if inside - set(_TEST) else ""
-    if inside & set(_TEST):
-        return f"{use} and in the database" if use else _HELD_OUT
-    return use or _UNUSED
 
 
 class Status(NamedTuple):
