@@ -154,10 +154,10 @@ def compare(
     """
     assumed = assumptions(assume)
     by_source = read_sources(sources)
-    matched = match(_selected(itertools.chain(*by_source.values()), metrics), assumed)
+    rows, left_out = match(_selected(itertools.chain(*by_source.values()), metrics), assumed)
     if against is not None:
-        one_of(against, dict.fromkeys(score.method for score, _ in matched.compared), "against")
-    every = _by_heading(matched.compared)
+        one_of(against, dict.fromkeys(score.method for score, _ in rows), "against")
+    every = _by_heading(rows)
     headings = every if metrics or sum(map(len, every.values())) <= _MOST_TABLES else _headline(every)
     sections: list[Section] = []
     compared: list[tuple[str, Score, Assumed]] = []
@@ -168,7 +168,7 @@ def compare(
         compared += [(part.name, *row) for row in itertools.chain(*tables.values())]
         paired += of_section
     n_tables, n_every = (sum(map(len, each.values())) for each in (headings, every))
-    last = overview(n_tables, n_every - n_tables, list(by_source), matched.left_out, paired)
+    last = overview(n_tables, n_every - n_tables, list(by_source), left_out, paired)
     return Comparison((*sections, last), tuple(compared), tuple(paired))
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.comparison.reading import Score, named_by_method
@@ -16,22 +16,6 @@ _FEW = 3
 _DIGEST = 12  # letters of the SHA-256 of a ground truth
 Assumed = dict[str, str]
 """The assumed values of a score by field."""
-
-
-@dataclass(frozen=True, eq=False)
-class Matched:
-    """The scores that may be compared, and those that were left out.
-
-    Parameters
-    ----------
-    compared : list of (Score, Assumed)
-        Every score for which another file has one under the same protocol; assumed values are filled in.
-    left_out : dict of str to list of str
-        For each file, descriptions of the scores that were left out, with the reasons.
-    """
-
-    compared: list[tuple[Score, Assumed]]
-    left_out: dict[str, list[str]]
 
 
 def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
@@ -53,10 +37,19 @@ def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
     return values
 
 
-def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> Matched:
+def match(
+    scores: Sequence[Score], assumed: Mapping[str, str]
+) -> tuple[list[tuple[Score, Assumed]], dict[str, list[str]]]:
     """Return the scores that at least two sources have under the same known or assumed protocol.
 
     A field that a score does not record takes the assumed value, if there is one.
+
+    Returns
+    -------
+    compared : list of (Score, Assumed)
+        Every score for which another file has one under the same protocol; assumed values are filled in.
+    left_out : dict of str to list of str
+        For each file, descriptions of the scores that were left out, with the reasons.
 
     Raises
     ------
@@ -77,7 +70,7 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> Matched:
             left.append(score)
     if not compared:
         raise ProtocolError(_nothing(complete))
-    return Matched(list(zip(named_by_method(compared), values, strict=True)), _left_out(left, complete))
+    return list(zip(named_by_method(compared), values, strict=True)), _left_out(left, complete)
 
 
 def _with_values(score: Score, values: Mapping[str, str | None]) -> Score:
